@@ -1,0 +1,26 @@
+# Flags of our own code. Nothing here reaches those who use the library.
+
+set(hotpath_warnings
+    -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Wwrite-strings -Wformat=2 -Wcast-qual -Wpointer-arith)
+set(hotpath_warnings_c -Wstrict-prototypes -Wmissing-prototypes)
+
+function(hotpath_flags target)
+  target_compile_options(${target} PRIVATE
+    ${hotpath_warnings} "$<$<COMPILE_LANGUAGE:C>:${hotpath_warnings_c}>" $<$<BOOL:${HOTPATH_WERROR}>:-Werror>)
+  if(HOTPATH_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE} -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE})
+  endif()
+  if(HOTPATH_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage)
+    target_link_options(${target} PRIVATE --coverage)
+  endif()
+endfunction()
+
+# Our folders are searched for "name.h" only: <memory.h> and its like stay the system's.
+function(hotpath_internal_headers target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  foreach(folder base os session record sections render cli)
+    target_compile_options(${target} PRIVATE "SHELL:-iquote \"${PROJECT_SOURCE_DIR}/src/${folder}\"")
+  endforeach()
+endfunction()

@@ -1,0 +1,42 @@
+# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [LIBRARIES lib...] [OPTIONS flag...])
+#
+# Builds name.c (CXX: name.cc) of the current folder into <build>/<folder>/name, measured, with libhotpath.so.
+#   STATIC   also <build>/<folder>/name_static, with libhotpath.a
+#   OFF      also <build>/<folder>/name_off, with hotpath compiled out and nothing linked: what a test compares with
+#   MODULE   a shared object name.so to dlopen instead of a program
+function(hotpath_add_program name)
+  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE" "" "LIBRARIES;OPTIONS" ${ARGN})
+  if(arg_CXX AND NOT HOTPATH_CXX)
+    return()
+  endif()
+  hotpath_build_program(${name} "" hotpath_shared)
+  if(arg_STATIC)
+    hotpath_build_program(${name} _static hotpath_static)
+  endif()
+  if(arg_OFF)
+    hotpath_build_program(${name} _off "")
+  endif()
+endfunction()
+
+# One of the variants above; reads arg_* of its caller.
+function(hotpath_build_program name suffix library)
+  get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  set(target ${folder}_${name}${suffix})
+  set(source ${name}$<IF:$<BOOL:${arg_CXX}>,.cc,.c>)
+  if(arg_MODULE)
+    add_library(${target} MODULE ${source})
+    set_target_properties(${target} PROPERTIES PREFIX "")
+  else()
+    add_executable(${target} ${source})
+  endif()
+  hotpath_flags(${target})
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${target} PRIVATE ${library} ${arg_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS})
+  if(library)
+    target_compile_definitions(${target} PRIVATE HOTPATH=1)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name}${suffix} C_STANDARD 11 CXX_STANDARD 11
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+endfunction()

@@ -1,0 +1,64 @@
+# Every test is a CTest test with labels. Exit status 77 means skipped.
+#
+#   unit e2e compile check   what kind it is
+#   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
+#   slow                     only run by ./dev test --full
+
+function(hotpath_add_test name)
+  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+    if("slow" IN_LIST arg_LABELS)
+      set(arg_TIMEOUT 1800)
+    endif()
+  endif()
+  set(emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
+  list(JOIN emulator " " emulator)
+  set_tests_properties(${name} PROPERTIES
+    SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
+    ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
+;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
+;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+endfunction()
+
+# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL]): tests/unit/name.c, with all internal names in reach.
+function(hotpath_add_unit_test name)
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "" ${ARGN})
+  add_executable(unit_${name} ${name}.c)
+  hotpath_flags(unit_${name})
+  hotpath_internal_headers(unit_${name})
+  target_compile_definitions(unit_${name} PRIVATE HOTPATH=1)
+  target_link_libraries(unit_${name} PRIVATE hotpath_internal hotpath_cmocka)
+  set_target_properties(unit_${name} PROPERTIES
+    OUTPUT_NAME ${name} C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit")
+  hotpath_labels(labels unit)
+  set(command unit_${name}) # by name, so that CMake puts the emulator of a foreign build before it
+  if(HOTPATH_TEST_PREFIX)
+    set(command ${HOTPATH_TEST_PREFIX} $<TARGET_FILE:unit_${name}>)
+  endif()
+  hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
+endfunction()
+
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL]): tests/e2e/name.py, run by pytest. SERIAL: it measures time.
+function(hotpath_add_e2e_test name)
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "" ${ARGN})
+  hotpath_labels(labels e2e)
+  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 600 ${arg_SERIAL_OPTION}
+    COMMAND "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
+endfunction()
+
+# Turns the caller's TSAN, SLOW, SERIAL into labels and options.
+macro(hotpath_labels variable)
+  set(${variable} ${ARGN} asan)
+  if(arg_TSAN)
+    list(APPEND ${variable} tsan)
+  endif()
+  if(arg_SLOW)
+    list(APPEND ${variable} slow)
+  endif()
+  set(arg_SERIAL_OPTION)
+  if(arg_SERIAL)
+    set(arg_SERIAL_OPTION SERIAL)
+  endif()
+endmacro()

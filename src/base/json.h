@@ -1,0 +1,47 @@
+/*
+ * Writing JSON, value by value; commas, indentation and escapes are done here. One line, or indented by two.
+ *
+ *     hp_json_begin_object(&json);
+ *     hp_json_key(&json, "calls");
+ *     hp_json_u64(&json, 3);
+ *     hp_json_end_object(&json);
+ *
+ * Strings may be anything: bytes that are no UTF-8 become U+FFFD. Numbers that JSON cannot hold become null.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_BASE_JSON_H
+#define HP_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
+
+#define HP_JSON_MAX_DEPTH 1024u /* nesting deeper than this still closes properly, but is not separated by commas */
+
+struct hp_json {
+    struct hp_text *text;
+    bool is_pretty;
+    bool is_after_key;
+    uint32_t depth;
+    uint64_t has_items[HP_JSON_MAX_DEPTH / 64]; /* one bit per level */
+};
+
+void hp_json_init(struct hp_json *json, struct hp_text *text, bool is_pretty);
+
+void hp_json_begin_object(struct hp_json *json);
+void hp_json_end_object(struct hp_json *json);
+void hp_json_begin_array(struct hp_json *json);
+void hp_json_end_array(struct hp_json *json);
+
+void hp_json_key(struct hp_json *json, const char *key);
+void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length);
+void hp_json_string(struct hp_json *json, const char *string);
+void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length);
+void hp_json_u64(struct hp_json *json, uint64_t number);
+/* With at most `digits` significant digits (1 to 15), as short as possible. */
+void hp_json_number(struct hp_json *json, double number, unsigned digits);
+void hp_json_null(struct hp_json *json);
+
+#endif

@@ -1,0 +1,150 @@
+/* Text into memory of the caller. SPDX-License-Identifier: MIT */
+#include "text.h"
+
+#include <string.h>
+
+void hp_text_init(struct hp_text *text, char *bytes, size_t capacity)
+{
+    *text = (struct hp_text){.bytes = bytes, .capacity = capacity};
+}
+
+void hp_text_init_stream(struct hp_text *text, char *bytes, size_t capacity, hp_text_flush *flush, void *context)
+{
+    *text = (struct hp_text){.bytes = bytes, .capacity = capacity, .flush = flush, .context = context};
+}
+
+static bool drain(struct hp_text *text)
+{
+    if (text->flush == NULL || text->is_cut || !text->flush(text->context, text->bytes, text->length))
+        text->is_cut = true;
+    text->length = text->flush == NULL ? text->length : 0;
+    return !text->is_cut;
+}
+
+void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const size_t room = text->capacity - text->length;
+        const size_t part = length < room ? length : room;
+        if (part > 0)
+            memcpy(text->bytes + text->length, bytes, part);
+        text->length += part;
+        bytes += part;
+        length -= part;
+        if (length > 0 && !drain(text))
+            return;
+    }
+}
+
+void hp_text_char(struct hp_text *text, char c)
+{
+    hp_text_bytes(text, &c, 1);
+}
+
+void hp_text_string(struct hp_text *text, const char *string)
+{
+    hp_text_bytes(text, string, strlen(string));
+}
+
+void hp_text_repeat(struct hp_text *text, char c, size_t count)
+{
+    char run[64];
+    memset(run, c, sizeof run);
+    for (; count > sizeof run && !text->is_cut; count -= sizeof run)
+        hp_text_bytes(text, run, sizeof run);
+    hp_text_bytes(text, run, count < sizeof run ? count : sizeof run);
+}
+
+void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width)
+{
+    char digits[32];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (sizeof digits - at < width && at > 0)
+        digits[--at] = '0';
+    hp_text_bytes(text, digits + at, sizeof digits - at);
+}
+
+void hp_text_u64(struct hp_text *text, uint64_t number)
+{
+    hp_text_padded(text, number, 1);
+}
+
+void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
+{
+    for (unsigned digit = width; digit-- > 0;)
+        hp_text_char(text, "0123456789abcdef"[number >> (4 * digit) & 15]);
+}
+
+void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
+{
+    uint64_t scale = 1;
+    for (unsigned digit = 0; digit < decimals && digit < 9; digit++)
+        scale *= 10;
+    const double scaled = number > 0 ? number * (double)scale + 0.5 : 0;
+    /* Beyond 2^63 a double has no decimals anyway. */
+    if (scaled >= 0x1p63) {
+        hp_text_u64(text, number < 0x1p63 ? (uint64_t)number : UINT64_C(1) << 63);
+        return;
+    }
+    const uint64_t units = (uint64_t)scaled;
+    hp_text_u64(text, units / scale);
+    if (scale > 1) {
+        hp_text_char(text, '.');
+        hp_text_padded(text, units % scale, decimals < 9 ? decimals : 9);
+    }
+}
+
+bool hp_text_finish(struct hp_text *text)
+{
+    return text->length == 0 ? !text->is_cut : drain(text);
+}
+
+const char *hp_text_end(struct hp_text *text)
+{
+    if (text->capacity == 0)
+        return "";
+    if (text->length == text->capacity) {
+        text->length--;
+        text->is_cut = true;
+    }
+    text->bytes[text->length] = '\0';
+    return text->bytes;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b)
+{
+    size_t at = 0;
+    while (at < a_length && b[at] != '\0' && lower(a[at]) == lower(b[at]))
+        at++;
+    return at == a_length && b[at] == '\0';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+const char *hp_text_next_item(const char **rest, size_t *ret_length)
+{
+    const char *at = *rest;
+    while (*at == ',' || is_blank(*at))
+        at++;
+    const char *end = at;
+    while (*end != '\0' && *end != ',')
+        end++;
+    *rest = end;
+    size_t length = (size_t)(end - at);
+    while (length > 0 && is_blank(at[length - 1]))
+        length--;
+    *ret_length = length;
+    return length > 0 ? at : NULL;
+}

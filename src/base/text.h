@@ -1,0 +1,58 @@
+/*
+ * Text into memory of the caller: no heap, no stdio, no locale. Two ways to use it:
+ *
+ *   a bounded buffer       hp_text_init; what does not fit is cut and `is_cut` says so
+ *   a stream               hp_text_init_stream; the buffer is handed to `flush` whenever it is full
+ *
+ * Numbers look the same in every locale. May be used in a signal handler. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_BASE_TEXT_H
+#define HP_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Takes bytes off a stream; false gives up, and the stream ignores what follows. */
+typedef bool hp_text_flush(void *context, const char *bytes, size_t length);
+
+struct hp_text {
+    char *bytes;
+    size_t capacity;
+    size_t length;
+    bool is_cut; /* something did not fit, or could not be written */
+    hp_text_flush *flush;
+    void *context;
+};
+
+void hp_text_init(struct hp_text *text, char *bytes, size_t capacity);
+void hp_text_init_stream(struct hp_text *text, char *bytes, size_t capacity, hp_text_flush *flush, void *context);
+
+void hp_text_char(struct hp_text *text, char c);
+void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length);
+void hp_text_string(struct hp_text *text, const char *string);
+void hp_text_repeat(struct hp_text *text, char c, size_t count);
+void hp_text_u64(struct hp_text *text, uint64_t number);
+/* At least `width` digits, filled up with zeros. */
+void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
+void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
+/* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
+void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
+
+/* Writes what is left of a stream. False: not everything was written. */
+bool hp_text_finish(struct hp_text *text);
+
+/* Ends a bounded buffer with a zero, over the last byte if need be, and returns it. */
+const char *hp_text_end(struct hp_text *text);
+
+/* ASCII only: the locale has no say. */
+bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
+
+/*
+ * Cuts the next item off a comma separated list, without the blanks around it; empty items are skipped.
+ *
+ *     for (const char *rest = list, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+ */
+const char *hp_text_next_item(const char **rest, size_t *ret_length);
+
+#endif

@@ -1,0 +1,95 @@
+/* Numbers with units. SPDX-License-Identifier: MIT */
+#include "units.h"
+
+struct scale {
+    double factor; /* of the next unit */
+    const char *name;
+};
+
+/*
+ * Moves up while the number would show as 1000 or more: the choice is made on what rounding will print, so that
+ * 999.996 ns is "1.00 µs" and never "1000.00 ns".
+ */
+static void put_scaled(struct hp_text *text, double number, const struct scale *scales, unsigned count)
+{
+    unsigned at = 0;
+    while (at + 1 < count && number >= 999.995) {
+        number /= scales[at].factor;
+        at++;
+    }
+    hp_text_fixed(text, number, 2);
+    hp_text_char(text, ' ');
+    hp_text_string(text, scales[at].name);
+}
+
+void hp_units_ns(struct hp_text *text, double ns)
+{
+    static const struct scale scales[] = {{1e3, "ns"}, {1e3, "µs"}, {1e3, "ms"}, {1e3, "s"}};
+    put_scaled(text, ns, scales, 4);
+}
+
+void hp_units_hz(struct hp_text *text, double hz)
+{
+    static const struct scale scales[] = {{1e3, "Hz"}, {1e3, "kHz"}, {1e3, "MHz"}, {1e3, "GHz"}};
+    put_scaled(text, hz, scales, 4);
+}
+
+void hp_units_bytes(struct hp_text *text, uint64_t bytes)
+{
+    static const char *const names[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    double number = (double)bytes;
+    unsigned at = 0;
+    if (bytes < 1024) {
+        hp_text_u64(text, bytes);
+    } else {
+        for (; at + 1 < sizeof names / sizeof names[0] && number >= 1023.95; at++)
+            number /= 1024;
+        hp_text_fixed(text, number, 1);
+    }
+    hp_text_char(text, ' ');
+    hp_text_string(text, names[at]);
+}
+
+void hp_units_percent(struct hp_text *text, double percent)
+{
+    hp_text_fixed(text, percent, 2);
+    hp_text_char(text, '%');
+}
+
+/* Days since 1970 to a date: years begin in March here, so that the leap day is the last of its year. */
+static void put_date(struct hp_text *text, uint64_t days)
+{
+    days += 719468;
+    const uint64_t era = days / 146097, day_of_era = days % 146097;
+    const uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const uint64_t month_from_march = (5 * day_of_year + 2) / 153;
+    const uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+    hp_text_padded(text, era * 400 + year_of_era + (month <= 2), 4);
+    hp_text_char(text, '-');
+    hp_text_padded(text, month, 2);
+    hp_text_char(text, '-');
+    hp_text_padded(text, day_of_year - (153 * month_from_march + 2) / 5 + 1, 2);
+}
+
+void hp_units_moment(struct hp_text *text, uint64_t unix_ns)
+{
+    const uint64_t ms = unix_ns / 1000000, seconds = ms / 1000;
+    put_date(text, seconds / 86400);
+    hp_text_char(text, 'T');
+    hp_text_padded(text, seconds / 3600 % 24, 2);
+    hp_text_char(text, ':');
+    hp_text_padded(text, seconds / 60 % 60, 2);
+    hp_text_char(text, ':');
+    hp_text_padded(text, seconds % 60, 2);
+    hp_text_char(text, '.');
+    hp_text_padded(text, ms % 1000, 3);
+    hp_text_char(text, 'Z');
+}
+
+uint64_t hp_units_round(double number)
+{
+    if (!(number > 0))
+        return 0;
+    return number >= 0x1p64 - 2048 ? UINT64_MAX : (uint64_t)(number + 0.5);
+}

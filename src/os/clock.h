@@ -1,0 +1,28 @@
+/*
+ * Ticks: the cheapest counter that can be trusted, and what it is worth in nanoseconds.
+ *
+ * hotpath_ticks_() in hotpath.h reads the CPU's counter without asking. Whether it may is decided here, once: if not,
+ * hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the out-of-line way and ticks are nanoseconds.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_CLOCK_H
+#define HP_OS_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
+
+/* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
+enum hp_counter hp_clock_counter(void);
+
+uint64_t hp_clock_monotonic_ns(void);
+uint64_t hp_clock_wall_ns(void);
+
+/* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
+uint64_t hp_clock_ticks(enum hp_counter counter);
+
+/* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
+void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);
+
+#endif

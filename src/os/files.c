@@ -1,0 +1,211 @@
+/* Files. SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "signals.h"
+#include "sys.h"
+
+struct hp_file_identity hp_file_identify(int fd)
+{
+    struct stat status;
+    struct hp_file_identity identity = {0, 0, false};
+    if (fstat(fd, &status) == 0) {
+        identity.device = status.st_dev;
+        identity.inode = status.st_ino;
+        identity.is_known = true;
+    }
+    return identity;
+}
+
+bool hp_file_is(int fd, const struct hp_file_identity *identity)
+{
+    const struct hp_file_identity now = hp_file_identify(fd);
+    return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
+}
+
+size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+{
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return 0;
+    size_t length = 0;
+    while (length < size) {
+        const ssize_t got = hp_sys_read(fd, (char *)bytes + length, size - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    hp_sys_close(fd);
+    return length;
+}
+
+bool hp_file_read_text(const char *path, char *text, size_t size)
+{
+    const size_t length = hp_file_read_bytes(path, text, size - 1);
+    text[length] = '\0';
+    return length > 0;
+}
+
+bool hp_file_size_is_allowed(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+/* File systems without fallocate: writing zeros is the only reservation they know. */
+static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
+{
+    static const char zeros[4096];
+    if (lseek(fd, (off_t)from, SEEK_SET) < 0)
+        return false;
+    while (from < to) {
+        const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
+        const ssize_t put = hp_sys_write(fd, zeros, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        from += (uint64_t)put;
+    }
+    return true;
+}
+
+bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
+{
+    if (!hp_file_size_is_allowed(to))
+        return false;
+    int result;
+    do
+        result = hp_sys_fallocate(fd, from, to - from);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return true;
+    return (errno == EOPNOTSUPP || errno == ENOSYS) && reserve_by_writing(fd, from, to);
+}
+
+static bool wait_until_writable(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
+    const struct timespec second = {1, 0};
+    return syscall(SYS_ppoll, &wait, 1, &second, NULL, (size_t)8) > 0;
+}
+
+bool hp_file_write(int fd, const char *bytes, size_t length)
+{
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    bool is_whole = true;
+    while (length > 0 && is_whole) {
+        const ssize_t put = hp_sys_write(fd, bytes, length);
+        if (put > 0) {
+            bytes += put;
+            length -= (size_t)put;
+        } else if (put < 0 && errno == EAGAIN) {
+            is_whole = wait_until_writable(fd);
+        } else if (put == 0 || errno != EINTR) {
+            is_whole = false;
+        }
+    }
+    hp_signals_swallow_write_errors(&held);
+    hp_signals_release(&held);
+    return is_whole;
+}
+
+bool hp_file_make_private_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return false;
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+void hp_file_make_parents(const char *path)
+{
+    char folder[1024];
+    const size_t length = strlen(path);
+    if (length >= sizeof folder)
+        return;
+    memcpy(folder, path, length + 1);
+    for (size_t at = 1; at < length; at++) {
+        if (folder[at] != '/')
+            continue;
+        folder[at] = '\0';
+        mkdir(folder, 0777);
+        folder[at] = '/';
+    }
+}
+
+uint64_t hp_file_free_bytes(const char *path)
+{
+    struct statfs status;
+    if (statfs(path, &status) != 0)
+        return 0;
+    return (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
+}
+
+/* The kernel's record of a directory entry; libc's readdir would allocate. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
+
+void hp_file_each(const char *folder, hp_file_visit *visit, void *context)
+{
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return;
+    _Alignas(8) char buffer[4096];
+    long got;
+    while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
+        for (long at = 0; at < got;) {
+            const struct entry *entry = (const struct entry *)(const void *)(buffer + at);
+            visit(entry->name, context);
+            at += entry->length;
+        }
+    }
+    hp_sys_close(fd);
+}
+
+const char *hp_file_error(int number)
+{
+    switch (number) {
+    case ENOENT:
+        return "no such file or folder";
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case EROFS:
+        return "read-only file system";
+    case ENOSPC:
+    case EDQUOT:
+        return "no space left";
+    case EFBIG:
+        return "file too large";
+    case EISDIR:
+        return "is a folder";
+    case ENOTDIR:
+        return "not a folder";
+    case ELOOP:
+        return "too many symbolic links";
+    case ENAMETOOLONG:
+        return "name too long";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    default:
+        return "input/output error";
+    }
+}

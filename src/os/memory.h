@@ -1,0 +1,17 @@
+/* Private memory straight from the kernel: zeroed, never from the host's heap. SPDX-License-Identifier: MIT */
+#ifndef HP_OS_MEMORY_H
+#define HP_OS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void *hp_memory_map(size_t size); /* NULL without memory */
+void hp_memory_unmap(void *memory, size_t size);
+
+/* In a forked child these pages read as zero. False: the kernel cannot (before Linux 4.14). */
+bool hp_memory_wipe_on_fork(void *memory, size_t size);
+
+/* Waits until every running thread of the process has passed a full memory barrier. False: cannot. */
+bool hp_memory_barrier_everywhere(void);
+
+#endif

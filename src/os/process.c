@@ -1,0 +1,154 @@
+/* Facts about the process. SPDX-License-Identifier: MIT */
+#include "process.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+
+#include "files.h"
+#include "sys.h"
+
+/* "/proc/PID/what"; a pid of 0 is this process. */
+static void proc_path(char path[64], uint32_t pid, const char *what)
+{
+    char digits[11];
+    size_t at = sizeof digits;
+    digits[--at] = '\0';
+    do
+        digits[--at] = (char)('0' + pid % 10);
+    while ((pid /= 10) != 0);
+    const char *parts[] = {"/proc/", digits[at] == '0' ? "self" : digits + at, "/", what};
+    size_t length = 0;
+    for (size_t part = 0; part < 4; part++)
+        for (const char *from = parts[part]; *from && length < 63; from++)
+            path[length++] = *from;
+    path[length] = '\0';
+}
+
+uint64_t hp_process_start_time(uint32_t pid)
+{
+    char path[64], text[1024];
+    proc_path(path, pid, "stat");
+    if (!hp_file_read_text(path, text, sizeof text))
+        return 0;
+    /* The name in field 2 may hold anything, so count from its closing bracket: field 22 is the 20th after. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    uint64_t start = 0;
+    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    return start;
+}
+
+bool hp_process_exists(uint32_t pid)
+{
+    return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}
+
+bool hp_process_is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+void hp_process_command(char *text, size_t size)
+{
+    const size_t length = hp_file_read_bytes("/proc/self/cmdline", text, size - 1);
+    for (size_t at = 0; at + 1 < length; at++)
+        if (text[at] == '\0')
+            text[at] = ' ';
+    text[length] = '\0';
+}
+
+void hp_process_executable(char *text, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", text, size - 1);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+static void append(char *text, size_t size, const char *more)
+{
+    size_t length = strlen(text);
+    while (*more && length + 1 < size)
+        text[length++] = *more++;
+    text[length] = '\0';
+}
+
+void hp_process_host(char *text, size_t size)
+{
+    struct utsname names;
+    text[0] = '\0';
+    if (uname(&names) == 0)
+        append(text, size, names.nodename);
+}
+
+void hp_process_system(char *text, size_t size)
+{
+    struct utsname names;
+    text[0] = '\0';
+    if (uname(&names) != 0)
+        return;
+    append(text, size, names.sysname);
+    append(text, size, " ");
+    append(text, size, names.release);
+    append(text, size, " ");
+    append(text, size, names.machine);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void hp_process_boot_id(unsigned char id[16])
+{
+    char text[64];
+    memset(id, 0, 16);
+    if (!hp_file_read_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
+        return;
+    size_t nibbles = 0;
+    for (const char *at = text; *at && nibbles < 32; at++) {
+        const int digit = hex_digit(*at);
+        if (digit < 0)
+            continue;
+        id[nibbles / 2] = (unsigned char)(id[nibbles / 2] << 4 | digit);
+        nibbles++;
+    }
+}
+
+uint32_t hp_process_cores(void)
+{
+    unsigned long mask[64] = {0};
+    const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    uint32_t cores = 0;
+    for (size_t word = 0; bytes > 0 && word < (size_t)bytes / sizeof mask[0]; word++)
+        cores += (uint32_t)__builtin_popcountl(mask[word]);
+    return cores ? cores : 1;
+}
+
+void hp_process_thread_name(char name[16])
+{
+    memset(name, 0, 16);
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    name[15] = '\0';
+}
+
+extern char **environ;
+
+const char *hp_environment(const char *name)
+{
+    const size_t length = strlen(name);
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+            return *at + length + 1;
+    return NULL;
+}

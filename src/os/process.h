@@ -1,0 +1,34 @@
+/* Facts about this process, this thread and this machine. SPDX-License-Identifier: MIT */
+#ifndef HP_OS_PROCESS_H
+#define HP_OS_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's start time of a process (clock ticks since boot), 0 when there is no such process or no /proc. */
+uint64_t hp_process_start_time(uint32_t pid);
+
+bool hp_process_exists(uint32_t pid);
+
+/* True in a program that got rights its caller does not have (setuid and the like). */
+bool hp_process_is_privileged(void);
+
+/* The command line, arguments separated by spaces; the executable's path; both cut to `size`, ended by a zero. */
+void hp_process_command(char *text, size_t size);
+void hp_process_executable(char *text, size_t size);
+
+/* "name", and "Linux 6.1.0 x86_64". */
+void hp_process_host(char *text, size_t size);
+void hp_process_system(char *text, size_t size);
+
+void hp_process_boot_id(unsigned char id[16]);
+uint32_t hp_process_cores(void);
+
+/* The name of the calling thread as the kernel knows it. */
+void hp_process_thread_name(char name[16]);
+
+/* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
+const char *hp_environment(const char *name);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
+ * own signals are held too, which its functions would refuse to do. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_SIGNALS_H
+#define HP_OS_SIGNALS_H
+
+#include <stdint.h>
+
+struct hp_signals {
+    uint64_t before; /* the mask to go back to */
+};
+
+void hp_signals_hold(struct hp_signals *held);
+void hp_signals_release(const struct hp_signals *held);
+
+/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held, unless the host holds them too. */
+void hp_signals_swallow_write_errors(const struct hp_signals *held);
+
+/* Lets `signal` through in this thread and sends it. */
+void hp_signals_raise_now(int signal);
+
+#endif

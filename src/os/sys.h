@@ -1,0 +1,60 @@
+/*
+ * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
+ * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
+ * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ *
+ * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_SYS_H
+#define HP_OS_SYS_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int hp_sys_close(int fd)
+{
+    return (int)syscall(SYS_close, fd);
+}
+
+static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
+}
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
+static inline uint32_t hp_sys_thread_id(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+static inline uint32_t hp_sys_process_id(void)
+{
+    return (uint32_t)syscall(SYS_getpid);
+}
+
+#endif

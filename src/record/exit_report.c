@@ -1,0 +1,171 @@
+/*
+ * The report a process writes about itself: to stderr if that still is what it was, or to a file. May run in a
+ * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "memory.h"
+#include "process.h"
+#include "report.h"
+#include "runtime.h"
+#include "snapshot.h"
+#include "sys.h"
+
+struct work {
+    struct hp_snapshot snapshot;
+    struct hp_settings settings; /* of this moment: another thread may start over */
+    int fd;
+    bool has_failed;
+    size_t length;
+    char buffer[16384];
+};
+
+static bool flush(struct work *work)
+{
+    if (work->length > 0 && !hp_file_write(work->fd, work->buffer, work->length))
+        work->has_failed = true;
+    work->length = 0;
+    return !work->has_failed;
+}
+
+static bool put(void *context, const char *bytes, size_t length)
+{
+    struct work *work = context;
+    while (length > 0) {
+        if (work->length == sizeof work->buffer && !flush(work))
+            return false;
+        size_t part = sizeof work->buffer - work->length;
+        part = part < length ? part : length;
+        memcpy(work->buffer + work->length, bytes, part);
+        work->length += part;
+        bytes += part;
+        length -= part;
+    }
+    return true;
+}
+
+/* %p becomes the process id. */
+static bool expand_path(const char *from, char *path, size_t size)
+{
+    size_t length = 0;
+    for (; *from; from++) {
+        char digits[12] = {*from, '\0'};
+        if (from[0] == '%' && from[1] == 'p') {
+            char *at = digits + sizeof digits - 1;
+            uint32_t pid = hp_sys_process_id();
+            *at = '\0';
+            do
+                *--at = (char)('0' + pid % 10);
+            while ((pid /= 10) != 0);
+            memmove(digits, at, strlen(at) + 1);
+            from++;
+        }
+        const size_t part = strlen(digits);
+        if (length + part >= size)
+            return false;
+        memcpy(path + length, digits, part);
+        length += part;
+    }
+    path[length] = '\0';
+    return length > 0;
+}
+
+static void say_output_failed(const char *what, const char *path)
+{
+    char line[400];
+    size_t at = 0;
+    const char *parts[] = {"hotpath: ", what, " '", path, "': ", hp_file_error(errno), "; the report follows here"};
+    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++)
+        for (const char *from = parts[part]; *from && at + 1 < sizeof line; from++)
+            line[at++] = *from;
+    line[at] = '\0';
+    hp_say(line);
+}
+
+/* The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). */
+static int open_output(const struct hp_settings *settings)
+{
+    char path[1100];
+    if (settings->output_path[0] == '\0' || !expand_path(settings->output_path, path, sizeof path))
+        return -1;
+    hp_file_make_parents(path);
+    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+    if (fd < 0)
+        say_output_failed("cannot write", path);
+    return fd;
+}
+
+static uint32_t terminal_width(int fd)
+{
+    struct winsize size;
+    memset(&size, 0, sizeof size);
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static bool wants_color(const struct hp_settings *settings, int fd)
+{
+    const char *terminal = hp_environment("TERM");
+    struct winsize size;
+    return !settings->no_color && ioctl(fd, TIOCGWINSZ, &size) == 0 &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+static int render(struct work *work, int fd)
+{
+    const struct hp_report_target target = {
+        .sink = put, .context = work, .width = terminal_width(fd), .color = wants_color(&work->settings, fd)};
+    work->fd = fd;
+    work->has_failed = false;
+    work->length = 0;
+    const int status = hp_report_render(&work->snapshot, &work->settings, &target);
+    return flush(work) ? status : HOTPATH_E_OUTPUT;
+}
+
+static int write_report(struct work *work)
+{
+    if (work->settings.format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    const int fd = open_output(&work->settings);
+    if (fd >= 0) {
+        const int status = render(work, fd);
+        hp_sys_close(fd);
+        if (status != HOTPATH_E_OUTPUT)
+            return status;
+        say_output_failed("cannot write all of", work->settings.output_path);
+    }
+    return hp_file_is(2, &hp_runtime->standard_error) ? render(work, 2) : HOTPATH_E_OUTPUT;
+}
+
+static int report_with(struct work *work)
+{
+    const struct hp_clock_pair now = hp_session_touch();
+    const struct hp_header *header = hp_store_header(&hp_runtime->store);
+    const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    hotpath_reporter *reporter = hp_runtime->reporter;
+    work->settings = hp_runtime->settings;
+    if (hp_snapshot_open(&work->snapshot, hp_runtime->store.base, (size_t)size, &now) != NULL)
+        return HOTPATH_E_SPACE;
+    if (reporter != NULL)
+        return hp_report_hand_over(&work->snapshot, &work->settings, reporter, hp_runtime->reporter_context);
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    const int status = write_report(work);
+    hp_signals_release(&held);
+    return status;
+}
+
+/* One report at a time; a second one that comes meanwhile (a signal in the middle of the first) is left out. */
+int hp_exit_report(void)
+{
+    uint32_t *is_reporting = &hp_runtime->fork_page->is_reporting;
+    if (__atomic_exchange_n(is_reporting, 1, __ATOMIC_ACQUIRE) != 0)
+        return HOTPATH_E_ACTIVE;
+    struct work *work = hp_memory_map(sizeof *work);
+    const int status = work != NULL ? report_with(work) : HOTPATH_E_SPACE;
+    hp_memory_unmap(work, sizeof *work);
+    __atomic_store_n(is_reporting, 0, __ATOMIC_RELEASE);
+    return status;
+}

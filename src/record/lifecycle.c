@@ -1,0 +1,445 @@
+/*
+ * The life of a session: how it begins (HOTPATH_MAIN, HOTPATH_SESSION, hotpath_start, HOTPATH=1, the first zone of a
+ * forked child) and how it ends (the end of its scope, exit, SIGINT and SIGTERM, a time limit).
+ *
+ * Ending while other threads run. Stop closes the gate, makes every thread pass a barrier and waits until none
+ * is inside the recorder. From then on no thread can touch the session: each looks at the gate after it has set
+ * `ready` to 0 and before it touches anything. (The barrier pairs with that store and load, which are relaxed.) Where
+ * the wait does not succeed, the address range is given up instead of being used again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory.h"
+#include "process.h"
+#include "runtime.h"
+#include "sys.h"
+
+#ifdef __clang__
+#define HP_COMPILER __VERSION__
+#else
+#define HP_COMPILER "gcc " __VERSION__
+#endif
+
+/* ------------------------------------------------------------------------------------------- settings */
+
+static const char *look_up(const char *name, void *context)
+{
+    (void)context;
+    return hp_environment(name);
+}
+
+static void warn(const char *line, void *context)
+{
+    (void)context;
+    hp_say(line);
+}
+
+static bool is_active(void)
+{
+    return hp_runtime->gate != 0;
+}
+
+/* -------------------------------------------------------------------------------------------- beginning */
+
+struct hp_clock_pair hp_session_touch(void)
+{
+    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_clock_pair now;
+    hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
+    __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
+    return now;
+}
+
+static uint32_t clock_kind(enum hp_counter counter)
+{
+    static const uint32_t kinds[] = {[HP_COUNTER_NONE] = HP_CLOCK_MONOTONIC,
+                                     [HP_COUNTER_TSC] = HP_CLOCK_TSC,
+                                     [HP_COUNTER_CNTVCT] = HP_CLOCK_CNTVCT,
+                                     [HP_COUNTER_RDTIME] = HP_CLOCK_RDTIME};
+    return kinds[counter];
+}
+
+typedef void describe(char *text, size_t size);
+
+static uint32_t described(describe *fact)
+{
+    char text[1024];
+    fact(text, sizeof text);
+    return hp_store_text(&hp_runtime->store, text);
+}
+
+static void fill_header(void)
+{
+    struct hp_store *store = &hp_runtime->store;
+    struct hp_header *header = hp_store_header(store);
+    header->features = HP_FEATURE_TIMING;
+    header->state = HP_STATE_LIVE;
+    header->pid = hp_sys_process_id();
+    header->parent_pid = (uint32_t)getppid();
+    header->process_start = hp_process_start_time(0);
+    header->exec_count = hp_runtime->epoch - 1;
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns();
+    hp_process_boot_id(header->boot_id);
+    header->clock_kind = clock_kind(hp_runtime->counter);
+    header->cores = hp_process_cores();
+    header->command = described(hp_process_command);
+    header->executable = described(hp_process_executable);
+    header->host = described(hp_process_host);
+    header->system = described(hp_process_system);
+    header->label = hp_store_text(store, hp_runtime->settings.label);
+    header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
+    header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
+    hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
+    hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+}
+
+/* Under the lock, signals held. */
+static bool open_session(void)
+{
+    if (hp_store_create(&hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
+        return false;
+    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    hp_runtime->epoch++;
+    fill_header();
+    hp_sites_begin();
+    if (hp_runtime->settings.reserve)
+        hp_store_reserve_all(&hp_runtime->store);
+    if (hp_runtime->store.path[0] != '\0')
+        hp_store_prune(&hp_runtime->store, hp_runtime->settings.keep);
+    header->gate = hp_runtime->epoch | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    __atomic_store_n(&hp_runtime->gate, hp_runtime->epoch, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void forget_parent(void)
+{
+    hp_runtime->fork_page->is_ours = 1;
+    hp_runtime->is_forked = true;
+    hp_runtime->is_child = true;
+    hp_runtime->owner = NULL;
+    hotpath_v1_head = &hp_idle_head;
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_store parent = hp_runtime->store;
+    forget_parent();
+    if (!is_active())
+        return false;
+    memset(&hp_runtime->store, 0, sizeof hp_runtime->store);
+    const bool has_begun = open_session();
+    if (!has_begun) {
+        hp_runtime->gate = 0;
+        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
+    }
+    hp_store_forget(&parent);
+    return has_begun;
+}
+
+static int begin_locked(const struct hp_settings *settings)
+{
+    if (hp_is_forked_child()) {
+        forget_parent();
+        hp_runtime->gate = 0;
+        hp_store_forget(&hp_runtime->store);
+    }
+    if (is_active() && !hp_runtime->is_auto)
+        return HOTPATH_E_ACTIVE;
+    hp_runtime->settings = *settings;
+    hp_runtime->is_child = false;
+    if (!is_active() && !open_session())
+        return HOTPATH_E_SPACE;
+    hp_runtime->is_auto = false;
+    return HOTPATH_OK;
+}
+
+static void explain(int status)
+{
+    if (status == HOTPATH_E_ACTIVE)
+        hp_say("hotpath: a session is active already and goes on; stop it before starting another");
+    if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store.is_memory)
+        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
+               "256 KB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_E_SPACE)
+        hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
+               "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
+    if (status == HOTPATH_E_OPTIONS)
+        hp_say("hotpath: nothing is recorded: the options are not of this version of the library; "
+               "zero-fill struct hotpath_options and set its size");
+}
+
+static int begin(const struct hotpath_options *options)
+{
+    struct hp_settings settings;
+    struct hp_signals held;
+    hp_runtime->standard_error = hp_file_identify(2);
+    if (hp_process_is_privileged())
+        return HOTPATH_E_OFF;
+    if (options != NULL && !hp_options_are_known(options))
+        return HOTPATH_E_OPTIONS;
+    hp_settings_resolve(&settings, options, look_up, NULL, warn, NULL);
+    if (settings.record_is_off || settings.record == 0)
+        return HOTPATH_E_OFF;
+    if (!hp_runtime_prepare())
+        return HOTPATH_E_SPACE;
+    hp_lock(&held);
+    const int status = begin_locked(&settings);
+    hp_unlock(&held);
+    return status;
+}
+
+int hotpath_start(const struct hotpath_options *options)
+{
+    const int saved = errno;
+    const int status = begin(options);
+    explain(status);
+    errno = saved;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ ending */
+
+static bool is_at_rest(const struct hp_head *head)
+{
+    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+}
+
+static bool wait_until_quiet(void)
+{
+    if (!hp_memory_barrier_everywhere())
+        return false;
+    for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+        for (int tries = 0; head->thread_id != 0 && !is_at_rest(head); tries++) {
+            if (tries == 1000)
+                return false;
+            sched_yield();
+        }
+    return true;
+}
+
+/* Under the lock: marks the file as whole and turns recording off. */
+static void close_session(void)
+{
+    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    hp_session_touch();
+    __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
+    hp_runtime->owner = NULL;
+}
+
+int hotpath_stop(void)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !is_active())
+        return HOTPATH_E_INACTIVE;
+    const int status = hp_exit_report();
+    hp_lock(&held);
+    if (is_active()) {
+        close_session();
+        hp_store_retire(&hp_runtime->store, wait_until_quiet());
+    }
+    hp_unlock(&held);
+    errno = saved;
+    return status;
+}
+
+/* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
+static bool is_silent_child(void)
+{
+    return hp_runtime->is_child && strstr(hp_runtime->settings.output_path, "%p") == NULL;
+}
+
+/* The process ends: report, and leave everything in place, since other threads may still run. */
+static void finish(void)
+{
+    struct hp_signals held;
+    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !is_active())
+        return;
+    if (!is_silent_child())
+        hp_exit_report();
+    hp_lock(&held);
+    if (is_active())
+        close_session();
+    hp_unlock(&held);
+}
+
+/* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
+__attribute__((destructor(101))) static void at_exit(void)
+{
+    const int saved = errno;
+    finish();
+    errno = saved;
+}
+
+/* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
+__attribute__((constructor(101))) static void at_load(void)
+{
+    const int saved = errno;
+    const char *wish = hp_environment("HOTPATH");
+    if (wish != NULL && wish[0] != '\0' && hp_runtime->fork_page == NULL) {
+        struct hp_settings settings;
+        hp_runtime->standard_error = hp_file_identify(2);
+        hp_settings_resolve(&settings, NULL, look_up, NULL, NULL, NULL);
+        if (settings.record_is_set && begin(NULL) == HOTPATH_OK)
+            hp_runtime->is_auto = true;
+    }
+    errno = saved;
+}
+
+/* ------------------------------------------------------------------------------------- signals and time */
+
+static void on_signal(int signal)
+{
+    const int saved = errno;
+    struct sigaction usual;
+    memset(&usual, 0, sizeof usual);
+    usual.sa_handler = SIG_DFL;
+    finish();
+    sigaction(signal, &usual, NULL);
+    errno = saved;
+    hp_signals_raise_now(signal);
+}
+
+/* Only where the program left them alone; a handler it installs later replaces ours, as it should. */
+static void watch_signal(int signal)
+{
+    struct sigaction present, ours;
+    if (sigaction(signal, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO) || present.sa_handler != SIG_DFL)
+        return;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_handler = on_signal;
+    ours.sa_flags = SA_RESTART;
+    sigfillset(&ours.sa_mask);
+    sigaction(signal, &ours, NULL);
+}
+
+static void *end_after_time(void *context)
+{
+    const uint32_t milliseconds = (uint32_t)(uintptr_t)context;
+    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+    exit(0);
+}
+
+static void watch_time(uint32_t milliseconds)
+{
+    pthread_t thread;
+    struct hp_signals held;
+    if (milliseconds == 0)
+        return;
+    hp_signals_hold(&held);
+    if (pthread_create(&thread, NULL, end_after_time, (void *)(uintptr_t)milliseconds) == 0)
+        pthread_detach(thread);
+    else
+        hp_say("hotpath: HOTPATH_SHUTDOWN_MS has no effect: no thread could be started");
+    hp_signals_release(&held);
+}
+
+/* -------------------------------------------------------------------------------------- HOTPATH_MAIN & co */
+
+static void set_main_site(struct hotpath_site *site)
+{
+    const uint32_t id = hp_site_id(site);
+    if (id < HOTPATH_READY_)
+        __atomic_store_n(&hp_store_header(&hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
+}
+
+uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site, const struct hotpath_options *options)
+{
+    const int saved = errno;
+    if (hotpath_start(options) == HOTPATH_OK) {
+        set_main_site(site);
+        if (!hp_runtime->settings.leave_signals) {
+            watch_signal(SIGINT);
+            watch_signal(SIGTERM);
+        }
+        watch_time(hp_runtime->settings.shutdown_ms);
+    }
+    errno = saved;
+    return hotpath_enter_(zone, site);
+}
+
+uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site, const struct hotpath_options *options)
+{
+    const int saved = errno;
+    if (hotpath_start(options) == HOTPATH_OK) {
+        set_main_site(site);
+        hp_runtime->owner = zone;
+    }
+    errno = saved;
+    return hotpath_enter_(zone, site);
+}
+
+void hotpath_v1_session_end(struct hotpath_zone *zone)
+{
+    hotpath_leave_(zone);
+    if (hp_runtime->owner == zone)
+        hotpath_stop();
+}
+
+/* ------------------------------------------------------------------------------------------ small answers */
+
+const char *hotpath_strerror(int status)
+{
+    switch (status) {
+    case HOTPATH_OK:
+        return "done";
+    case HOTPATH_E_ACTIVE:
+        return "a session is active already";
+    case HOTPATH_E_INACTIVE:
+        return "no session is active";
+    case HOTPATH_E_OFF:
+        return "recording is switched off";
+    case HOTPATH_E_OPTIONS:
+        return "the options are not of this version of the library";
+    case HOTPATH_E_SPACE:
+        return "no memory or file space for a session";
+    case HOTPATH_E_OUTPUT:
+        return "the report could not be written";
+    default:
+        return "unknown status";
+    }
+}
+
+const char *hotpath_version(void)
+{
+    return HOTPATH_VERSION;
+}
+
+const char *hotpath_session_path(void)
+{
+    return is_active() ? hp_runtime->store.path : "";
+}
+
+void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
+{
+    hp_runtime->reporter_context = context;
+    hp_runtime->reporter = reporter;
+}
+
+int hotpath_report(void)
+{
+    const int saved = errno;
+    int status = HOTPATH_E_INACTIVE;
+    if (hp_runtime->fork_page != NULL && !hp_is_forked_child() && is_active())
+        status = hp_exit_report();
+    errno = saved;
+    return status;
+}

@@ -1,0 +1,162 @@
+/*
+ * What the recorder keeps per process and per thread, and the rules about who touches it.
+ *
+ *   hp_recorder  one per process, in static memory, shared by all copies of the library that were linked into it.
+ *                Changed only while `fork_page->lock` is held, with signals held back (hp_lock).
+ *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
+ *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
+ *   hp_head      one per thread (and one more for each depth of signal handlers that interrupt the recorder), in
+ *                memory that is emptied in a forked child too. Written by its thread only, but for `owner` fields
+ *                under the lock.
+ *
+ * States of a thread, as its inline code sees them through hotpath_v1_head:
+ *
+ *   idle head     `ready` 0, the gate is the process's: 0 -> zones are skipped, else the thread registers
+ *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
+ *   emptied head  all zero, after fork: the thread registers, which begins the child's session
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_RUNTIME_H
+#define HP_RECORD_RUNTIME_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "layout.h"
+#include "options.h"
+#include "signals.h"
+#include "store.h"
+
+#define HP_MAX_NODES 65536u           /* per thread; further paths fall under <other> */
+#define HP_FIRST_FRAMES 64u           /* zones that can be open at once before the stack grows */
+#define HP_MAX_FRAMES (1u << 18)
+#define HP_FIRST_SLOTS 256u
+#define HP_HANDLER_DEPTH 4            /* signal handlers that interrupt the recorder, one inside the other */
+
+/* In `gate`: on, but every zone has to take the out-of-line way. */
+#define HP_GATE_OUT_OF_LINE 0x80000000u
+
+struct hp_head {
+    struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
+    struct hp_head *next;     /* all heads of the process */
+    struct hp_head *handler;  /* for zones of signal handlers that interrupt this one */
+    struct hp_thread *record; /* in the session */
+    uint32_t record_offset;
+    uint32_t thread_id;       /* 0: the head is free */
+    uint32_t copies;          /* copies of the library whose hotpath_v1_head points here */
+    uint32_t generation;      /* of the record while this thread has it */
+    uint32_t slot_count;      /* slots in use */
+    uint32_t space;           /* next free byte of this thread's piece of the session */
+    uint32_t space_end;
+    uint32_t farewells;       /* rounds of thread-exit destructors seen */
+    bool is_handler;          /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete;   /* every node and stat of the record is in the slots */
+};
+
+struct hp_fork_page {
+    uint32_t is_ours; /* 0 in a forked child */
+    uint32_t lock;
+    struct hp_head *heads;
+    struct hp_head *spare; /* heads not given out yet */
+    uint32_t spare_count;
+    uint32_t is_reporting;
+};
+
+/* A site as the process knows it, whatever session runs. */
+struct hp_known_site {
+    const char *name;
+    const char *function;
+    const char *file;
+    uint32_t line;
+    uint32_t kind;
+    uint32_t next; /* in its bucket, id + 1 */
+    uint32_t hash;
+};
+
+#define HP_SITE_BUCKETS 4096u
+
+struct hp_recorder {
+    unsigned char unused[HOTPATH_GATE_]; /* to idle heads this is a session, of which they read the gate */
+    uint32_t gate;  /* 0: no session, else its epoch */
+    uint32_t epoch; /* number of the running or last session */
+    struct hp_fork_page *fork_page;
+    bool is_auto;        /* begun by HOTPATH=1, not by the program */
+    bool is_child;       /* begun by a zone after fork */
+    bool is_forked;      /* this process is a forked child of a recording one */
+    bool has_wipe;       /* the kernel empties heads in a child */
+    bool is_refused;     /* setuid, or HOTPATH=0 */
+    enum hp_counter counter;
+    struct hp_store store;
+    struct hp_settings settings;
+    struct hp_file_identity standard_error;
+    hotpath_reporter *reporter;
+    void *reporter_context;
+    struct hotpath_zone *owner; /* the guard of the HOTPATH_SESSION that began the session */
+
+    uint32_t site_count;
+    uint32_t site_buckets[HP_SITE_BUCKETS];
+    struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
+    char *text;      /* private copies of names */
+    size_t text_left;
+};
+
+/* --- runtime.c */
+extern __attribute__((visibility("default"))) struct hp_recorder hotpath_v1_runtime;
+#define hp_runtime (&hotpath_v1_runtime)
+extern struct hotpath_head_ hp_idle_head;
+extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exec")));
+
+/* Makes fork_page; false without memory. */
+bool hp_runtime_prepare(void);
+void hp_lock(struct hp_signals *held);
+void hp_unlock(const struct hp_signals *held);
+/* Ticks by the clock this session uses. */
+uint64_t hp_now(void);
+/* True in a child that has not noticed the fork yet. */
+bool hp_is_forked_child(void);
+/* One line on stderr, if that is still the host's stderr. */
+void hp_say(const char *line);
+
+/* --- sites.c */
+/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
+uint32_t hp_site_id(struct hotpath_site *site);
+/* Writes all sites known so far into a fresh session. Under the lock. */
+void hp_sites_begin(void);
+
+/* --- threads.c */
+#define HP_HEADS_BYTES 65536u
+/* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
+struct hp_head *hp_thread_head(void);
+/* A head for a signal handler that interrupted `head`. */
+struct hp_head *hp_thread_handler_head(struct hp_head *head);
+/* Whether `state` of a guard is the address of a head that works for the running session. */
+bool hp_thread_has_head(uintptr_t state);
+/* Space in the session that belongs to this thread. */
+uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
+/* Makes this copy of the library notice threads that end. */
+bool hp_thread_exit_hook(void);
+
+/* --- zones.c */
+/* Sets up an empty tree, stack and index in a new record; false without space. */
+bool hp_zones_begin(struct hp_head *head);
+/* Makes the record of a thread that ended ready for the next one. */
+bool hp_zones_resume(struct hp_head *head);
+/* Closes every open zone of a thread that ends. */
+void hp_zones_close_all(struct hp_head *head, uint64_t now);
+/* Measures what one zone costs on this machine. Signals held. */
+void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+
+/* --- lifecycle.c */
+/* Begins the session of a forked child, if its parent was recording. Under the lock. */
+bool hp_session_begin_child(void);
+/* Stores the present moment as the session's latest. */
+struct hp_clock_pair hp_session_touch(void);
+
+/* --- exit_report.c */
+/* Writes the report of the running session where the settings say. Also in a signal handler. */
+int hp_exit_report(void);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * Sites get their numbers here. A number belongs to a place in code (file, line, function, name), not to
+ * the static object that asked: the same inline function in fifty units, or a library that was closed and opened
+ * again, is one site. Names are copied, since the library they live in may go away.
+ *
+ * Numbers last as long as the process; each session gets a copy of the names. SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "cxxname.h"
+#include "memory.h"
+#include "pattern.h"
+#include "runtime.h"
+
+#define TEXT_PIECE (64u << 10)
+#define NAME_BYTES 256
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    return (hash ^ 0xffu) * UINT32_C(16777619);
+}
+
+static struct hp_known_site *known_site(uint32_t id)
+{
+    return &hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK][id % HP_SITES_PER_CHUNK];
+}
+
+static const char *keep_text(const char *text)
+{
+    const size_t size = strnlen(text, 4000) + 1;
+    if (size > hp_runtime->text_left) {
+        char *piece = hp_memory_map(TEXT_PIECE);
+        if (piece == NULL)
+            return NULL;
+        hp_runtime->text = piece;
+        hp_runtime->text_left = TEXT_PIECE;
+    }
+    char *copy = hp_runtime->text;
+    memcpy(copy, text, size - 1);
+    copy[size - 1] = '\0';
+    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
+    hp_runtime->text_left -= size;
+    HOTPATH_ORDER_();
+    hp_runtime->text += size;
+    return copy;
+}
+
+/* What a user calls the site: for a C++ function its qualified name instead of the whole signature. */
+static const char *shown_name(const struct hotpath_site *site, char buffer[NAME_BYTES])
+{
+    const uint32_t kind = site->kind & ~HOTPATH_KIND_CXX_;
+    if (!(site->kind & HOTPATH_KIND_CXX_) || (kind != HOTPATH_KIND_FUNCTION_ && kind != HOTPATH_KIND_MAIN_))
+        return site->name;
+    hp_cxx_short_name(site->name, buffer, NAME_BYTES);
+    return buffer;
+}
+
+static bool is_same(const struct hp_known_site *known, const char *name, const struct hotpath_site *site)
+{
+    return known->line == site->line && known->kind == site->kind && strcmp(known->file, site->file) == 0 &&
+           strcmp(known->function, site->function) == 0 && strcmp(known->name, name) == 0;
+}
+
+/* Writes one site into the running session's table. */
+static bool write_site(uint32_t id)
+{
+    struct hp_store *store = &hp_runtime->store;
+    struct hp_header *header = hp_store_header(store);
+    uint32_t *chunk = &header->site_chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == 0) {
+        const uint32_t fresh = hp_store_allocate(store, HP_SITES_PER_CHUNK * (uint32_t)sizeof(struct hp_site), 64);
+        if (fresh == 0)
+            return false;
+        __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
+    }
+    const struct hp_known_site *known = known_site(id);
+    struct hp_site *site = (struct hp_site *)hp_store_at(store, *chunk) + id % HP_SITES_PER_CHUNK;
+    const uint32_t name = hp_store_text(store, known->name);
+    if (name == 0)
+        return false;
+    site->function = known->function == known->name ? name : hp_store_text(store, known->function);
+    site->file = hp_store_text(store, known->file);
+    site->line = known->line;
+    site->kind = known->kind;
+    /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
+    __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
+    if (header->site_count <= id)
+        __atomic_store_n(&header->site_count, id + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void hp_sites_begin(void)
+{
+    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
+        if (!write_site(id))
+            hp_store_lose(&hp_runtime->store, HP_LOSS_SITES, 1);
+}
+
+static uint32_t find_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+{
+    uint32_t id = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
+    for (; id != 0; id = known_site(id - 1)->next)
+        if (known_site(id - 1)->hash == hash && is_same(known_site(id - 1), name, site))
+            return id - 1;
+    return HOTPATH_ID_NEW_;
+}
+
+static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+{
+    const uint32_t id = hp_runtime->site_count;
+    if (id == HP_MAX_SITES)
+        return HOTPATH_ID_EXCLUDED_;
+    struct hp_known_site **chunk = &hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == NULL)
+        *chunk = hp_memory_map(HP_SITES_PER_CHUNK * sizeof **chunk);
+    if (*chunk == NULL)
+        return HOTPATH_ID_EXCLUDED_;
+    struct hp_known_site *known = known_site(id);
+    known->name = keep_text(name);
+    known->function = site->function == site->name && known->name != NULL && strcmp(name, site->name) == 0
+                          ? known->name
+                          : keep_text(site->function);
+    known->file = keep_text(site->file);
+    if (known->name == NULL || known->function == NULL || known->file == NULL)
+        return HOTPATH_ID_EXCLUDED_;
+    known->line = site->line;
+    known->kind = site->kind;
+    known->hash = hash;
+    known->next = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
+    if (!write_site(id))
+        return HOTPATH_ID_EXCLUDED_;
+    hp_runtime->site_count = id + 1;
+    hp_runtime->site_buckets[hash % HP_SITE_BUCKETS] = id + 1;
+    return id;
+}
+
+static bool is_wanted(const char *name, const struct hotpath_site *site)
+{
+    struct hp_pattern pattern;
+    if (hp_runtime->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
+        return true;
+    return hp_pattern_compile(&pattern, hp_runtime->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+}
+
+static uint32_t register_site(const struct hotpath_site *site)
+{
+    char buffer[NAME_BYTES];
+    const char *name = shown_name(site, buffer);
+    if (name[0] == '\0')
+        name = "<unnamed>";
+    if (!is_wanted(name, site))
+        return HOTPATH_ID_EXCLUDED_;
+    const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);
+    uint32_t id = find_site(hash, name, site);
+    if (id != HOTPATH_ID_NEW_)
+        return id;
+    id = add_site(hash, name, site);
+    if (id == HOTPATH_ID_EXCLUDED_)
+        hp_store_lose(&hp_runtime->store, HP_LOSS_SITES, 1);
+    return id;
+}
+
+uint32_t hp_site_id(struct hotpath_site *site)
+{
+    struct hp_signals held;
+    uint32_t id = HOTPATH_GET_(site->id);
+    if (id != HOTPATH_ID_NEW_)
+        return id;
+    hp_lock(&held);
+    if (hp_runtime->store.base != NULL) {
+        id = register_site(site);
+        HOTPATH_PUT_(site->id, id);
+    }
+    hp_unlock(&held);
+    return id;
+}

@@ -1,0 +1,266 @@
+/*
+ * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
+ * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
+ * threads record at once, not how many there ever were.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "memory.h"
+#include "process.h"
+#include "runtime.h"
+#include "sys.h"
+
+#define PIECE_BYTES 8192u
+#define FIRST_PIECE_BYTES 4096u
+#define LINE 128u /* two cache lines: what neighbouring threads write must not share a prefetched pair */
+
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+/* ------------------------------------------------------------------------------------- the end of a thread */
+
+static void release_head(struct hp_head *head)
+{
+    if (head->record != NULL && head->hot.epoch == hp_runtime->epoch && hp_runtime->store.base != NULL) {
+        const uint64_t now = hp_now();
+        for (struct hp_head *at = head; at != NULL; at = at->handler) {
+            hp_zones_close_all(at, now);
+            __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
+        }
+    }
+    head->thread_id = 0;
+}
+
+static void say_farewell(struct hp_head *head)
+{
+    struct hp_signals held;
+    hp_lock(&held);
+    hotpath_v1_head = &hp_idle_head;
+    hp_thread_is_over = 1;
+    if (head->thread_id != 0 && --head->copies == 0)
+        release_head(head);
+    hp_unlock(&held);
+}
+
+/* Destructors of other keys may hold zones: stay for as many rounds as there are, leave in the last. */
+static void at_thread_exit(void *value)
+{
+    const int saved = errno;
+    struct hp_head *head = value;
+    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(exit_key, head);
+    else
+        say_farewell(head);
+    errno = saved;
+}
+
+bool hp_thread_exit_hook(void)
+{
+    if (!has_exit_key)
+        has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    return has_exit_key;
+}
+
+/* ---------------------------------------------------------------------------------------------- heads */
+
+/* A head with nothing attached. Heads lie apart so that threads do not share cache lines. */
+static struct hp_head *new_head(void)
+{
+    struct hp_fork_page *page = hp_runtime->fork_page;
+    const size_t stride = (sizeof(struct hp_head) + LINE - 1) / LINE * LINE;
+    if (page->spare_count == 0) {
+        page->spare = hp_memory_map(HP_HEADS_BYTES);
+        if (page->spare == NULL)
+            return NULL;
+        if (hp_runtime->has_wipe)
+            hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
+        page->spare_count = (uint32_t)(HP_HEADS_BYTES / stride);
+    }
+    struct hp_head *head = page->spare;
+    page->spare = (struct hp_head *)(void *)((char *)head + stride);
+    page->spare_count--;
+    head->next = page->heads;
+    page->heads = head;
+    return head;
+}
+
+/* The head of this thread if another copy of the library made one, else a free one, best with a record. */
+static struct hp_head *find_head(uint32_t thread_id)
+{
+    struct hp_head *free_head = NULL;
+    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next) {
+        if (head->is_handler)
+            continue;
+        if (head->thread_id == thread_id)
+            return head;
+        if (head->thread_id == 0 && (free_head == NULL || free_head->hot.epoch != hp_runtime->epoch))
+            free_head = head;
+    }
+    return free_head;
+}
+
+/* ---------------------------------------------------------------------------------------------- records */
+
+uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
+{
+    uint32_t from = (head->space + align - 1) & ~(align - 1);
+    if (head->space == 0 || from + size > head->space_end) {
+        uint32_t piece = size > PIECE_BYTES ? size : head->space == 0 ? FIRST_PIECE_BYTES : PIECE_BYTES;
+        from = hp_store_allocate(&hp_runtime->store, piece, LINE);
+        if (from == 0 && piece > size) {
+            piece = size;
+            from = hp_store_allocate(&hp_runtime->store, piece, LINE);
+        }
+        if (from == 0)
+            return 0;
+        head->space_end = from + piece;
+    }
+    head->space = from + size;
+    return from;
+}
+
+/* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
+static void link_record(struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    head->record->next = header->threads;
+    __atomic_store_n(&header->threads, head->record_offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->thread_count, header->thread_count + 1, __ATOMIC_RELAXED);
+}
+
+static bool new_record(struct hp_head *head)
+{
+    head->space = head->space_end = 0;
+    head->record = NULL;
+    head->generation = 0;
+    head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
+    if (head->record_offset == 0)
+        return false;
+    head->record = hp_store_at(&hp_runtime->store, head->record_offset);
+    if (!hp_zones_begin(head))
+        return false;
+    link_record(head);
+    return true;
+}
+
+static void sign_record(struct hp_head *head, uint32_t thread_id)
+{
+    struct hp_thread *record = head->record;
+    head->generation = record->generation + 1;
+    __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
+    hp_process_thread_name(record->name);
+    __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
+    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    if (!head->is_handler)
+        __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
+}
+
+/* Gives a head a record of the running session and opens it for business. */
+static bool attach(struct hp_head *head, uint32_t thread_id)
+{
+    const bool has_record = head->record != NULL && head->hot.epoch == hp_runtime->epoch;
+    head->hot.ready = 0;
+    if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
+        head->record = NULL;
+        return false;
+    }
+    sign_record(head, thread_id);
+    head->hot.epoch = hp_runtime->epoch;
+    head->hot.base = hp_runtime->store.base;
+    head->thread_id = thread_id;
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return true;
+}
+
+static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
+{
+    if (!attach(head, thread_id))
+        return false;
+    for (struct hp_head *handler = head->handler; handler != NULL; handler = handler->handler)
+        if (!attach(handler, thread_id))
+            return false;
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- registering */
+
+static bool has_session(void)
+{
+    return hp_runtime->gate != 0 && hp_runtime->store.base != NULL;
+}
+
+/* Under the lock. */
+static struct hp_head *register_thread(void)
+{
+    if ((hp_is_forked_child() && !hp_session_begin_child()) || !has_session() || !hp_thread_exit_hook()) {
+        hotpath_v1_head = &hp_idle_head;
+        return NULL;
+    }
+    const uint32_t thread_id = hp_sys_thread_id();
+    struct hp_head *head = hp_thread_is_over ? NULL : find_head(thread_id);
+    if (head == NULL && !hp_thread_is_over)
+        head = new_head();
+    const bool is_shared = head != NULL && head->thread_id == thread_id;
+    const bool is_current = is_shared && head->hot.epoch == hp_runtime->epoch;
+    if (head == NULL || (!is_current && !attach_with_handlers(head, thread_id))) {
+        hp_store_lose(&hp_runtime->store, HP_LOSS_ZONES, 1);
+        return NULL;
+    }
+    if (!is_shared)
+        head->copies = 0;
+    if (hotpath_v1_head != &head->hot) {
+        head->copies++;
+        head->farewells = 0;
+        hotpath_v1_head = &head->hot;
+        pthread_setspecific(exit_key, head);
+    }
+    return head;
+}
+
+struct hp_head *hp_thread_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_runtime->epoch)
+        return head;
+    struct hp_signals held;
+    hp_lock(&held);
+    head = register_thread();
+    hp_unlock(&held);
+    return head;
+}
+
+struct hp_head *hp_thread_handler_head(struct hp_head *head)
+{
+    if (head->handler != NULL)
+        return head->handler;
+    struct hp_signals held;
+    hp_lock(&held);
+    struct hp_head *handler = has_session() ? new_head() : NULL;
+    if (handler != NULL) {
+        handler->is_handler = true;
+        if (attach(handler, head->thread_id))
+            head->handler = handler;
+        else
+            handler = NULL;
+    }
+    hp_unlock(&held);
+    return handler;
+}
+
+bool hp_thread_has_head(uintptr_t state)
+{
+    struct hp_signals held;
+    bool has_head = false;
+    hp_lock(&held);
+    for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL && !has_head; head = head->next)
+        has_head = (uintptr_t)head == state && head->hot.epoch == hp_runtime->epoch;
+    hp_unlock(&held);
+    return has_head;
+}

@@ -1,0 +1,274 @@
+/*
+ * A report as JSON. Numbers are raw and their unit is in the key; every column is there, whether a table would show it or
+ * not; null stands where there is no value. SPDX-License-Identifier: MIT
+ */
+#include "json_report.h"
+
+#include <string.h>
+
+#include "json.h"
+#include "trust.h"
+#include "units.h"
+
+#define REPORT_VERSION 1u
+
+static void put_text(struct hp_json *json, const char *key, const char *text)
+{
+    hp_json_key(json, key);
+    hp_json_string(json, text);
+}
+
+static void put_count(struct hp_json *json, const char *key, uint64_t count)
+{
+    hp_json_key(json, key);
+    hp_json_u64(json, count);
+}
+
+/* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
+static void put_ns(struct hp_json *json, double ns)
+{
+    if (ns >= 1e6)
+        hp_json_u64(json, hp_units_round(ns));
+    else
+        hp_json_number(json, (double)hp_units_round(ns * 1000) / 1000, 12);
+}
+
+/* ---------------------------------------------------------------------------------------------- meta */
+
+static void put_moment(struct hp_json *json, const struct hp_snapshot *snapshot)
+{
+    char bytes[40];
+    struct hp_text moment;
+    uint64_t end;
+    hp_text_init(&moment, bytes, sizeof bytes);
+    if (__builtin_add_overflow(snapshot->header.wall_start_ns, hp_snapshot_elapsed_ns(snapshot), &end))
+        end = snapshot->header.wall_start_ns;
+    hp_units_moment(&moment, end);
+    put_text(json, "created_at", hp_text_end(&moment));
+}
+
+static void put_meta(struct hp_json *json, const hotpath_results *results)
+{
+    const struct hp_snapshot *snapshot = results->snapshot;
+    const struct hp_header *header = &snapshot->header;
+    hp_json_key(json, "meta");
+    hp_json_begin_object(json);
+    put_moment(json, snapshot);
+    put_text(json, "command", hp_snapshot_text(snapshot, header->command));
+    put_text(json, "executable", hp_snapshot_text(snapshot, header->executable));
+    put_count(json, "pid", header->pid);
+    put_count(json, "parent_pid", header->parent_pid);
+    put_text(json, "host", hp_snapshot_text(snapshot, header->host));
+    put_text(json, "system", hp_snapshot_text(snapshot, header->system));
+    put_count(json, "cores", header->cores);
+    put_count(json, "threads", header->threads_seen);
+    put_text(json, "library", hp_snapshot_text(snapshot, header->library));
+    hp_json_key(json, "clock");
+    hp_json_begin_object(json);
+    put_text(json, "kind", results->trust.clock);
+    hp_json_key(json, "hz");
+    if (results->trust.clock_hz > 0)
+        hp_json_u64(json, hp_units_round(results->trust.clock_hz));
+    else
+        hp_json_null(json);
+    hp_json_end_object(json);
+    hp_json_end_object(json);
+}
+
+/* "key=value" split at the first sign; an item without one is a key with an empty value. */
+static size_t key_length(const char *item, size_t length)
+{
+    const char *sign = memchr(item, '=', length);
+    return sign != NULL ? (size_t)(sign - item) : length;
+}
+
+/* A key that comes again later is left to the last one: an object has each key once. */
+static bool comes_again(const char *rest, const char *key, size_t length)
+{
+    size_t item_length;
+    for (const char *item; (item = hp_text_next_item(&rest, &item_length)) != NULL;)
+        if (key_length(item, item_length) == length && memcmp(item, key, length) == 0)
+            return true;
+    return false;
+}
+
+static void put_metadata(struct hp_json *json, const char *metadata)
+{
+    size_t length;
+    hp_json_key(json, "user_metadata");
+    hp_json_begin_object(json);
+    for (const char *rest = metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const size_t key = key_length(item, length);
+        const size_t value = key < length ? key + 1 : length;
+        if (comes_again(rest, item, key))
+            continue;
+        hp_json_key_bytes(json, item, key);
+        hp_json_string_bytes(json, item + value, length - value);
+    }
+    hp_json_end_object(json);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void put_location(struct hp_json *json, const struct hp_location *location)
+{
+    hp_json_begin_object(json);
+    put_text(json, "file", location->file);
+    put_count(json, "line", location->line);
+    put_text(json, "function", location->function);
+    hp_json_end_object(json);
+}
+
+static void put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+{
+    hp_json_key(json, column->shown.key);
+    if (!cell->has_value) {
+        hp_json_null(json);
+        return;
+    }
+    if (column->traits & HP_COLUMN_LOCATION) {
+        put_location(json, cell->location);
+        return;
+    }
+    switch ((enum hotpath_unit)column->shown.unit) {
+    case HOTPATH_UNIT_TEXT:
+        hp_json_string(json, cell->text);
+        break;
+    case HOTPATH_UNIT_COUNT:
+    case HOTPATH_UNIT_BYTES:
+        hp_json_u64(json, cell->count);
+        break;
+    case HOTPATH_UNIT_NS:
+        put_ns(json, cell->number);
+        break;
+    case HOTPATH_UNIT_PERCENT:
+        hp_json_number(json, cell->number, 8);
+        break;
+    }
+}
+
+static void begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
+{
+    hp_json_begin_object(json);
+    for (size_t column = 0; column < section->column_count; column++)
+        put_cell(json, &section->columns[column], &row->cells[column]);
+}
+
+static void put_flat_rows(struct hp_json *json, const struct hotpath_section *section)
+{
+    for (size_t row = 0; row < section->row_count; row++) {
+        begin_row(json, section, &section->rows[row]);
+        hp_json_end_object(json);
+    }
+}
+
+/* Rows come parent first, each at most one level below the one before: `open` counts the rows not yet closed. */
+static void put_tree_rows(struct hp_json *json, const struct hotpath_section *section)
+{
+    uint32_t open = 0;
+    for (size_t row = 0; row < section->row_count; row++) {
+        for (; open > section->rows[row].depth; open--) {
+            hp_json_end_array(json);
+            hp_json_end_object(json);
+        }
+        begin_row(json, section, &section->rows[row]);
+        hp_json_key(json, "children");
+        hp_json_begin_array(json);
+        open++;
+    }
+    for (; open > 0; open--) {
+        hp_json_end_array(json);
+        hp_json_end_object(json);
+    }
+}
+
+static void put_section(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, section->name);
+    hp_json_begin_object(json);
+    put_text(json, "description", section->description);
+    hp_json_key(json, "main");
+    if (section->main != NULL)
+        hp_json_string(json, section->main);
+    else
+        hp_json_null(json);
+    if (section->percent_of != NULL)
+        put_text(json, "percent_of", section->percent_of);
+    put_count(json, "total_rows", section->total_rows);
+    put_count(json, "shown_rows", section->row_count);
+    hp_json_key(json, "rows");
+    hp_json_begin_array(json);
+    if (section->is_tree)
+        put_tree_rows(json, section);
+    else
+        put_flat_rows(json, section);
+    hp_json_end_array(json);
+    hp_json_end_object(json);
+}
+
+/* ------------------------------------------------------------------------------------------- report */
+
+static void put_trust(struct hp_json *json, const struct hp_trust *trust)
+{
+    hp_json_key(json, "trust");
+    hp_json_begin_object(json);
+    hp_json_key(json, "zone_cost_ns");
+    put_ns(json, trust->zone_cost_ns);
+    hp_json_key(json, "zone_inner_ns");
+    put_ns(json, trust->zone_inner_ns);
+    hp_json_key(json, "overhead_share_percent");
+    hp_json_number(json, trust->share_percent, 8);
+    hp_json_key(json, "lost");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < hp_loss_count; at++)
+        put_count(json, hp_loss_words[at].key, trust->lost[at]);
+    hp_json_end_object(json);
+    hp_json_end_object(json);
+}
+
+static const char *state_name(const struct hp_snapshot *snapshot)
+{
+    if (snapshot->is_finished)
+        return "finished";
+    return snapshot->is_live ? "running" : "ended";
+}
+
+static void put_warnings(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_key(json, "warnings");
+    hp_json_begin_array(json);
+    if (results->snapshot->is_cut_off)
+        hp_json_string(json, "the file is cut off");
+    for (size_t at = 0; at < results->warning_count; at++)
+        hp_json_string(json, results->warnings[at]);
+    hp_json_end_array(json);
+}
+
+void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
+{
+    struct hp_json json;
+    hp_json_init(&json, out, is_pretty);
+    hp_json_begin_object(&json);
+    put_text(&json, "type", "hotpath_report");
+    put_count(&json, "version", REPORT_VERSION);
+    put_text(&json, "hotpath", HOTPATH_VERSION);
+    put_meta(&json, results);
+    if (results->label[0] != '\0')
+        put_text(&json, "label", results->label);
+    if (results->metadata[0] != '\0')
+        put_metadata(&json, results->metadata);
+    if (results->settings->focus[0] != '\0')
+        put_text(&json, "focus", results->settings->focus);
+    put_text(&json, "state", state_name(results->snapshot));
+    put_text(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    put_count(&json, "elapsed_ns", hp_snapshot_elapsed_ns(results->snapshot));
+    hp_json_key(&json, "sections");
+    hp_json_begin_object(&json);
+    for (size_t at = 0; at < results->section_count; at++)
+        put_section(&json, results->sections[at]);
+    hp_json_end_object(&json);
+    put_warnings(&json, results);
+    put_trust(&json, &results->trust);
+    hp_json_end_object(&json);
+    hp_text_char(out, '\n');
+}

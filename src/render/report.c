@@ -1,0 +1,53 @@
+/* From a snapshot to a finished report. SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include "arena.h"
+#include "json_report.h"
+#include "section.h"
+#include "table.h"
+#include "text.h"
+
+#define BUFFER_BYTES 16384u
+
+static int render(struct hp_arena *arena, const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+                  const struct hp_report_target *target)
+{
+    struct hp_text out;
+    char *buffer = hp_arena_take(arena, BUFFER_BYTES);
+    const hotpath_results *results = hp_results_build(arena, snapshot, settings);
+    bool is_complete = true;
+    if (buffer == NULL || results == NULL)
+        return HOTPATH_E_SPACE;
+    hp_text_init_stream(&out, buffer, BUFFER_BYTES, target->sink, target->context);
+    if (settings->format == HP_FORMAT_TABLE) {
+        const struct hp_table_style style = {.width = target->width, .color = target->color};
+        is_complete = hp_table_render(results, &out, &style);
+    } else {
+        hp_json_report_render(results, &out, settings->format == HP_FORMAT_JSON_PRETTY);
+    }
+    if (!hp_text_finish(&out))
+        return HOTPATH_E_OUTPUT;
+    return is_complete ? HOTPATH_OK : HOTPATH_E_SPACE;
+}
+
+int hp_report_render(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+                     const struct hp_report_target *target)
+{
+    struct hp_arena arena = {0};
+    if (settings->format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    const int status = render(&arena, snapshot, settings, target);
+    hp_arena_release(&arena);
+    return status;
+}
+
+int hp_report_hand_over(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+                        hotpath_reporter *reporter, void *context)
+{
+    struct hp_arena arena = {0};
+    const hotpath_results *results = hp_results_build(&arena, snapshot, settings);
+    if (results != NULL)
+        reporter(results, context);
+    hp_arena_release(&arena);
+    return results != NULL ? HOTPATH_OK : HOTPATH_E_SPACE;
+}

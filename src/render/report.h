@@ -1,0 +1,30 @@
+/*
+ * From a snapshot to a finished report: choose sections, fill them, write them as a table or as JSON, or hand them
+ * to a callback. The exit report of the library and `hotpath report` both come through here, so they cannot differ.
+ * Allocates nothing from the heap; may run in a signal handler. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RENDER_REPORT_H
+#define HP_RENDER_REPORT_H
+
+#include "options.h"
+#include "snapshot.h"
+
+/* Receives rendered bytes; returns false to give up (the disk is full). */
+typedef bool hp_sink(void *context, const char *bytes, size_t length);
+
+struct hp_report_target {
+    hp_sink *sink;
+    void *context;
+    uint32_t width; /* columns of the terminal; 0: unlimited */
+    bool color;
+};
+
+/* Returns HOTPATH_OK, HOTPATH_E_OUTPUT when the sink gave up, HOTPATH_E_SPACE without memory. */
+int hp_report_render(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+                     const struct hp_report_target *target);
+
+/* The same rows for a callback. */
+int hp_report_hand_over(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+                        hotpath_reporter *reporter, void *context);
+
+#endif

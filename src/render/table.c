@@ -1,0 +1,416 @@
+/*
+ * A report as text for people.
+ *
+ * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the columns
+ * get their widths; if that is wider than the terminal, the name column gives way first, then columns are dropped from
+ * the right, then the name column gives what is left. SPDX-License-Identifier: MIT
+ */
+#include "table.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "trust.h"
+#include "units.h"
+#include "utf8.h"
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define PLAIN "\033[0m"
+
+#define NAME_COMFORT 16u /* columns a name needs to be told from others; below that other columns go */
+#define INDENT_MAX 64u   /* levels of a tree that are indented */
+#define CELL_BYTES 2048u
+
+struct shown {
+    const char *bytes;
+    size_t length;
+    size_t columns;
+};
+
+struct table {
+    const hotpath_results *results;
+    const struct hotpath_section *section;
+    struct hp_text *out;
+    const struct hp_table_style *style;
+    size_t order[HP_MAX_COLUMNS]; /* indexes of the columns that are shown */
+    size_t widths[HP_MAX_COLUMNS];
+    size_t count;
+    struct shown *cells; /* row by row */
+    char *scratch;       /* CELL_BYTES */
+};
+
+/* --------------------------------------------------------------------------------------------- lines */
+
+static void put_style(const struct hp_table_style *style, struct hp_text *out, const char *code)
+{
+    if (style->color)
+        hp_text_string(out, code);
+}
+
+/* Writes text in lines of at most the terminal's width, broken at blanks. A longer word stays whole. */
+static void put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+{
+    const char *at = bytes, *const end = bytes + length;
+    size_t used = 0;
+    while (at < end) {
+        const char *word_end = memchr(at, ' ', (size_t)(end - at));
+        const size_t word = (size_t)((word_end != NULL ? word_end : end) - at);
+        const size_t columns = hp_utf8_columns(at, word);
+        if (used > 0 && style->width > 0 && used + 1 + columns > style->width) {
+            hp_text_char(out, '\n');
+            used = 0;
+        } else if (used > 0) {
+            hp_text_char(out, ' ');
+            used++;
+        }
+        hp_text_bytes(out, at, word);
+        used += columns;
+        at += word + (word_end != NULL);
+    }
+    hp_text_char(out, '\n');
+}
+
+static void put_note(const struct hp_table_style *style, struct hp_text *out, const char *line)
+{
+    put_style(style, out, DIM);
+    put_wrapped(style, out, line, strlen(line));
+    put_style(style, out, PLAIN);
+}
+
+/* --------------------------------------------------------------------------------------------- cells */
+
+static void put_value(struct hp_text *text, const struct hp_column *column, const struct hp_cell *cell)
+{
+    if (!cell->has_value) {
+        hp_text_char(text, '-');
+        return;
+    }
+    switch ((enum hotpath_unit)column->shown.unit) {
+    case HOTPATH_UNIT_TEXT:
+        hp_utf8_put_safe(text, cell->text, strlen(cell->text));
+        break;
+    case HOTPATH_UNIT_COUNT:
+        hp_text_u64(text, cell->count);
+        break;
+    case HOTPATH_UNIT_NS:
+        hp_units_ns(text, cell->number);
+        break;
+    case HOTPATH_UNIT_BYTES:
+        hp_units_bytes(text, cell->count);
+        break;
+    case HOTPATH_UNIT_PERCENT:
+        hp_units_percent(text, cell->number);
+        break;
+    }
+}
+
+static void put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
+                     const struct hp_cell *cell)
+{
+    if (column->traits & HP_COLUMN_NAME)
+        hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < INDENT_MAX ? row->depth : INDENT_MAX));
+    if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
+        hp_text_char(text, '~');
+    put_value(text, column, cell);
+}
+
+static bool make_cell(struct table *table, const struct hp_column *column, const struct hp_row *row,
+                      const struct hp_cell *cell, struct shown *ret_shown)
+{
+    struct hp_text text;
+    hp_text_init(&text, table->scratch, CELL_BYTES);
+    put_cell(&text, column, row, cell);
+    const char *copy = hp_arena_copy(table->results->arena, table->scratch, text.length);
+    if (copy == NULL)
+        return false;
+    const bool is_marked = (column->traits & HP_COLUMN_NAME) && row->is_open;
+    *ret_shown = (struct shown){copy, text.length, hp_utf8_columns(copy, text.length) + is_marked};
+    return true;
+}
+
+static bool make_cells(struct table *table)
+{
+    const struct hotpath_section *section = table->section;
+    table->scratch = hp_arena_take(table->results->arena, CELL_BYTES);
+    table->cells = hp_arena_take_array(table->results->arena, section->row_count + 1,
+                                       table->count * sizeof *table->cells);
+    if (table->scratch == NULL || table->cells == NULL)
+        return false;
+    for (size_t row = 0; row < section->row_count; row++)
+        for (size_t at = 0; at < table->count; at++) {
+            const size_t column = table->order[at];
+            if (!make_cell(table, &section->columns[column], &section->rows[row], &section->rows[row].cells[column],
+                           &table->cells[row * table->count + at]))
+                return false;
+        }
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- layout */
+
+static const struct hp_column *column_at(const struct table *table, size_t at)
+{
+    return &table->section->columns[table->order[at]];
+}
+
+static void choose_columns(struct table *table)
+{
+    for (size_t column = 0; column < table->section->column_count; column++)
+        if (table->section->columns[column].shown.visible)
+            table->order[table->count++] = column;
+}
+
+static void measure_columns(struct table *table)
+{
+    for (size_t at = 0; at < table->count; at++) {
+        const char *title = column_at(table, at)->shown.title;
+        table->widths[at] = hp_utf8_columns(title, strlen(title));
+        for (size_t row = 0; row < table->section->row_count; row++) {
+            const size_t columns = table->cells[row * table->count + at].columns;
+            if (table->widths[at] < columns)
+                table->widths[at] = columns;
+        }
+    }
+}
+
+/* A width of 0 is a column that was dropped. */
+static size_t table_width(const struct table *table)
+{
+    size_t width = 1;
+    for (size_t at = 0; at < table->count; at++)
+        if (table->widths[at] > 0)
+            width += table->widths[at] + 3;
+    return width;
+}
+
+static size_t name_at(const struct table *table)
+{
+    size_t at = 0;
+    while (at < table->count && !(column_at(table, at)->traits & HP_COLUMN_NAME))
+        at++;
+    return at;
+}
+
+/* Takes from the name column what is too much, but leaves it `least` columns. */
+static void shrink_name(struct table *table, size_t name, size_t natural, size_t least)
+{
+    table->widths[name] = natural;
+    const size_t width = table_width(table), target = table->style->width;
+    if (width <= target)
+        return;
+    const size_t excess = width - target, floor = natural < least ? natural : least;
+    table->widths[name] = natural > floor + excess ? natural - excess : floor;
+}
+
+static void fit_columns(struct table *table)
+{
+    const size_t name = name_at(table);
+    if (table->style->width == 0 || table_width(table) <= table->style->width || name == table->count)
+        return;
+    const size_t natural = table->widths[name];
+    shrink_name(table, name, natural, NAME_COMFORT);
+    for (size_t at = table->count; at-- > 0 && table_width(table) > table->style->width;)
+        if (!(column_at(table, at)->traits & HP_COLUMN_KEEP)) {
+            table->widths[at] = 0;
+            shrink_name(table, name, natural, NAME_COMFORT);
+        }
+    if (table_width(table) > table->style->width)
+        shrink_name(table, name, natural, 4);
+}
+
+/* ------------------------------------------------------------------------------------------- drawing */
+
+static void draw_rule(const struct table *table)
+{
+    for (size_t at = 0; at < table->count; at++)
+        if (table->widths[at] > 0) {
+            hp_text_char(table->out, '+');
+            hp_text_repeat(table->out, '-', table->widths[at] + 2);
+        }
+    hp_text_string(table->out, "+\n");
+}
+
+/* Numbers are never shortened, so their width is known beforehand; of text it is known when it has been written. */
+static void draw_cell(const struct table *table, size_t at, const struct shown *shown, bool is_marked)
+{
+    const size_t width = table->widths[at];
+    const bool is_left = column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT;
+    if (!is_left && shown->columns < width)
+        hp_text_repeat(table->out, ' ', width - shown->columns);
+    size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
+    if (is_marked)
+        hp_text_char(table->out, '*');
+    written += is_marked;
+    if (is_left && written < width)
+        hp_text_repeat(table->out, ' ', width - written);
+}
+
+static void draw_header(const struct table *table)
+{
+    for (size_t at = 0; at < table->count; at++) {
+        if (table->widths[at] == 0)
+            continue;
+        const char *title = column_at(table, at)->shown.title;
+        const struct shown shown = {title, strlen(title), hp_utf8_columns(title, strlen(title))};
+        hp_text_string(table->out, "| ");
+        put_style(table->style, table->out, BOLD);
+        draw_cell(table, at, &shown, false);
+        put_style(table->style, table->out, PLAIN);
+        hp_text_char(table->out, ' ');
+    }
+    hp_text_string(table->out, "|\n");
+}
+
+static void draw_row(const struct table *table, size_t row)
+{
+    const struct hp_row *data = &table->section->rows[row];
+    for (size_t at = 0; at < table->count; at++) {
+        if (table->widths[at] == 0)
+            continue;
+        const bool is_marked = (column_at(table, at)->traits & HP_COLUMN_NAME) && data->is_open;
+        hp_text_string(table->out, "| ");
+        draw_cell(table, at, &table->cells[row * table->count + at], is_marked);
+        hp_text_char(table->out, ' ');
+    }
+    hp_text_string(table->out, "|\n");
+}
+
+static bool draw_table(struct table *table)
+{
+    choose_columns(table);
+    if (!make_cells(table))
+        return false;
+    measure_columns(table);
+    fit_columns(table);
+    draw_rule(table);
+    draw_header(table);
+    draw_rule(table);
+    for (size_t row = 0; row < table->section->row_count; row++)
+        draw_row(table, row);
+    draw_rule(table);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static void put_heading(const struct table *table)
+{
+    char bytes[256];
+    struct hp_text text;
+    const struct hotpath_section *section = table->section;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, section->name);
+    hp_text_string(&text, " - ");
+    hp_text_string(&text, section->description);
+    if (section->row_count < section->total_rows) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, section->row_count);
+        hp_text_char(&text, '/');
+        hp_text_u64(&text, section->total_rows);
+        hp_text_char(&text, ')');
+    }
+    put_wrapped(table->style, table->out, bytes, text.length);
+}
+
+static bool put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                        const struct hp_table_style *style)
+{
+    struct table *table = hp_arena_take(results->arena, sizeof *table);
+    if (table == NULL)
+        return false;
+    *table = (struct table){.results = results, .section = section, .out = out, .style = style};
+    hp_text_char(out, '\n');
+    put_heading(table);
+    if (section->row_count == 0)
+        put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
+    else if (!draw_table(table))
+        return false;
+    for (size_t at = 0; at < section->note_count; at++)
+        put_note(style, out, section->notes[at]);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- report */
+
+static void put_title(const hotpath_results *results, struct hp_text *line)
+{
+    hp_text_string(line, "[hotpath] ");
+    hp_units_ns(line, (double)hp_snapshot_elapsed_ns(results->snapshot));
+    for (size_t at = 0; at < results->section_count; at++) {
+        hp_text_string(line, at == 0 ? " | " : ", ");
+        hp_text_string(line, results->sections[at]->name);
+    }
+    if (results->label[0] != '\0') {
+        hp_text_string(line, " | ");
+        hp_utf8_put_safe(line, results->label, strlen(results->label));
+    }
+}
+
+static void put_metadata(const hotpath_results *results, struct hp_text *line)
+{
+    size_t length;
+    bool is_first = true;
+    hp_text_string(line, "metadata: ");
+    for (const char *rest = results->metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        hp_text_string(line, is_first ? "" : ", ");
+        hp_utf8_put_safe(line, item, length);
+        is_first = false;
+    }
+}
+
+/* What a reader must know about the session before he reads its numbers. */
+static void put_condition(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_snapshot *snapshot = results->snapshot;
+    if (snapshot->is_cut_off) {
+        hp_text_string(line, "warning: the file is cut off: ");
+        hp_text_u64(line, snapshot->size);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, snapshot->header.used);
+        hp_text_string(line, " bytes");
+    } else if (!snapshot->is_live && !snapshot->is_finished) {
+        hp_text_string(line, "the process ended without finishing its session; this is all it had measured");
+    }
+}
+
+/* Makes one line in scratch memory with `put` and writes it, wrapped, if it is not empty. */
+static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
+                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *))
+{
+    struct hp_text line;
+    hp_text_init(&line, scratch, CELL_BYTES);
+    put(results, &line);
+    if (line.length > 0)
+        put_wrapped(style, out, scratch, line.length);
+}
+
+static void put_trust(const hotpath_results *results, struct hp_text *line)
+{
+    hp_trust_put(&results->trust, line);
+}
+
+bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    char *scratch = hp_arena_take(results->arena, CELL_BYTES);
+    if (scratch == NULL)
+        return false;
+    put_style(style, out, BOLD);
+    put_line(results, out, style, scratch, put_title);
+    put_style(style, out, PLAIN);
+    if (results->metadata[0] != '\0')
+        put_line(results, out, style, scratch, put_metadata);
+    put_line(results, out, style, scratch, put_condition);
+    for (size_t at = 0; at < results->warning_count; at++) {
+        hp_text_string(out, "warning: ");
+        put_wrapped(style, out, results->warnings[at], strlen(results->warnings[at]));
+    }
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!put_section(results, results->sections[at], out, style))
+            return false;
+    hp_text_char(out, '\n');
+    put_style(style, out, DIM);
+    put_line(results, out, style, scratch, put_trust);
+    put_style(style, out, PLAIN);
+    return true;
+}

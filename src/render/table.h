@@ -1,0 +1,18 @@
+/* A report as text for people. SPDX-License-Identifier: MIT */
+#ifndef HP_RENDER_TABLE_H
+#define HP_RENDER_TABLE_H
+
+#include <stdbool.h>
+
+#include "section.h"
+#include "text.h"
+
+struct hp_table_style {
+    uint32_t width; /* columns no line should exceed; 0: no bound */
+    bool color;
+};
+
+/* Writes the report. False: the arena of the results has no memory. */
+bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style);
+
+#endif

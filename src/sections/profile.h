@@ -1,0 +1,96 @@
+/*
+ * A session added up: every thread's tree merged into one, and every site's numbers over all threads. The sections about
+ * functions are views of this. All times are in ticks; hp_snapshot_ns converts.
+ *
+ * Zones that are open at the moment of the snapshot count as calls that end there. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_PROFILE_H
+#define HP_SECTIONS_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "section.h"
+
+/* Sums that sites and places in the tree have in common. */
+struct hp_sums {
+    uint64_t calls;  /* all: ended, abandoned and open */
+    uint64_t open;   /* of which are open */
+    uint64_t total;  /* ticks of outermost calls */
+    uint64_t nested; /* ticks of calls inside another call of the same node (recursion) */
+    uint64_t self;   /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
+};
+
+uint64_t hp_sums_self(const struct hp_sums *sums);
+
+/* A site, over all threads and all places it was called from. */
+struct hp_site_sums {
+    struct hp_sums sums;
+    const char *name; /* as shown: alone among all sites */
+    struct hp_location location;
+    uint32_t id;
+    uint32_t kind;
+    uint32_t threads;         /* threads that called it */
+    uint64_t min;             /* ticks; UINT64_MAX: no call was timed */
+    uint64_t max;
+    uint64_t calls_inside;    /* zones of others that ran inside its calls */
+    const char *plain_name;   /* private to profile.c from here on */
+    uint32_t name_level;
+    struct hp_stat_link *stats;
+    struct hp_open_link *opens;
+};
+
+/* A place in the merged call tree. */
+struct hp_tree_node {
+    struct hp_sums sums;
+    struct hp_site_sums *site;
+    struct hp_tree_node *parent;
+    struct hp_tree_node *first_child;
+    struct hp_tree_node *next_sibling;
+    struct hp_tree_node *next; /* any order in which children come before their parents */
+    uint64_t calls_inside;
+    uint32_t depth;
+    uint32_t index; /* parents have lower ones than their children */
+};
+
+struct hp_profile {
+    const struct hp_snapshot *snapshot;
+    struct hp_site_sums **sites; /* those that have calls, in no order */
+    size_t site_count;
+    struct hp_tree_node *first_root;
+    struct hp_tree_node *nodes; /* all, by `next` */
+    size_t node_count;
+    const struct hp_site_sums *main; /* the 100 % row, or NULL */
+    uint64_t calls;                  /* of all sites */
+    uint64_t calls_of_busiest_thread;
+};
+
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snapshot *snapshot);
+
+/*
+ * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
+ * session ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
+ */
+uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
+                          const char **ret_percent_of);
+
+/* The distribution of a site's call durations, added up over threads. Large: keep one and use it again. */
+struct hp_durations {
+    hp_duration_line lines[HP_DURATION_LINES];
+    uint64_t timed;   /* calls with a duration, in the buckets or not */
+    uint64_t counted; /* calls in the buckets */
+    uint64_t min;
+    uint64_t max;
+};
+
+void hp_profile_durations(const struct hp_profile *profile, const struct hp_site_sums *site,
+                          struct hp_durations *ret_durations);
+
+/* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
+bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
+
+/* What measuring may have added to the times of a site, at most, in nanoseconds. */
+double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * Results: the sections a report asks for, and the public way to walk them.
+ *
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names (exactly
+ * those), "-name" (without it; alone or first it means auto without it). Order in the text does not matter: the report has
+ * one order. SPDX-License-Identifier: MIT
+ */
+#include "section.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "profile.h"
+#include "text.h"
+#include "trust.h"
+#include "units.h"
+
+/* ------------------------------------------------------------------------------------ which sections */
+
+static bool answers_to(const struct hp_section_type *type, const char *name, size_t length)
+{
+    return hp_text_equal_nocase(name, length, type->name) ||
+           (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
+}
+
+static bool set_named(bool *chosen, const char *name, size_t length, bool value)
+{
+    for (size_t at = 0; at < hp_section_type_count; at++)
+        if (answers_to(hp_section_types[at], name, length)) {
+            chosen[at] = value;
+            return true;
+        }
+    return false;
+}
+
+static void set_auto(const struct hotpath_results *results, bool *chosen)
+{
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        const struct hp_section_type *type = hp_section_types[at];
+        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+    }
+}
+
+static void warn_unknown(struct hotpath_results *results, const char *name, size_t length)
+{
+    char bytes[256];
+    struct hp_text known;
+    hp_text_init(&known, bytes, sizeof bytes);
+    hp_text_string(&known, ": known are auto, all");
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        hp_text_string(&known, ", ");
+        hp_text_string(&known, hp_section_types[at]->name);
+    }
+    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
+}
+
+/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
+static bool has_plain_item(const char *spec)
+{
+    size_t length;
+    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
+        if (item[0] != '-')
+            return true;
+    return false;
+}
+
+static bool set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
+{
+    if (hp_text_equal_nocase(item, length, "auto")) {
+        set_auto(results, chosen);
+        return true;
+    }
+    if (hp_text_equal_nocase(item, length, "all")) {
+        for (size_t at = 0; at < hp_section_type_count; at++)
+            chosen[at] = value;
+        return true;
+    }
+    return set_named(chosen, item, length, value);
+}
+
+/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
+static void choose(struct hotpath_results *results, bool *chosen)
+{
+    const char *spec = results->settings->report;
+    size_t length;
+    bool has_known = false;
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] != '-') {
+            if (set_item(results, chosen, item, length, true))
+                has_known = true;
+            else
+                warn_unknown(results, item, length);
+        }
+    if (!has_plain_item(spec) || !has_known)
+        set_auto(results, chosen);
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] == '-' && !set_item(results, chosen, item + 1, length - 1, false))
+            warn_unknown(results, item + 1, length - 1);
+}
+
+static bool fill_chosen(struct hotpath_results *results)
+{
+    bool chosen[HP_MAX_SECTIONS] = {false};
+    choose(results, chosen);
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        if (!chosen[at])
+            continue;
+        struct hotpath_section *section = hp_arena_take(results->arena, sizeof *section);
+        if (section == NULL)
+            return false;
+        section->name = hp_section_types[at]->name;
+        section->description = section->if_empty = "";
+        if (!hp_section_types[at]->fill(results, section))
+            return false;
+        results->sections[results->section_count++] = section;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ building */
+
+/* What the reader of the report asked for wins over what was recorded. */
+static const char *first_text(const char *asked, const char *recorded)
+{
+    return asked[0] != '\0' ? asked : recorded;
+}
+
+static bool has_column(const struct hotpath_results *results, const char *name, size_t length)
+{
+    if (hp_text_equal_nocase(name, length, "all"))
+        return true;
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, length))
+            return true;
+    return results->section_count == 0;
+}
+
+static void warn_unknown_columns(struct hotpath_results *results)
+{
+    size_t length;
+    for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (!has_column(results, item, length))
+            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void set_focus(struct hotpath_results *results)
+{
+    const char *focus = results->settings->focus;
+    const char *problem = hp_pattern_compile(&results->focus, focus);
+    if (problem == NULL)
+        return;
+    char bytes[256];
+    struct hp_text after;
+    hp_text_init(&after, bytes, sizeof bytes);
+    hp_text_string(&after, ": ");
+    hp_text_string(&after, problem);
+    hp_text_string(&after, "; all rows are shown");
+    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+}
+
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshot *snapshot,
+                                        const struct hp_settings *settings)
+{
+    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
+    if (results == NULL)
+        return NULL;
+    results->arena = arena;
+    results->snapshot = snapshot;
+    results->settings = settings;
+    results->label = first_text(settings->label, hp_snapshot_text(snapshot, snapshot->header.label));
+    results->metadata = first_text(settings->metadata, hp_snapshot_text(snapshot, snapshot->header.metadata));
+    results->profile = hp_profile_build(arena, snapshot);
+    if (results->profile == NULL)
+        return NULL;
+    set_focus(results);
+    hp_trust_set(results);
+    if (!fill_chosen(results))
+        return NULL;
+    warn_unknown_columns(results);
+    return results;
+}
+
+/* ------------------------------------------------------------------------------------ the public way */
+
+uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+{
+    return hp_snapshot_elapsed_ns(results->snapshot);
+}
+
+const char *hotpath_results_label(const hotpath_results *results)
+{
+    return results->label;
+}
+
+size_t hotpath_results_sections(const hotpath_results *results)
+{
+    return results->section_count;
+}
+
+const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+{
+    return index < results->section_count ? results->sections[index] : NULL;
+}
+
+const char *hotpath_section_name(const hotpath_section *section)
+{
+    return section->name;
+}
+
+const char *hotpath_section_description(const hotpath_section *section)
+{
+    return section->description;
+}
+
+size_t hotpath_section_columns(const hotpath_section *section)
+{
+    return section->column_count;
+}
+
+const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+{
+    return index < section->column_count ? &section->columns[index].shown : NULL;
+}
+
+size_t hotpath_section_rows(const hotpath_section *section)
+{
+    return section->row_count;
+}
+
+size_t hotpath_section_total_rows(const hotpath_section *section)
+{
+    return section->total_rows;
+}
+
+/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
+int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
+{
+    if (row >= section->row_count || column >= section->column_count) {
+        *ret_cell = (struct hotpath_cell){0};
+        return HOTPATH_E_OPTIONS;
+    }
+    const struct hp_cell *cell = &section->rows[row].cells[column];
+    const uint32_t unit = section->columns[column].shown.unit;
+    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
+    *ret_cell = (struct hotpath_cell){
+        .unit = unit,
+        .has_value = cell->has_value,
+        .count = is_whole ? cell->count : hp_units_round(cell->number),
+        .number = is_whole ? (double)cell->count : cell->number,
+        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+    };
+    return HOTPATH_OK;
+}

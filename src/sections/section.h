@@ -1,0 +1,151 @@
+/*
+ * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
+ * one function from a snapshot. Renderers know columns and units, never sections; a new section is a new file in this
+ * folder and one line in registry.c.
+ *
+ *   results ─▶ sections ─▶ columns (key, title, unit)
+ *                       └▶ rows ─▶ cells, one per column
+ *
+ * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function here
+ * that returns a pointer returns NULL when the memory does not suffice. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_SECTION_H
+#define HP_SECTIONS_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hotpath.h"
+#include "options.h"
+#include "pattern.h"
+#include "snapshot.h"
+
+struct hp_arena;
+struct hp_profile;
+
+#define HP_MAX_COLUMNS 32u
+#define HP_MAX_NOTES 6u
+#define HP_MAX_SECTIONS 16u
+#define HP_MAX_WARNINGS 16u
+
+/* A place in the sources. */
+struct hp_location {
+    const char *file;
+    const char *function;
+    uint32_t line;
+};
+
+/* What a renderer may do with a column, beyond what its unit says. */
+enum hp_column_trait {
+    HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
+    HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+};
+
+struct hp_column {
+    struct hotpath_column shown;
+    uint32_t traits; /* enum hp_column_trait */
+};
+
+struct hp_cell {
+    bool has_value;
+    uint64_t count;                     /* COUNT, BYTES */
+    double number;                      /* NS, PERCENT */
+    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
+    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+};
+
+struct hp_row {
+    struct hp_cell *cells; /* one per column */
+    uint32_t depth;        /* in a tree; rows come parent first */
+    bool is_open;          /* counts something that has not ended */
+    bool is_rough;         /* measuring may be a good part of its numbers */
+    bool is_main;          /* the row the shares refer to */
+};
+
+struct hotpath_section {
+    const char *name;
+    const char *description;
+    const char *main;       /* name of the row the shares refer to, or NULL */
+    const char *percent_of; /* what 100 % is: "main", "elapsed" or "rows" */
+    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *notes[HP_MAX_NOTES]; /* lines below the table */
+    size_t note_count;
+    bool is_tree;
+    struct hp_column columns[HP_MAX_COLUMNS];
+    size_t column_count;
+    struct hp_row *rows;
+    size_t row_count;
+    size_t total_rows; /* before the limit */
+};
+
+/* What measuring did to the run, and what it could not record. */
+struct hp_trust {
+    double zone_cost_ns;
+    double zone_inner_ns; /* the part of it that falls into the zone's own duration */
+    double share_percent; /* of the run's time; at most */
+    double clock_hz;      /* 0: not known */
+    const char *clock;
+    uint64_t lost[HP_LOSSES];
+};
+
+struct hotpath_results {
+    struct hp_arena *arena;
+    const struct hp_snapshot *snapshot;
+    const struct hp_settings *settings;
+    struct hp_profile *profile;
+    struct hp_pattern focus;
+    const char *label;
+    const char *metadata;
+    struct hotpath_section *sections[HP_MAX_SECTIONS];
+    size_t section_count;
+    const char *warnings[HP_MAX_WARNINGS];
+    size_t warning_count;
+    struct hp_trust trust;
+};
+
+/* A kind of section. */
+struct hp_section_type {
+    const char *name;
+    const char *alias;  /* another name it answers to, or NULL */
+    bool is_on_request; /* "auto" leaves it out */
+    bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
+    bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+};
+
+/* All of them, in the order of the report (registry.c). */
+extern const struct hp_section_type *const hp_section_types[];
+extern const size_t hp_section_type_count;
+
+/*
+ * Builds the sections that the settings ask for. Everything passed in must stay as long as the results are used.
+ * NULL: the arena has no memory.
+ */
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshot *snapshot,
+                                        const struct hp_settings *settings);
+
+/* For sections: describing and filling (section.c). */
+
+/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
+/* Makes the columns visible that the settings ask for. */
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/* By key or title, in any case, with or without the unit: "self", "self_ns". */
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
+void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
+void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* Also as text, "file:line". */
+bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location);
+void hp_section_note(struct hotpath_section *section, const char *line);
+
+/* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
+void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after);
+
+#endif

@@ -1,0 +1,136 @@
+/* How far a report can be trusted. SPDX-License-Identifier: MIT */
+#include "trust.h"
+
+#include <string.h>
+
+#include "profile.h"
+#include "units.h"
+
+const struct hp_loss_words hp_loss_words[] = {
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
+                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_NODES] = {"nodes", "zone was counted under <other>: no space in the call tree",
+                       "zones were counted under <other>: no space in the call tree"},
+    [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
+                         "durations are in no percentile: no space for them"},
+    [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
+                       "sites were not recorded: no space for them"},
+    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: counted, not timed",
+                           "zones were left by longjmp or the like: counted, not timed"},
+    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
+                         "zones were closed on another thread, or twice: not timed"},
+    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded", "zones were nested too deep: not recorded"},
+    [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
+                       "durations were below zero: counted as zero"},
+    [HP_LOSS_CHILDREN] = {"children", "forked child could not begin a session",
+                          "forked children could not begin a session"},
+};
+
+const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];
+
+static const char *clock_name(uint32_t kind)
+{
+    switch (kind) {
+    case HP_CLOCK_MONOTONIC:
+        return "monotonic";
+    case HP_CLOCK_TSC:
+        return "tsc";
+    case HP_CLOCK_CNTVCT:
+        return "cntvct";
+    case HP_CLOCK_RDTIME:
+        return "rdtime";
+    default:
+        return "unknown";
+    }
+}
+
+/*
+ * The share of the run that measuring may have taken. Threads measure at the same time, so what delays the run is the
+ * busiest of them, or all together where there are fewer cores than threads: the larger of the two.
+ */
+static double measuring_share(const struct hotpath_results *results)
+{
+    const struct hp_header *header = &results->snapshot->header;
+    const double elapsed = (double)hp_snapshot_elapsed_ns(results->snapshot);
+    const double cores = header->cores > 0 ? header->cores : 1;
+    double calls = (double)results->profile->calls / cores;
+    if (calls < (double)results->profile->calls_of_busiest_thread)
+        calls = (double)results->profile->calls_of_busiest_thread;
+    const double share = elapsed > 0 ? 100 * calls * ((double)header->zone_cost_ps / 1000) / elapsed : 0;
+    return share < 100 ? share : 100;
+}
+
+void hp_trust_set(struct hotpath_results *results)
+{
+    const struct hp_snapshot *snapshot = results->snapshot;
+    results->trust = (struct hp_trust){
+        .zone_cost_ns = (double)snapshot->header.zone_cost_ps / 1000,
+        .zone_inner_ns = (double)snapshot->header.zone_inner_ps / 1000,
+        .share_percent = measuring_share(results),
+        .clock = clock_name(snapshot->header.clock_kind),
+        .clock_hz = snapshot->is_rate_known ? 1e9 / snapshot->ns_per_tick : 0,
+    };
+    memcpy(results->trust.lost, snapshot->header.losses, sizeof results->trust.lost);
+}
+
+static void put_clock(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_text_string(text, "clock ");
+    hp_text_string(text, trust->clock);
+    if (trust->clock_hz > 0) {
+        hp_text_string(text, " at ");
+        hp_units_hz(text, trust->clock_hz);
+    } else {
+        hp_text_string(text, " at an unknown rate: its ticks are shown as nanoseconds");
+    }
+}
+
+static void put_cost(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (!(trust->zone_cost_ns > 0)) {
+        hp_text_string(text, "; what one zone costs is not known");
+        return;
+    }
+    hp_text_string(text, "; one zone costs ");
+    hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
+    hp_text_string(text, " ns; measuring took ");
+    if (trust->share_percent < 0.1) {
+        hp_text_string(text, "less than 0.1");
+    } else {
+        hp_text_string(text, "at most ");
+        hp_text_fixed(text, trust->share_percent, 1);
+    }
+    hp_text_string(text, " % of the run");
+}
+
+static void put_lost(const struct hp_trust *trust, struct hp_text *text)
+{
+    bool has_lost = false;
+    uint64_t unknown = 0;
+    for (size_t at = 0; at < HP_LOSSES; at++) {
+        const uint64_t count = trust->lost[at];
+        if (at >= hp_loss_count)
+            unknown += count;
+        if (count == 0 || at >= hp_loss_count)
+            continue;
+        hp_text_string(text, "; ");
+        hp_text_u64(text, count);
+        hp_text_char(text, ' ');
+        hp_text_string(text, count == 1 ? hp_loss_words[at].one : hp_loss_words[at].many);
+        has_lost = true;
+    }
+    if (unknown > 0) {
+        hp_text_string(text, "; ");
+        hp_text_u64(text, unknown);
+        hp_text_string(text, " losses of a kind that this hotpath does not know");
+    } else if (!has_lost) {
+        hp_text_string(text, "; nothing was lost");
+    }
+}
+
+void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
+{
+    put_clock(trust, text);
+    put_cost(trust, text);
+    put_lost(trust, text);
+}

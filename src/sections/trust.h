@@ -1,0 +1,26 @@
+/*
+ * How far a report can be trusted: the clock, what measuring cost, what could not be recorded, each in words.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_TRUST_H
+#define HP_SECTIONS_TRUST_H
+
+#include "section.h"
+#include "text.h"
+
+struct hp_loss_words {
+    const char *key;  /* in JSON */
+    const char *one;  /* "... zone was left by longjmp: counted, not timed" */
+    const char *many; /* "... zones were left ..." */
+};
+
+/* One per enum hp_loss that has a meaning. */
+extern const struct hp_loss_words hp_loss_words[];
+extern const size_t hp_loss_count;
+
+void hp_trust_set(struct hotpath_results *results);
+
+/* The closing line of a report, without its end. */
+void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
+
+#endif

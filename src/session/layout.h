@@ -1,0 +1,181 @@
+/*
+ * The session file, byte by byte. docs/session-format.md is the manual; this is the source of truth.
+ *
+ *   header (4096 bytes) | arena: everything else, in any order, found through offsets from the file's start
+ *
+ * The arena only grows: `used` moves up by compare-and-swap, nothing is ever freed. An offset of 0 means
+ * "none" (the header is there). Offsets are 32 bits wide, so a session is smaller than 4 GiB.
+ *
+ *   header ─▶ site chunks ─▶ sites ─▶ strings
+ *          └▶ threads (a list) ─▶ frames (open zones, an array)
+ *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
+ *                              └▶ stats (a list) ─▶ octaves: the histograms
+ *
+ * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
+ * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
+ * time, through snapshot.h, which trusts nothing it finds.
+ *
+ * The structs shared with the inline part (frames, nodes, stats) are in hotpath.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SESSION_LAYOUT_H
+#define HP_SESSION_LAYOUT_H
+
+#include "hotpath.h"
+
+#define HP_MAGIC "hotpath"     /* with its final zero: 8 bytes */
+#define HP_BYTE_ORDER 0x01020304u
+#define HP_LAYOUT_VERSION 1u   /* readers refuse any other */
+
+#define HP_HEADER_BYTES 4096u
+#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_SITES_PER_CHUNK 1024u
+#define HP_SITE_CHUNKS 256u
+#define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
+#define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
+
+/* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
+#define HP_FEATURE_TIMING 1u
+
+enum hp_state {
+    HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
+    HP_STATE_FINISHED = 2 /* hotpath_stop or exit: the numbers are final */
+};
+
+enum hp_clock_kind {
+    HP_CLOCK_MONOTONIC = 1, /* clock_gettime: a tick is a nanosecond */
+    HP_CLOCK_TSC = 2,
+    HP_CLOCK_CNTVCT = 3,
+    HP_CLOCK_RDTIME = 4
+};
+
+/* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */
+struct hp_clock_pair {
+    uint64_t ticks;
+    uint64_t ns;
+};
+
+/* What could not be recorded, by reason. Counters; zero is the normal state and is not shown. */
+enum hp_loss {
+    HP_LOSS_ZONES,     /* zones that found no thread record */
+    HP_LOSS_NODES,     /* zones counted under <other>: no space or too many nodes */
+    HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
+    HP_LOSS_SITES,     /* sites that found no space */
+    HP_LOSS_ABANDONED, /* zones left by longjmp and the like: counted, not timed */
+    HP_LOSS_FOREIGN,   /* zones closed on another thread, or twice */
+    HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
+    HP_LOSS_CLOCK,     /* durations below zero, clamped */
+    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSSES = 16     /* room for more */
+};
+
+struct hp_header {
+    char magic[8];
+    uint32_t byte_order;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t features;
+    uint64_t capacity; /* bytes the mapping may grow to */
+    uint64_t used;     /* arena: first free byte */
+    uint64_t backed;   /* bytes reserved on disk so far */
+
+    uint32_t gate;  /* what heads compare with their epoch: 0 off, the session's number on */
+    uint32_t state; /* enum hp_state */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t process_start; /* kernel's start time of the process: tells a reused pid apart */
+    uint32_t exec_count;    /* sessions of this process before this one */
+    uint32_t main_site;     /* id of the 100 % row; 0xffffffff when there is none */
+    uint64_t wall_start_ns; /* CLOCK_REALTIME */
+    unsigned char boot_id[16];
+
+    uint32_t clock_kind; /* enum hp_clock_kind */
+    uint32_t cores;
+    struct hp_clock_pair clock_start;
+    struct hp_clock_pair clock_latest; /* refreshed now and then, and at the end */
+    uint64_t zone_cost_ps;             /* picoseconds one empty zone takes in all, measured at start */
+    uint64_t zone_inner_ps;            /* the part of it that its own duration includes */
+
+    uint32_t site_count;   /* ids handed out; a chunk may lag behind for an instant */
+    uint32_t threads;      /* offset of the first thread record */
+    uint32_t thread_count; /* thread records */
+    uint32_t threads_seen; /* threads that ever recorded */
+
+    /* Offsets of strings (see hp_string). */
+    uint32_t command;
+    uint32_t executable;
+    uint32_t host;
+    uint32_t system; /* kernel and CPU architecture */
+    uint32_t label;
+    uint32_t metadata;
+    uint32_t library; /* hotpath version and the compiler it was built with */
+    uint32_t reserved0;
+
+    uint64_t losses[HP_LOSSES];
+
+    uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
+};
+
+/* A string: length, then bytes, then a zero that is not counted. */
+struct hp_string {
+    uint32_t length;
+    char bytes[4];
+};
+
+struct hp_site {
+    uint32_t name;     /* offset of a string; 0 while the site is being written */
+    uint32_t function; /* offset of a string */
+    uint32_t file;     /* offset of a string */
+    uint32_t line;
+    uint32_t kind; /* HOTPATH_KIND_... */
+    uint32_t reserved[3];
+};
+
+enum hp_thread_state {
+    HP_THREAD_FREE = 0, /* its thread ended; the next new one goes on with it */
+    HP_THREAD_LIVE = 1
+};
+
+struct hp_thread {
+    uint32_t next;  /* offset of the next thread record */
+    uint32_t state; /* enum hp_thread_state */
+    uint32_t tid;   /* of the thread that writes, or wrote last */
+    uint32_t generation; /* how many threads have written here */
+    uint32_t frames;       /* offset of hotpath_frame_[frame_capacity]; frame 0 is the thread itself */
+    uint32_t frame_capacity;
+    uint32_t root;        /* offset of the root node */
+    uint32_t other;       /* offset of the <other> node */
+    uint32_t node_chunks; /* offset of the newest hp_node_chunk */
+    uint32_t stats;       /* offset of the newest hotpath_stat_ */
+    uint32_t node_count;
+    uint32_t stat_count;
+    uint64_t first_tick; /* when the present thread began to record */
+    char name[16];       /* as the kernel knows it */
+    uint64_t reserved[5];
+};
+
+/* `used` nodes are valid; a reader may see a count that is one too small. */
+struct hp_node_chunk {
+    uint32_t next; /* offset of an older chunk */
+    uint32_t capacity;
+    uint32_t used;
+    uint32_t reserved[13];
+    struct hotpath_node_ nodes[];
+};
+
+/* Site ids of nodes that stand for no place in code. */
+#define HP_SITE_ROOT 0xffffffffu
+#define HP_SITE_OTHER 0xfffffffeu
+
+_Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one page");
+_Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
+_Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
+_Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 232, "part of the file");
+_Static_assert(sizeof(struct hp_site) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
+
+#endif

@@ -1,0 +1,730 @@
+/*
+ * The table of options, the parsers of their values, and the way from all sources to one struct of settings.
+ *
+ * Values are applied level by level (defaults, program, environment) and, within a level, in the order of the
+ * table. That alone makes HOTPATH_LIMIT work: it stands before the limits of single sections and sets them all, so
+ * that a single one overrules it within its own level and is overruled by it from the next. Warnings are written
+ * when all levels are done, because only then is it known what is used instead.
+ *
+ * A parser writes to the settings when all is well, and otherwise says what is wrong as the end of a sentence that
+ * begins with the value: "is not a number". So a value that failed can be parsed again for its sentence.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "options.h"
+
+#include <string.h>
+
+#include "layout.h"
+#include "number.h"
+#include "pattern.h"
+#include "text.h"
+
+/* ---------------------------------------------------------------------------------------------- parsers */
+
+static bool complain(struct hp_text *problem, const char *what)
+{
+    hp_text_string(problem, what);
+    return false;
+}
+
+static void *setting(const struct hp_option *option, struct hp_settings *settings)
+{
+    return (char *)settings + option->settings_offset;
+}
+
+static bool complain_too_long(struct hp_text *problem, const struct hp_option *option)
+{
+    hp_text_string(problem, "is longer than ");
+    hp_text_u64(problem, option->settings_size - 1);
+    hp_text_string(problem, " bytes");
+    return false;
+}
+
+static bool parse_text(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    const size_t length = strlen(text);
+    if (length >= option->settings_size)
+        return complain_too_long(ret_problem, option);
+    memcpy(setting(option, settings), text, length + 1);
+    return true;
+}
+
+static bool parse_pattern(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    struct hp_pattern pattern;
+    if (strlen(text) >= option->settings_size)
+        return complain_too_long(ret_problem, option);
+    const char *error = hp_pattern_compile(&pattern, text);
+    if (!error)
+        return parse_text(option, text, settings, ret_problem);
+    hp_text_string(ret_problem, "is not a text or /regex/: ");
+    hp_text_string(ret_problem, error);
+    return false;
+}
+
+_Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
+
+static bool is_name_byte(char c, bool is_first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (!is_first && (c == '_' || c == '-' || c == '.'));
+}
+
+/* A name of a section or column, with an optional minus in front. */
+static bool is_name(const char *item, size_t length)
+{
+    const size_t start = length > 0 && item[0] == '-';
+    for (size_t i = start; i < length; i++)
+        if (!is_name_byte(item[i], i == start))
+            return false;
+    return length > start;
+}
+
+static bool is_pair(const char *item, size_t length)
+{
+    const char *equals = memchr(item, '=', length);
+    return equals != NULL && equals != item;
+}
+
+static bool are_items(const char *list, bool (*is_allowed)(const char *item, size_t length))
+{
+    const char *item;
+    size_t length;
+    size_t count = 0;
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL; count++)
+        if (!is_allowed(item, length))
+            return false;
+    return count > 0;
+}
+
+/* Copies a list without the blanks around its items. */
+static void copy_items(char *bytes, size_t size, const char *list)
+{
+    const char *item;
+    size_t length;
+    struct hp_text copy;
+    hp_text_init(&copy, bytes, size);
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        if (copy.length > 0)
+            hp_text_char(&copy, ',');
+        hp_text_bytes(&copy, item, length);
+    }
+    hp_text_end(&copy);
+}
+
+static bool parse_items(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem, bool (*is_allowed)(const char *item, size_t length),
+                        const char *what)
+{
+    if (strlen(text) >= option->settings_size)
+        return complain_too_long(ret_problem, option);
+    if (!are_items(text, is_allowed))
+        return complain(ret_problem, what);
+    copy_items(setting(option, settings), option->settings_size, text);
+    return true;
+}
+
+static bool parse_sections(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    return parse_items(option, text, settings, ret_problem, is_name,
+                       "is not a list of sections such as auto, all, timing,calltree or -timing");
+}
+
+static bool parse_columns(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    return parse_items(option, text, settings, ret_problem, is_name,
+                       "is not a list of columns such as self,min,max or all");
+}
+
+static bool parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    return parse_items(option, text, settings, ret_problem, is_pair,
+                       "is not a list of pairs such as key=value,key=value");
+}
+
+/* Keeps the percentiles ascending, each once. Returns false when there is no space for one more. */
+static bool add_percentile(double *percentiles, uint32_t *count, double percentile)
+{
+    uint32_t at = 0;
+    while (at < *count && percentiles[at] < percentile)
+        at++;
+    if (at < *count && percentiles[at] <= percentile)
+        return true;
+    if (*count == HP_MAX_PERCENTILES)
+        return false;
+    memmove(&percentiles[at + 1], &percentiles[at], (*count - at) * sizeof *percentiles);
+    percentiles[at] = percentile;
+    ++*count;
+    return true;
+}
+
+_Static_assert(HP_MAX_PERCENTILES == 10, "the message below names the limit");
+
+static bool parse_percentiles(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                              struct hp_text *ret_problem)
+{
+    double percentiles[HP_MAX_PERCENTILES];
+    uint32_t count = 0;
+    const char *item;
+    size_t length;
+    (void)option;
+    for (const char *rest = text; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        double percentile;
+        if (!hp_number_decimal(item, length, &percentile) || percentile > 100 ||
+            !add_percentile(percentiles, &count, percentile))
+            return complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
+    }
+    if (count == 0)
+        return complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
+    memcpy(settings->percentiles, percentiles, count * sizeof *percentiles);
+    settings->percentile_count = count;
+    return true;
+}
+
+static bool parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const names[] = {
+        [HP_FORMAT_TABLE] = "table",
+        [HP_FORMAT_JSON] = "json",
+        [HP_FORMAT_JSON_PRETTY] = "json-pretty",
+        [HP_FORMAT_NONE] = "none",
+    };
+    (void)option;
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
+            settings->format = i;
+            return true;
+        }
+    return complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} records[] = {{"timing", HP_RECORD_TIMING}, {"alloc", HP_RECORD_ALLOC}, {"cpu", HP_RECORD_CPU}};
+
+#define RECORD_COUNT (sizeof records / sizeof records[0])
+
+static uint32_t record_bit(const char *name, size_t length)
+{
+    for (size_t i = 0; i < RECORD_COUNT; i++)
+        if (hp_text_equal_nocase(name, length, records[i].name))
+            return records[i].bit;
+    return 0;
+}
+
+/* The bits of a list of names; 0 when one of them is unknown. */
+static uint32_t record_bits(const char *list)
+{
+    uint32_t bits = 0;
+    const char *item;
+    size_t length;
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const uint32_t bit = record_bit(item, length);
+        if (bit == 0)
+            return 0;
+        bits |= bit;
+    }
+    return bits;
+}
+
+/* A flag or a list. What this version cannot record stays set here; drop_unavailable takes it away and warns. */
+static bool parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    bool is_on = true;
+    const bool is_flag = hp_number_flag(text, strlen(text), &is_on);
+    const uint32_t bits = is_flag ? HP_RECORD_AVAILABLE : record_bits(text);
+    (void)option;
+    if (bits == 0)
+        return complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
+    settings->record = is_on ? bits : 0;
+    settings->record_is_off = !is_on;
+    return true;
+}
+
+static bool parse_count(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint64_t number;
+    if (!hp_number_unsigned(text, strlen(text), UINT32_MAX, &number))
+        return complain(ret_problem, "is not a number from 0 to 4294967295");
+    const uint32_t count = (uint32_t)number;
+    memcpy(setting(option, settings), &count, sizeof count);
+    return true;
+}
+
+static bool read_limit(const char *text, uint32_t *ret_limit, struct hp_text *ret_problem)
+{
+    uint64_t number;
+    if (!hp_number_unsigned(text, strlen(text), HOTPATH_NO_LIMIT - 1, &number))
+        return complain(ret_problem, "is not a number from 0 to 4294967294 (0: no limit)");
+    *ret_limit = number == 0 ? HOTPATH_NO_LIMIT : (uint32_t)number;
+    return true;
+}
+
+static bool parse_limit(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint32_t limit;
+    if (!read_limit(text, &limit, ret_problem))
+        return false;
+    memcpy(setting(option, settings), &limit, sizeof limit);
+    return true;
+}
+
+static bool parse_limit_of_all(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                               struct hp_text *ret_problem)
+{
+    uint32_t limit;
+    (void)option;
+    if (!read_limit(text, &limit, ret_problem))
+        return false;
+    settings->functions_limit = limit;
+    settings->calltree_limit = limit;
+    return true;
+}
+
+#define MOST_BYTES (UINT64_C(4) << 30)
+_Static_assert(HP_MIN_BYTES == 256u << 10, "the message below names the limit");
+
+static bool parse_max_bytes(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                            struct hp_text *ret_problem)
+{
+    uint64_t bytes;
+    (void)option;
+    if (!hp_number_bytes(text, strlen(text), MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
+        return complain(ret_problem, "is not a size from 256KB to 4GB");
+    settings->max_bytes = bytes;
+    return true;
+}
+
+static bool parse_flag(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    bool flag;
+    if (!hp_number_flag(text, strlen(text), &flag))
+        return complain(ret_problem, "is not one of 1, true, yes, on, 0, false, no, off");
+    memcpy(setting(option, settings), &flag, sizeof flag);
+    return true;
+}
+
+/* NO_COLOR means what it says whatever its value is: https://no-color.org. */
+static bool parse_no_color(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    (void)option;
+    (void)text;
+    (void)ret_problem;
+    settings->no_color = true;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ table */
+
+#define RECORD_INDEX 0 /* the one entry that is looked at by itself */
+
+/* Where the values of an option are: in both structs under the same name, or in one of them only. */
+#define AT_BOTH(name)                                                                                              \
+    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
+        sizeof((struct hp_settings *)0)->name
+#define AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
+#define AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
+
+const struct hp_option hp_options[] = {
+    [RECORD_INDEX] = {"HOTPATH", "record", "0|1|LIST", "timing", "",
+                      "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
+                      "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
+                      HP_OPTION_TEXT, AT_BOTH(record), parse_record},
+    {"HOTPATH_FILTER", "filter", "TEXT|/REGEX/", "", "no filter (every site)",
+     "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
+     AT_BOTH(filter), parse_pattern},
+    {"HOTPATH_REPORT", "report", "LIST", "auto", "",
+     "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
+     HP_OPTION_TEXT, AT_BOTH(report), parse_sections},
+    {"HOTPATH_FOCUS", "focus", "TEXT|/REGEX/", "", "no focus (every row)",
+     "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, AT_BOTH(focus),
+     parse_pattern},
+    {"HOTPATH_COLUMNS", "columns", "LIST", "", "the usual columns",
+     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
+     parse_columns},
+    {"HOTPATH_PERCENTILES", "percentiles", "LIST", "95", "",
+     "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
+     HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},
+    /* Before the limits of single sections: see the top of this file. */
+    {"HOTPATH_LIMIT", "limit", "N", "", "the limit of each section", "Rows shown of every section; 0 shows all.",
+     HP_OPTION_LIMIT, AT_OPTIONS(limit), parse_limit_of_all},
+    {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", "N", "15", "",
+     "Rows shown of the sections about functions; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(functions_limit),
+     parse_limit},
+    {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", "N", "50", "", "Rows shown of the call tree; 0 shows all.",
+     HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
+    {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", "0|1", "0", "",
+     "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
+     AT_BOTH(time_exclusive), parse_flag},
+    {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", "0|1", "0", "",
+     "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
+     AT_BOTH(exclude_wrapper), parse_flag},
+    {"HOTPATH_OUTPUT_FORMAT", "format", "table|json|json-pretty|none", "table", "", "How the report is written.",
+     HP_OPTION_CHOICE, AT_BOTH(format), parse_format},
+    {"HOTPATH_OUTPUT_PATH", "output_path", "PATH", "", "stderr",
+     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT, AT_BOTH(output_path),
+     parse_text},
+    {"HOTPATH_REPORT_LABEL", "label", "TEXT", "", "no label", "A name for this run, shown in the report.",
+     HP_OPTION_TEXT, AT_BOTH(label), parse_text},
+    {"HOTPATH_USER_METADATA", "metadata", "KEY=VALUE,...", "", "no metadata",
+     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, AT_BOTH(metadata), parse_metadata},
+    {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", "MS", "0", "",
+     "Report and end the process after this many milliseconds; 0 never does.", HP_OPTION_COUNT,
+     AT_BOTH(shutdown_ms), parse_count},
+    {"HOTPATH_LEAVE_SIGNALS", "leave_signals", "0|1", "0", "",
+     "Do not report on SIGINT and SIGTERM; without it both report and then do what they did before.",
+     HP_OPTION_FLAG, AT_BOTH(leave_signals), parse_flag},
+    {"HOTPATH_DIR", "dir", "PATH", "", "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID",
+     "Folder of the session file.", HP_OPTION_TEXT, AT_BOTH(dir), parse_text},
+    {"HOTPATH_MAX_BYTES", "max_bytes", "SIZE", "", "a quarter of the free space, at most 64MB",
+     "Largest size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.", HP_OPTION_BYTES,
+     AT_BOTH(max_bytes), parse_max_bytes},
+    {"HOTPATH_RESERVE", "reserve", "0|1", "0", "",
+     "Reserve the whole session file at start, so that recording makes no system call later.", HP_OPTION_FLAG,
+     AT_BOTH(reserve), parse_flag},
+    {"HOTPATH_KEEP", "keep", "N", "20", "", "Finished sessions kept in the folder; 0 keeps none.", HP_OPTION_COUNT,
+     AT_BOTH(keep), parse_count},
+    {"NO_COLOR", NULL, "ANY", "", "colour on a terminal", "Set to anything: no colour, not even on a terminal.",
+     HP_OPTION_FLAG, AT_SETTINGS(no_color), parse_no_color},
+};
+
+#define OPTION_COUNT (sizeof hp_options / sizeof hp_options[0])
+
+const size_t hp_option_count = OPTION_COUNT;
+
+/* ------------------------------------------------------------------------------------ the program's struct */
+
+#define END_OF(member) (offsetof(struct hotpath_options, member) + sizeof((struct hotpath_options *)0)->member)
+
+/* The first version ended with these fields, which later ones may put to use; its programs will be around. */
+#define FIRST_VERSION_BYTES (offsetof(struct hotpath_options, reserved) + 4)
+/* Nobody's struct is larger; a size that is, is not a size. */
+#define LARGEST_BYTES 4096u
+
+static bool are_zero(const struct hotpath_options *options, size_t from, size_t to)
+{
+    const unsigned char *bytes = (const unsigned char *)options;
+    for (size_t i = from; i < to && i < options->size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* Between the reserved fields and the end of the struct the compiler may leave a gap, in which anything may be. */
+bool hp_options_are_known(const struct hotpath_options *options)
+{
+    if (!options)
+        return true;
+    return options->size >= FIRST_VERSION_BYTES && options->size <= LARGEST_BYTES &&
+           are_zero(options, offsetof(struct hotpath_options, reserved), END_OF(reserved)) &&
+           are_zero(options, sizeof *options, options->size);
+}
+
+#define NUMBER_BYTES 24
+
+static size_t field_size(enum hp_option_type type)
+{
+    switch (type) {
+    case HP_OPTION_COUNT:
+    case HP_OPTION_LIMIT:
+        return sizeof(uint32_t);
+    case HP_OPTION_BYTES:
+        return sizeof(uint64_t);
+    case HP_OPTION_FLAG:
+        return sizeof(uint8_t);
+    case HP_OPTION_TEXT:
+    case HP_OPTION_CHOICE:
+        break;
+    }
+    return sizeof(const char *);
+}
+
+/* The number in a field of the program's struct. */
+static uint64_t field_number(const struct hp_option *option, const void *field)
+{
+    uint8_t flag;
+    uint32_t count;
+    uint64_t bytes;
+    switch (field_size(option->type)) {
+    case sizeof flag:
+        memcpy(&flag, field, sizeof flag);
+        return flag;
+    case sizeof count:
+        memcpy(&count, field, sizeof count);
+        return count;
+    default:
+        memcpy(&bytes, field, sizeof bytes);
+        return bytes;
+    }
+}
+
+/* Writes a number of the program as the environment would have it. */
+static const char *number_text(const struct hp_option *option, uint64_t number, char buffer[NUMBER_BYTES])
+{
+    struct hp_text text;
+    if (option->type == HP_OPTION_FLAG)
+        number = 1;
+    if (option->type == HP_OPTION_LIMIT && number == HOTPATH_NO_LIMIT)
+        number = 0;
+    hp_text_init(&text, buffer, NUMBER_BYTES);
+    hp_text_u64(&text, number);
+    return hp_text_end(&text);
+}
+
+/* What the program says about an option, as the environment would say it; NULL when it says nothing. */
+static const char *program_value(const struct hp_option *option, const struct hotpath_options *options,
+                                 char buffer[NUMBER_BYTES])
+{
+    if (!options || !option->field || option->options_offset + field_size(option->type) > options->size)
+        return NULL;
+    const char *field = (const char *)options + option->options_offset;
+    if (option->type == HP_OPTION_TEXT || option->type == HP_OPTION_CHOICE) {
+        const char *text;
+        memcpy(&text, field, sizeof text);
+        return text && text[0] ? text : NULL;
+    }
+    const uint64_t number = field_number(option, field);
+    return number != 0 ? number_text(option, number, buffer) : NULL;
+}
+
+/* --------------------------------------------------------------------------------------------- resolving */
+
+enum level { LEVEL_DEFAULT, LEVEL_PROGRAM, LEVEL_ENVIRONMENT, LEVELS };
+
+/* Everything that one call of hp_settings_resolve works with. */
+struct resolution {
+    struct hp_settings *settings;
+    const struct hotpath_options *options;
+    hp_lookup *lookup;
+    void *lookup_context;
+    hp_warn *warn;
+    void *warn_context;
+    uint8_t origin[OPTION_COUNT]; /* enum level: where the value in the settings comes from */
+    bool is_wrong[LEVELS][OPTION_COUNT];
+};
+
+#define PROBLEM_BYTES 160
+#define LINE_BYTES 512
+#define SHOWN_BYTES 40
+
+static const char *environment_value(const struct resolution *resolution, const struct hp_option *option)
+{
+    const char *value =
+        resolution->lookup ? resolution->lookup(option->variable, resolution->lookup_context) : NULL;
+    return value && value[0] ? value : NULL;
+}
+
+/* What one level says about an option; NULL when it says nothing. */
+static const char *value_at(const struct resolution *resolution, enum level level, const struct hp_option *option,
+                            char buffer[NUMBER_BYTES])
+{
+    switch (level) {
+    case LEVEL_DEFAULT:
+        return option->initial[0] ? option->initial : NULL;
+    case LEVEL_PROGRAM:
+        return program_value(option, resolution->options, buffer);
+    default:
+        return environment_value(resolution, option);
+    }
+}
+
+static void apply_level(struct resolution *resolution, enum level level)
+{
+    char buffer[NUMBER_BYTES];
+    char bytes[PROBLEM_BYTES];
+    struct hp_text ignored;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const struct hp_option *option = &hp_options[i];
+        const char *value = value_at(resolution, level, option, buffer);
+        hp_text_init(&ignored, bytes, sizeof bytes);
+        if (!value)
+            continue;
+        if (option->parse(option, value, resolution->settings, &ignored))
+            resolution->origin[i] = (uint8_t)level;
+        else
+            resolution->is_wrong[level][i] = true;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- warnings */
+
+/* Bytes of a value as one can show them on any terminal and in any log. */
+static void add_shown(struct hp_text *line, const char *value)
+{
+    size_t shown = 0;
+    for (; value[shown] && shown < SHOWN_BYTES; shown++) {
+        const unsigned char byte = (unsigned char)value[shown];
+        if (byte >= ' ' && byte <= '~') {
+            hp_text_char(line, (char)byte);
+        } else {
+            hp_text_string(line, "\\x");
+            hp_text_hex(line, byte, 2);
+        }
+    }
+    if (value[shown])
+        hp_text_string(line, "...");
+}
+
+/* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
+static void begin_warning(struct hp_text *line, char bytes[LINE_BYTES], enum level level,
+                          const struct hp_option *option, const char *value)
+{
+    hp_text_init(line, bytes, LINE_BYTES);
+    hp_text_string(line, "hotpath: ");
+    if (level == LEVEL_PROGRAM)
+        hp_text_string(line, "option ");
+    hp_text_string(line, level == LEVEL_PROGRAM ? option->field : option->variable);
+    hp_text_string(line, "='");
+    add_shown(line, value);
+    hp_text_string(line, "' ");
+}
+
+static void give_warning(const struct resolution *resolution, struct hp_text *line)
+{
+    const char *text = hp_text_end(line);
+    if (resolution->warn)
+        resolution->warn(text, resolution->warn_context);
+}
+
+static void add_limit(struct hp_text *line, uint32_t limit)
+{
+    if (limit == HOTPATH_NO_LIMIT)
+        hp_text_string(line, "no limit");
+    else
+        hp_text_u64(line, limit);
+}
+
+/* A limit that was not understood gives way to others on several levels, so the result is named as a number. */
+static void add_limits_used(struct hp_text *line, const struct hp_option *option,
+                            const struct hp_settings *settings)
+{
+    if (option->parse == parse_limit) {
+        uint32_t limit;
+        memcpy(&limit, (const char *)settings + option->settings_offset, sizeof limit);
+        add_limit(line, limit);
+        return;
+    }
+    add_limit(line, settings->functions_limit);
+    if (settings->calltree_limit != settings->functions_limit) {
+        hp_text_string(line, " (call tree: ");
+        add_limit(line, settings->calltree_limit);
+        hp_text_char(line, ')');
+    }
+}
+
+/* What is used instead of a value that was not understood. */
+static void add_used(struct hp_text *line, const struct resolution *resolution, size_t index)
+{
+    const struct hp_option *option = &hp_options[index];
+    hp_text_string(line, "; using ");
+    if (option->type == HP_OPTION_LIMIT) {
+        add_limits_used(line, option, resolution->settings);
+    } else if (resolution->origin[index] == LEVEL_ENVIRONMENT) {
+        hp_text_string(line, "the value of ");
+        hp_text_string(line, option->variable);
+    } else if (resolution->origin[index] == LEVEL_PROGRAM) {
+        hp_text_string(line, "the value the program gives");
+    } else {
+        hp_text_string(line, option->initial[0] ? option->initial : option->unset);
+    }
+}
+
+static void warn_about(const struct resolution *resolution, enum level level, size_t index)
+{
+    const struct hp_option *option = &hp_options[index];
+    char number[NUMBER_BYTES];
+    char problem_bytes[PROBLEM_BYTES];
+    char line_bytes[LINE_BYTES];
+    struct hp_text problem;
+    struct hp_text line;
+    const char *value = value_at(resolution, level, option, number);
+    hp_text_init(&problem, problem_bytes, sizeof problem_bytes);
+    option->parse(option, value, resolution->settings, &problem); /* fails again: see the top of this file */
+    begin_warning(&line, line_bytes, level, option, value);
+    hp_text_string(&line, hp_text_end(&problem));
+    add_used(&line, resolution, index);
+    give_warning(resolution, &line);
+}
+
+static void warn_about_all(const struct resolution *resolution)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        for (enum level level = LEVEL_PROGRAM; level < LEVELS; level++)
+            if (resolution->is_wrong[level][i])
+                warn_about(resolution, level, i);
+}
+
+static void add_record_names(struct hp_text *line, uint32_t record)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < RECORD_COUNT; i++) {
+        if (!(record & records[i].bit))
+            continue;
+        hp_text_string(line, is_first ? "" : " and ");
+        hp_text_string(line, records[i].name);
+        is_first = false;
+    }
+    if (is_first)
+        hp_text_string(line, "nothing");
+}
+
+/* Takes away what this version cannot record, with one warning. */
+static void drop_unavailable(const struct resolution *resolution)
+{
+    const struct hp_option *option = &hp_options[RECORD_INDEX];
+    struct hp_settings *settings = resolution->settings;
+    const uint32_t missing = settings->record & ~HP_RECORD_AVAILABLE;
+    const enum level level = (enum level)resolution->origin[RECORD_INDEX];
+    char number[NUMBER_BYTES];
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    settings->record &= HP_RECORD_AVAILABLE;
+    if (missing == 0)
+        return;
+    begin_warning(&line, bytes, level, option, value_at(resolution, level, option, number));
+    hp_text_string(&line, "asks for ");
+    add_record_names(&line, missing);
+    hp_text_string(&line, ", which this version does not record; recording ");
+    add_record_names(&line, settings->record);
+    give_warning(resolution, &line);
+}
+
+static void finish_record(const struct resolution *resolution)
+{
+    struct hp_settings *settings = resolution->settings;
+    settings->record_is_set = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && !settings->record_is_off;
+    drop_unavailable(resolution);
+}
+
+void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context)
+{
+    struct resolution resolution = {
+        .settings = settings,
+        .options = options,
+        .lookup = lookup,
+        .lookup_context = lookup_context,
+        .warn = warn,
+        .warn_context = warn_context,
+    };
+    memset(settings, 0, sizeof *settings);
+    apply_level(&resolution, LEVEL_DEFAULT);
+    apply_level(&resolution, LEVEL_PROGRAM);
+    apply_level(&resolution, LEVEL_ENVIRONMENT);
+    warn_about_all(&resolution);
+    finish_record(&resolution);
+}

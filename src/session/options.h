@@ -1,0 +1,108 @@
+/*
+ * Options: one table says everything about each of them, and help, docs and the environment come from it.
+ *
+ * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
+ * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
+ * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
+ * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
+ * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
+ * the default instead of the program's.
+ *
+ * Nothing here allocates. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SESSION_OPTIONS_H
+#define HP_SESSION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hotpath.h"
+
+#define HP_MAX_PERCENTILES 10
+
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+
+/* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
+#define HP_RECORD_TIMING 1u
+#define HP_RECORD_ALLOC 2u
+#define HP_RECORD_CPU 4u
+#define HP_RECORD_AVAILABLE HP_RECORD_TIMING
+
+struct hp_settings {
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    uint32_t percentile_count;
+    uint32_t format;    /* enum hp_format */
+    uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
+    bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool leave_signals;
+    bool reserve;
+    bool no_color;            /* NO_COLOR is set and not empty */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    uint32_t shutdown_ms; /* 0: never */
+    uint32_t keep;
+    uint64_t max_bytes; /* 0: choose from what is free */
+    char output_path[1024];
+    char dir[1024];
+    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
+    char columns[256]; /* likewise; empty: the usual ones */
+    char focus[256];   /* hp_pattern_compile accepts it */
+    char filter[256];  /* likewise */
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+};
+
+/* Looks a variable up: getenv, or a stand-in for tests. */
+typedef const char *hp_lookup(const char *name, void *context);
+/* Receives one warning: a whole line without its end. */
+typedef void hp_warn(const char *line, void *context);
+
+/*
+ * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
+ * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
+ */
+void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context);
+
+/*
+ * True when every byte of `options` means something to this library: its size is at least that of the first
+ * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
+ */
+bool hp_options_are_known(const struct hotpath_options *options);
+
+/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
+enum hp_option_type {
+    HP_OPTION_TEXT,   /* const char * */
+    HP_OPTION_CHOICE, /* const char *, one of a few words */
+    HP_OPTION_COUNT,  /* uint32_t */
+    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
+    HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_FLAG    /* uint8_t */
+};
+
+struct hp_text;
+
+struct hp_option {
+    const char *variable; /* HOTPATH_LIMIT */
+    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *initial;  /* the default, as a user would write it; "" for none */
+    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
+    const char *help;     /* one sentence */
+    enum hp_option_type type;
+    /* private to options.c from here on */
+    size_t options_offset;
+    size_t settings_offset;
+    size_t settings_size;
+    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                  struct hp_text *ret_problem);
+};
+
+extern const struct hp_option hp_options[];
+extern const size_t hp_option_count;
+
+#endif

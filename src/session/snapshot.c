@@ -1,0 +1,398 @@
+/*
+ * Reading a session safely.
+ *
+ * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store; all
+ * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees the
+ * link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
+ *
+ * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes after it.
+ * Each walk counts its steps and stops at the number of such records that the file could hold without overlapping.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "snapshot.h"
+
+#include <string.h>
+
+#include "text.h"
+#include "units.h"
+
+#define TEXT_MAX 4095u
+
+static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+{
+    return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
+           offset % alignment == 0;
+}
+
+/* Offsets within the header and arena alike; the caller has asked `has`. */
+static uint32_t load32(const unsigned char *at)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t load64(const unsigned char *at)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+}
+
+/* Copies a record of which all but the 64-bit words named by `wide` (a bit per 8 bytes) are 32-bit words. */
+static void copy_words(void *to, const unsigned char *from, size_t bytes, uint64_t wide)
+{
+    unsigned char *out = to;
+    for (size_t at = 0; at < bytes; at += 8) {
+        if (wide >> (at / 8 % 64) & 1) {
+            const uint64_t word = load64(from + at);
+            memcpy(out + at, &word, 8);
+            continue;
+        }
+        const uint32_t low = load32(from + at), high = load32(from + at + 4);
+        memcpy(out + at, &low, 4);
+        memcpy(out + at + 4, &high, 4);
+    }
+}
+
+#define BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
+
+/* ----------------------------------------------------------------------------------- single records */
+
+const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    const size_t head = offsetof(struct hp_string, bytes);
+    if (!has(snapshot, offset, sizeof(struct hp_string), 4))
+        return "";
+    const uint32_t length = load32(snapshot->bytes + offset);
+    if (length > TEXT_MAX || !has(snapshot, offset, head + length + 1, 4))
+        return "";
+    const char *text = (const char *)snapshot->bytes + offset + head;
+    return text[length] == '\0' ? text : "";
+}
+
+bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site)
+{
+    if (id >= HP_MAX_SITES)
+        return false;
+    /* Not from the copy: in a live session the chunk may be newer than that. */
+    const size_t chunks = offsetof(struct hp_header, site_chunks);
+    const uint32_t chunk = load32(snapshot->bytes + chunks + 4 * (size_t)(id / HP_SITES_PER_CHUNK));
+    const uint64_t offset = (uint64_t)chunk + (uint64_t)(id % HP_SITES_PER_CHUNK) * sizeof(struct hp_site);
+    if (chunk == 0 || !has(snapshot, offset, sizeof(struct hp_site), 8))
+        return false;
+    /* The name is written last: with it, the rest is there. */
+    if (load32(snapshot->bytes + offset + offsetof(struct hp_site, name)) == 0)
+        return false;
+    copy_words(ret_site, snapshot->bytes + offset, sizeof *ret_site, 0);
+    return true;
+}
+
+#define COPY32(to, from, type, field) ((to)->field = load32((from) + offsetof(type, field)))
+#define COPY64(to, from, type, field) ((to)->field = load64((from) + offsetof(type, field)))
+
+/* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
+static bool copy_node(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_node *ret_node)
+{
+    const unsigned char *from = snapshot->bytes + offset;
+    if (!has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+        return false;
+    COPY32(ret_node, from, struct hotpath_node_, site);
+    COPY32(ret_node, from, struct hotpath_node_, parent);
+    COPY64(ret_node, from, struct hotpath_node_, calls);
+    COPY64(ret_node, from, struct hotpath_node_, self);
+    COPY64(ret_node, from, struct hotpath_node_, nested);
+    const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
+    ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
+    return true;
+}
+
+/* `generation` belongs to the writer. */
+bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
+{
+    const unsigned char *from = snapshot->bytes + offset;
+    if (!has(snapshot, offset, sizeof *ret_stat, 8))
+        return false;
+    ret_stat->generation = 0;
+    COPY32(ret_stat, from, struct hotpath_stat_, site);
+    COPY32(ret_stat, from, struct hotpath_stat_, next);
+    COPY64(ret_stat, from, struct hotpath_stat_, min);
+    COPY64(ret_stat, from, struct hotpath_stat_, max);
+    COPY64(ret_stat, from, struct hotpath_stat_, missed);
+    COPY32(ret_stat, from, struct hotpath_stat_, threads);
+    for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        ret_stat->octaves[octave] =
+            load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
+    return true;
+}
+
+static void add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
+{
+    if (!has(snapshot, offset, sizeof(hp_duration_line), 8))
+        return;
+    for (size_t step = 0; step < 64; step++)
+        line[step] += load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
+}
+
+void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES])
+{
+    /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+    if (stat->octaves[0] != 0)
+        add_counters(snapshot, stat->octaves[0], lines[0]);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (stat->octaves[octave] != 0)
+            add_counters(snapshot, stat->octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+}
+
+/* What is too long for the last octave is counted in its last counter, as the recorder does. */
+void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
+{
+    const uint32_t octave = hotpath_octave_(ticks);
+    const bool fits = octave < HOTPATH_OCTAVES_;
+    *ret_line = fits ? octave + (ticks >= 64) : HP_DURATION_LINES - 1;
+    *ret_step = fits ? (uint32_t)(ticks >> octave) & 63 : 63;
+}
+
+/* -------------------------------------------------------------------------------------------- walks */
+
+void hp_walk_rewind(struct hp_walk *walk)
+{
+    *walk = (struct hp_walk){.steps = walk->steps};
+}
+
+/* Counts a step; false when there cannot be that many records of this size. */
+static bool may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+{
+    return walk->steps++ < snapshot->size / record_bytes;
+}
+
+static uint32_t field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
+{
+    return load32(snapshot->bytes + record + field);
+}
+
+bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
+{
+    walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
+                                  : load32(snapshot->bytes + offsetof(struct hp_header, threads));
+    if (walk->offset == 0 || !has(snapshot, walk->offset, sizeof *ret_thread, 8) ||
+        !may_step(snapshot, walk, sizeof *ret_thread)) {
+        walk->offset = 0;
+        return walk->is_begun = false;
+    }
+    walk->is_begun = true;
+    copy_words(ret_thread, snapshot->bytes + walk->offset, sizeof *ret_thread,
+               BIT_OF(struct hp_thread, first_tick));
+    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
+    return true;
+}
+
+/* Nodes of a chunk that lie within the bytes and within its own capacity. */
+static uint32_t nodes_in(const struct hp_snapshot *snapshot, uint32_t chunk)
+{
+    const uint32_t capacity = field32(snapshot, chunk, offsetof(struct hp_node_chunk, capacity));
+    const uint32_t used = field32(snapshot, chunk, offsetof(struct hp_node_chunk, used));
+    const uint64_t fit =
+        (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
+    const uint32_t claimed = used < capacity ? used : capacity;
+    return claimed < fit ? claimed : (uint32_t)fit;
+}
+
+static bool enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk, uint32_t chunk)
+{
+    walk->chunk = chunk;
+    walk->index = 0;
+    return chunk != 0 && has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
+           may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+}
+
+bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node)
+{
+    if (!walk->is_begun) {
+        walk->is_begun = true;
+        if (!enter_chunk(snapshot, walk, thread->node_chunks))
+            return walk->is_begun = false;
+    }
+    while (walk->index >= nodes_in(snapshot, walk->chunk))
+        if (!enter_chunk(snapshot, walk, field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))))
+            return walk->is_begun = false;
+    const uint64_t offset = (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) +
+                            (uint64_t)walk->index * sizeof(struct hotpath_node_);
+    if (offset > UINT32_MAX || !may_step(snapshot, walk, sizeof(struct hotpath_node_)))
+        return walk->is_begun = false;
+    walk->offset = (uint32_t)offset;
+    walk->index++;
+    return copy_node(snapshot, offset, ret_node);
+}
+
+bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat)
+{
+    walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next))
+                                  : thread->stats;
+    walk->is_begun = walk->offset != 0 && may_step(snapshot, walk, sizeof *ret_stat) &&
+                     hp_snapshot_stat(snapshot, walk->offset, ret_stat);
+    return walk->is_begun;
+}
+
+/* The next frame of the stack, open or closed. */
+static bool next_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                       struct hotpath_frame_ *ret_frame)
+{
+    walk->index++; /* frame 0 is the thread itself */
+    const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
+    if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
+        !has(snapshot, offset, sizeof *ret_frame, 8) || !may_step(snapshot, walk, sizeof *ret_frame))
+        return false;
+    walk->offset = (uint32_t)offset;
+    copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, 7);
+    return true;
+}
+
+bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame)
+{
+    return next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ------------------------------------------------------------------------------------------ opening */
+
+static bool read_counter64(size_t at)
+{
+    return (at >= offsetof(struct hp_header, capacity) && at < offsetof(struct hp_header, gate)) ||
+           at == offsetof(struct hp_header, process_start) || at == offsetof(struct hp_header, wall_start_ns) ||
+           (at >= offsetof(struct hp_header, clock_start) && at < offsetof(struct hp_header, site_count)) ||
+           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks));
+}
+
+static void copy_header(struct hp_snapshot *snapshot)
+{
+    unsigned char *out = (unsigned char *)&snapshot->header;
+    for (size_t at = 0; at < HP_HEADER_USED; at += 8)
+        copy_words(out + at, snapshot->bytes + at, 8, read_counter64(at));
+}
+
+static const char *say(struct hp_snapshot *snapshot, const char *before, uint64_t first, const char *between,
+                       uint64_t second, const char *after)
+{
+    struct hp_text text;
+    hp_text_init(&text, snapshot->problem, sizeof snapshot->problem);
+    hp_text_string(&text, before);
+    hp_text_u64(&text, first);
+    hp_text_string(&text, between);
+    hp_text_u64(&text, second);
+    hp_text_string(&text, after);
+    return hp_text_end(&text);
+}
+
+static uint32_t swapped(uint32_t word)
+{
+    return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
+}
+
+/* The fields that say whether the rest can be understood: they have their places in every version. */
+static const char *check_opening(struct hp_snapshot *snapshot)
+{
+    const unsigned char *bytes = snapshot->bytes;
+    const size_t size = snapshot->size;
+    const size_t opening = offsetof(struct hp_header, features);
+    if ((uintptr_t)bytes % 8 != 0)
+        return "not a hotpath session: its bytes are not aligned in memory";
+    if (size < sizeof HP_MAGIC)
+        return say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+    if (memcmp(bytes, HP_MAGIC, sizeof HP_MAGIC) != 0)
+        return "not a hotpath session: it does not begin like one";
+    if (size < opening)
+        return say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+    const uint32_t order = load32(bytes + offsetof(struct hp_header, byte_order));
+    const uint32_t version = load32(bytes + offsetof(struct hp_header, version));
+    const uint32_t header = load32(bytes + offsetof(struct hp_header, header_bytes));
+    if (order != HP_BYTE_ORDER)
+        return swapped(order) == HP_BYTE_ORDER
+                   ? "a hotpath session of a machine with the other byte order: read it on such a machine"
+                   : "not a hotpath session: its byte order mark is broken";
+    if (version != HP_LAYOUT_VERSION)
+        return say(snapshot, "a hotpath session of format version ", version, ", while this hotpath reads version ",
+                   HP_LAYOUT_VERSION, "");
+    if (header != HP_HEADER_BYTES)
+        return say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
+                   HP_HEADER_BYTES, "");
+    if (size < HP_HEADER_BYTES)
+        return say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES, " bytes");
+    return NULL;
+}
+
+/*
+ * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks takes
+ * some 50 ns, and 50 ns in 20 µs is 0.3 %.
+ */
+#define SHORTEST_BASE_NS 20000u
+
+static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
+{
+    const struct hp_clock_pair *start = &snapshot->header.clock_start;
+    snapshot->ns_per_tick = 1;
+    snapshot->is_rate_known = snapshot->header.clock_kind == HP_CLOCK_MONOTONIC;
+    if (snapshot->is_rate_known || end->ticks <= start->ticks || end->ns <= start->ns ||
+        end->ns - start->ns < SHORTEST_BASE_NS)
+        return;
+    const double rate = (double)(end->ns - start->ns) / (double)(end->ticks - start->ticks);
+    if (rate < 1e-4 || rate > 1e9) /* no counter runs at more than 10 THz or less than 1 Hz */
+        return;
+    snapshot->ns_per_tick = rate;
+    snapshot->is_rate_known = true;
+}
+
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The last sign of life of a process that ended without finishing its session. A closed frame has its end in `child`. */
+static uint64_t last_sign(const struct hp_snapshot *snapshot)
+{
+    struct hp_walk threads = {0}, frames = {0};
+    struct hp_thread thread;
+    struct hotpath_frame_ frame;
+    uint64_t ticks = latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
+        hp_walk_rewind(&frames);
+        while (next_frame(snapshot, &thread, &frames, &frame))
+            ticks = latest(ticks, frame.zone != 0 ? frame.start : frame.child);
+    }
+    return ticks;
+}
+
+const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                             const struct hp_clock_pair *now)
+{
+    memset(snapshot, 0, sizeof *snapshot);
+    snapshot->bytes = bytes;
+    snapshot->size = size;
+    const char *problem = check_opening(snapshot);
+    if (problem != NULL)
+        return problem;
+    copy_header(snapshot);
+    const struct hp_header *header = &snapshot->header;
+    snapshot->is_finished = header->state == HP_STATE_FINISHED;
+    snapshot->is_live = now != NULL;
+    snapshot->is_cut_off = now == NULL && header->used > size;
+    if (now != NULL && !snapshot->is_finished) {
+        set_rate(snapshot, now);
+        snapshot->now_ticks = latest(now->ticks, header->clock_start.ticks);
+        return NULL;
+    }
+    set_rate(snapshot, &header->clock_latest);
+    snapshot->now_ticks =
+        snapshot->is_finished ? latest(header->clock_latest.ticks, header->clock_start.ticks) : last_sign(snapshot);
+    return NULL;
+}
+
+double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks)
+{
+    return (double)ticks * snapshot->ns_per_tick;
+}
+
+uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot)
+{
+    return hp_units_round(hp_snapshot_ns(snapshot, snapshot->now_ticks - snapshot->header.clock_start.ticks));
+}

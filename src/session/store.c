@@ -1,0 +1,390 @@
+/*
+ * Creating and growing the session file.
+ *
+ * Protocol of the two counters in the header. `backed` says how many bytes are real; it only rises, after the
+ * file system has said yes, by compare-and-swap (two threads may reserve overlapping ranges; that is harmless). `used`
+ * is moved only to values not above `backed`, by compare-and-swap; the winner owns the bytes between. Both are
+ * relaxed: what is written into the bytes is published by whoever links their offset, with release order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "memory.h"
+#include "process.h"
+#include "sys.h"
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#endif
+
+#define FIRST_BYTES (128u << 10)
+#define GROW_AT_LEAST (64u << 10)
+#define GROW_AT_MOST (4u << 20)
+#define DEFAULT_CAPACITY (UINT64_C(64) << 20)
+#define PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
+
+static uint64_t page_floor(uint64_t size)
+{
+    return size & ~(PAGE - 1);
+}
+
+/* ------------------------------------------------------------------------------------------ text */
+
+static size_t put_text(char *out, size_t size, size_t at, const char *text)
+{
+    while (*text && at + 1 < size)
+        out[at++] = *text++;
+    out[at] = '\0';
+    return at;
+}
+
+static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
+{
+    char digits[21];
+    size_t from = sizeof digits;
+    digits[--from] = '\0';
+    do
+        digits[--from] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    return put_text(out, size, at, digits + from);
+}
+
+/* ---------------------------------------------------------------------------------------- folders */
+
+/* Absolute, since the file is opened again later, when the program may have changed its folder. */
+static void put_chosen(char *text, size_t size, const char *chosen)
+{
+    size_t at = 0;
+    if (chosen[0] != '/' && syscall(SYS_getcwd, text, size) > 0)
+        at = put_text(text, size, strlen(text), "/");
+    put_text(text, size, at, chosen);
+}
+
+/* The folders a session may live in, best first; `text` gets the n-th. False: there are no more. */
+static bool folder_candidate(const struct hp_settings *settings, unsigned n, char *text, size_t size)
+{
+    const char *runtime = hp_environment("XDG_RUNTIME_DIR");
+    size_t at = 0;
+    text[0] = '\0';
+    if (settings->dir[0] != '\0') {
+        put_chosen(text, size, settings->dir);
+        return n == 0; /* the user chose: no other place behind his back */
+    }
+    switch (n) {
+    case 0:
+        if (runtime != NULL && runtime[0] == '/')
+            put_text(text, size, put_text(text, size, 0, runtime), "/hotpath");
+        return true;
+    case 1:
+        at = put_text(text, size, 0, "/dev/shm/hotpath-");
+        put_number(text, size, at, geteuid());
+        return true;
+    case 2:
+        at = put_text(text, size, 0, "/tmp/hotpath-");
+        put_number(text, size, at, geteuid());
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint64_t choose_capacity(const struct hp_settings *settings, const char *folder)
+{
+    uint64_t capacity = settings->max_bytes;
+    if (capacity == 0) {
+        const uint64_t quarter = hp_file_free_bytes(folder) / 4;
+        capacity = quarter < DEFAULT_CAPACITY ? quarter : DEFAULT_CAPACITY;
+    }
+    if (capacity > UINT32_MAX)
+        capacity = UINT32_MAX;
+    return page_floor(capacity);
+}
+
+/* ---------------------------------------------------------------------------------------- mapping */
+
+/* Maps `fd` (or plain memory for -1); where the address space is short, less of it. */
+static bool map_file(struct hp_store *store, int fd, uint64_t capacity)
+{
+    const int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+    if (store->base != NULL && store->mapped == capacity) {
+        void *again = mmap(store->base, (size_t)capacity, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
+        return again != MAP_FAILED;
+    }
+    for (; capacity >= HP_MIN_BYTES; capacity = page_floor(capacity / 2)) {
+        void *fresh = mmap(NULL, (size_t)capacity, PROT_READ | PROT_WRITE, flags, fd, 0);
+        if (fresh != MAP_FAILED) {
+            store->base = fresh;
+            store->mapped = capacity;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin_header(struct hp_store *store, uint64_t backed)
+{
+    struct hp_header *header = hp_store_header(store);
+    header->byte_order = HP_BYTE_ORDER;
+    header->version = HP_LAYOUT_VERSION;
+    header->header_bytes = HP_HEADER_BYTES;
+    header->capacity = store->mapped;
+    header->used = HP_HEADER_BYTES;
+    header->backed = backed;
+}
+
+/* -------------------------------------------------------------------------------------- file names */
+
+/* FOLDER/PID-STARTTIME-N.hotpath; N counts the sessions of the process, across exec too. */
+static bool create_file(struct hp_store *store, const char *folder, uint32_t pid, uint64_t start_time, int *ret_fd)
+{
+    for (uint32_t number = 0; number < 10000; number++) {
+        size_t at = put_text(store->path, sizeof store->path, 0, folder);
+        at = put_text(store->path, sizeof store->path, at, "/");
+        at = put_number(store->path, sizeof store->path, at, pid);
+        at = put_text(store->path, sizeof store->path, at, "-");
+        at = put_number(store->path, sizeof store->path, at, start_time);
+        at = put_text(store->path, sizeof store->path, at, "-");
+        at = put_number(store->path, sizeof store->path, at, number);
+        put_text(store->path, sizeof store->path, at, ".hotpath");
+        *ret_fd = hp_sys_open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (*ret_fd >= 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    store->path[0] = '\0';
+    return false;
+}
+
+static bool create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid)
+{
+    int fd;
+    if (folder[0] != '/' || !hp_file_make_private_folder(folder))
+        return false;
+    const uint64_t capacity = choose_capacity(settings, folder);
+    if (capacity < HP_MIN_BYTES || !create_file(store, folder, pid, hp_process_start_time(0), &fd))
+        return false;
+    const bool is_ready = hp_file_reserve(fd, 0, FIRST_BYTES) && map_file(store, fd, capacity);
+    store->file = hp_file_identify(fd);
+    store->is_memory = false;
+    hp_sys_close(fd);
+    if (!is_ready) {
+        unlink(store->path);
+        store->path[0] = '\0';
+        return false;
+    }
+    begin_header(store, FIRST_BYTES);
+    return true;
+}
+
+/*
+ * No folder will do: memory that lasts as long as the process. A memfd would be readable by others, but the
+ * kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that always works.
+ */
+static bool create_in_memory(struct hp_store *store, const struct hp_settings *settings)
+{
+    uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : DEFAULT_CAPACITY;
+    int fd = -1;
+#ifdef SYS_memfd_create
+    fd = (int)syscall(SYS_memfd_create, "hotpath-session", MFD_CLOEXEC);
+    if (fd >= 0 && !(hp_file_size_is_allowed(capacity) && ftruncate(fd, (off_t)capacity) == 0)) {
+        hp_sys_close(fd);
+        fd = -1;
+    }
+#endif
+    if (capacity < HP_MIN_BYTES)
+        capacity = HP_MIN_BYTES;
+    const bool is_mapped = map_file(store, fd, capacity);
+    if (fd >= 0)
+        hp_sys_close(fd);
+    if (!is_mapped)
+        return false;
+    store->is_memory = true;
+    store->path[0] = '\0';
+    begin_header(store, store->mapped);
+    return true;
+}
+
+const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid)
+{
+    char folder[1100];
+    for (unsigned n = 0; folder_candidate(settings, n, folder, sizeof folder); n++)
+        if (create_in(store, settings, folder, pid))
+            return NULL;
+    if (create_in_memory(store, settings))
+        return NULL;
+    return "no memory for a session could be mapped";
+}
+
+void hp_store_retire(struct hp_store *store, bool is_quiet)
+{
+    if (store->base == NULL)
+        return;
+    void *empty = mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (!is_quiet || empty == MAP_FAILED)
+        store->base = NULL; /* left to late writers for good; the next session gets another range */
+    store->path[0] = '\0';
+}
+
+void hp_store_forget(struct hp_store *store)
+{
+    if (store->base != NULL)
+        munmap(store->base, (size_t)store->mapped);
+    store->base = NULL;
+    store->path[0] = '\0';
+}
+
+/* ------------------------------------------------------------------------------------------- space */
+
+static bool raise_backed(struct hp_header *header, uint64_t to)
+{
+    uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    while (backed < to)
+        if (__atomic_compare_exchange_n(&header->backed, &backed, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+    return true;
+}
+
+/* Makes the file real up to `to`, and a good piece further. */
+static bool grow(struct hp_store *store, uint64_t to)
+{
+    struct hp_header *header = hp_store_header(store);
+    const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    uint64_t step = backed / 2;
+    step = step < GROW_AT_LEAST ? GROW_AT_LEAST : step > GROW_AT_MOST ? GROW_AT_MOST : step;
+    const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
+    uint64_t generous = exact + step;
+    if (generous > store->mapped)
+        generous = store->mapped;
+    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return false;
+    const bool has_grown = hp_file_is(fd, &store->file) &&
+                           ((hp_file_reserve(fd, backed, generous) && raise_backed(header, generous)) ||
+                            (hp_file_reserve(fd, backed, exact) && raise_backed(header, exact)));
+    hp_sys_close(fd);
+    return has_grown;
+}
+
+bool hp_store_reserve_all(struct hp_store *store)
+{
+    const uint64_t backed = __atomic_load_n(&hp_store_header(store)->backed, __ATOMIC_RELAXED);
+    return backed >= store->mapped || (grow(store, store->mapped));
+}
+
+uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
+{
+    struct hp_header *header = hp_store_header(store);
+    uint64_t used = __atomic_load_n(&header->used, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
+        const uint64_t to = from + size;
+        if (to > store->mapped)
+            return 0;
+        if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !grow(store, to))
+            return 0;
+        if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return (uint32_t)from;
+    }
+}
+
+uint32_t hp_store_text(struct hp_store *store, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    const uint32_t length = (uint32_t)strnlen(text, 4095);
+    const uint32_t offset = hp_store_allocate(store, (uint32_t)sizeof(uint32_t) + length + 1, 8);
+    if (offset == 0)
+        return 0;
+    struct hp_string *string = hp_store_at(store, offset);
+    string->length = length;
+    memcpy(string->bytes, text, length);
+    return offset;
+}
+
+void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count)
+{
+    __atomic_fetch_add(&hp_store_header(store)->losses[loss], count, __ATOMIC_RELAXED);
+}
+
+/* ----------------------------------------------------------------------------------------- pruning */
+
+#define PRUNE_LOOKS_AT 512
+
+struct found {
+    uint32_t pid;
+    int64_t changed;
+    char name[64];
+};
+
+struct prune {
+    size_t count;
+    struct found found[PRUNE_LOOKS_AT];
+};
+
+/* Remembers names of the form PID-STARTTIME-N.hotpath. */
+static void remember(const char *name, void *context)
+{
+    struct prune *prune = context;
+    const size_t length = strlen(name);
+    if (prune->count == PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name || length < 8 ||
+        strcmp(name + length - 8, ".hotpath") != 0)
+        return;
+    uint64_t pid = 0, start = 0;
+    const char *at = name;
+    for (; *at >= '0' && *at <= '9' && pid < UINT32_MAX; at++)
+        pid = pid * 10 + (uint64_t)(*at - '0');
+    if (at == name || *at != '-')
+        return;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    if (*at != '-' || (hp_process_exists((uint32_t)pid) && hp_process_start_time((uint32_t)pid) == start))
+        return;
+    struct found *found = &prune->found[prune->count++];
+    found->pid = (uint32_t)pid;
+    memcpy(found->name, name, length + 1);
+}
+
+/* The index of the session that ended first. */
+static size_t oldest(const struct prune *prune)
+{
+    size_t best = 0;
+    for (size_t at = 1; at < prune->count; at++)
+        if (prune->found[at].changed < prune->found[best].changed)
+            best = at;
+    return best;
+}
+
+void hp_store_prune(const struct hp_store *store, uint32_t keep)
+{
+    char folder[sizeof store->path];
+    put_text(folder, sizeof folder, 0, store->path);
+    char *slash = strrchr(folder, '/');
+    struct prune *prune = slash ? hp_memory_map(sizeof *prune) : NULL;
+    if (prune == NULL)
+        return;
+    *slash = '\0';
+    hp_file_each(folder, remember, prune);
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    for (size_t at = 0; fd >= 0 && at < prune->count; at++) {
+        struct stat status;
+        if (fstatat(fd, prune->found[at].name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            prune->found[at].changed = (int64_t)status.st_mtime;
+    }
+    while (fd >= 0 && prune->count > keep) {
+        const size_t victim = oldest(prune);
+        unlinkat(fd, prune->found[victim].name, 0);
+        prune->found[victim] = prune->found[--prune->count];
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    hp_memory_unmap(prune, sizeof *prune);
+}

@@ -1,0 +1,238 @@
+"""Runs measured programs and reads what they report.
+
+A test asks for the fixture `box` (conftest.py), which has a folder of its own for sessions and output:
+
+    result = box.run("counts")                    # the program <build>/programs/counts
+    assert result.row("parse").calls == 3         # a row of its JSON report
+
+    result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output, same end
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release"))
+PROGRAMS = BUILD / "programs"
+HOTPATH = BUILD / "bin" / "hotpath"
+SANITIZER = os.environ.get("HOTPATH_SANITIZER", "")
+EMULATOR = os.environ.get("HOTPATH_EMULATOR", "").split()
+IS_ROOT = os.geteuid() == 0
+CORES = os.cpu_count() or 1
+
+TIMEOUT = 60 if not SANITIZER and not EMULATOR else 300
+
+
+def without_sanitizer(reason):
+    """The case is about memory or signals that a sanitizer takes for itself."""
+    return pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: {reason}")
+
+
+def without_emulator(reason):
+    return pytest.mark.skipif(bool(EMULATOR), reason=f"not under an emulator: {reason}")
+
+
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, chroot)")
+
+
+class Row:
+    """A row of a section: row.calls, row.total_ns, ..., and row.children in a tree."""
+
+    def __init__(self, values):
+        self.values = values
+        self.children = [Row(child) for child in values.get("children", [])]
+
+    def __getattr__(self, key):
+        try:
+            return self.values[key]
+        except KeyError:
+            raise AttributeError(f"row {self.values.get('name')!r} has no {key!r}, only {sorted(self.values)}") from None
+
+    def child(self, name):
+        found = [child for child in self.children if child.name == name]
+        assert len(found) == 1, f"{len(found)} children {name!r} in {[c.name for c in self.children]}"
+        return found[0]
+
+    def __repr__(self):
+        return f"Row({self.values})"
+
+
+class Report:
+    def __init__(self, values):
+        self.values = values
+
+    def section(self, name):
+        assert name in self.values["sections"], f"no section {name!r} in {list(self.values['sections'])}"
+        return self.values["sections"][name]
+
+    def rows(self, section="timing"):
+        return [Row(row) for row in self.section(section)["rows"]]
+
+    def row(self, name, section="timing"):
+        found = [row for row in self.rows(section) if row.name == name]
+        assert len(found) == 1, f"{len(found)} rows {name!r} among {[r.name for r in self.rows(section)]}"
+        return found[0]
+
+    def calls(self, name):
+        """Calls of a row; 0 when there is no such row."""
+        found = [row.calls for row in self.rows() if row.name == name]
+        assert len(found) <= 1, f"{len(found)} rows {name!r}"
+        return found[0] if found else 0
+
+    def names(self):
+        return [row.name for row in self.rows()]
+
+    @property
+    def lost(self):
+        return {key: count for key, count in self.values["trust"]["lost"].items() if count}
+
+
+class Result:
+    """How a program ended (`status`: as subprocess has it, negative for a signal) and what it wrote."""
+
+    def __init__(self, status, stdout, stderr, report_path, folder, pid):
+        self.status = status
+        self.stdout = stdout
+        self.stderr = stderr
+        self.report_path = report_path
+        self.folder = folder
+        self.pid = pid
+        self._report = None
+
+    @property
+    def report(self):
+        if self._report is None:
+            assert self.report_path.exists(), f"no report was written; status {self.status}, stderr:\n{self.stderr}"
+            text = self.report_path.read_text()
+            self._report = Report(json.loads(text))
+        return self._report
+
+    def row(self, name, section="timing"):
+        return self.report.row(name, section)
+
+    def calls(self, name):
+        return self.report.calls(name)
+
+    @property
+    def told(self):
+        """What the program itself printed as lines 'key value': its own truth, as numbers."""
+        told = {}
+        for line in self.stdout.splitlines():
+            key, _, value = line.partition(" ")
+            told[key] = int(value)
+        return told
+
+    @property
+    def lines(self):
+        """Lines of the library on stderr."""
+        return [line for line in self.stderr.splitlines() if line.startswith("hotpath:")]
+
+    def sessions(self):
+        return sorted(self.folder.glob("*.hotpath"))
+
+
+class Box:
+    """A folder for one test."""
+
+    def __init__(self):
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.path = Path(tempfile.mkdtemp(prefix="hotpath-test-", dir=base))
+        self.count = 0
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def folder(self):
+        """A new empty folder."""
+        self.count += 1
+        path = self.path / str(self.count)
+        path.mkdir(mode=0o700)
+        return path
+
+    def environment(self, folder, env=None):
+        """The environment of this process without hotpath's variables, plus ours. A value of None removes."""
+        result = {key: value for key, value in os.environ.items() if not key.startswith("HOTPATH")}
+        for key in ("XDG_RUNTIME_DIR", "NO_COLOR"):
+            result.pop(key, None)
+        result.update(HOTPATH_DIR=str(folder), HOTPATH_OUTPUT_FORMAT="json", HOTPATH_LIMIT="0",
+                      HOTPATH_OUTPUT_PATH=str(folder / "report.json"), HOTPATH_REPORT="all")
+        for key, value in (env or {}).items():
+            if value is None:
+                result.pop(key, None)
+            else:
+                result[key] = str(value)
+        return result
+
+    def start(self, program, *args, env=None, folder=None, **popen):
+        """A running program, as subprocess.Popen with .folder and .report_path."""
+        folder = folder or self.folder()
+        path = program if isinstance(program, Path) else PROGRAMS / program
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        popen.setdefault("stdout", subprocess.PIPE)
+        popen.setdefault("stderr", subprocess.PIPE)
+        popen.setdefault("cwd", folder)
+        command = popen.pop("before", []) + EMULATOR + [str(path)] + [str(arg) for arg in args]
+        process = subprocess.Popen(command, env=self.environment(folder, env), **popen)
+        process.folder = folder
+        process.report_path = folder / "report.json"
+        return process
+
+    def finish(self, process, stdin=None, timeout=TIMEOUT):
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            stdout, stderr = process.communicate()
+            pytest.fail(f"{process.args} hung; stdout {stdout!r}, stderr {stderr!r}")
+        decode = lambda text: (text or b"").decode(errors="replace")
+        return Result(process.returncode, decode(stdout), decode(stderr), process.report_path, process.folder,
+                      process.pid)
+
+    def run(self, program, *args, env=None, timeout=TIMEOUT, status=0, **popen):
+        """Runs a program to its end; `status` None accepts any."""
+        result = self.finish(self.start(program, *args, env=env, **popen), timeout=timeout)
+        if status is not None:
+            assert result.status == status, f"{program} {args} ended with {end(result.status)}:\n{result.stdout}\n{result.stderr}"
+        return result
+
+    def same(self, program, *args, env=None, **popen):
+        """Host safety: the program compiled without hotpath writes the same and ends the same way."""
+        plain = self.run(f"{program}_off", *args, env=env, status=None, **popen)
+        measured = self.run(program, *args, env=env, status=None, **popen)
+        ends = end(plain.status), end(measured.status)
+        assert ends[0] == ends[1], f"ends {ends}; measured stderr:\n{measured.stderr}"
+        assert plain.stdout == measured.stdout
+        return measured
+
+    def read(self, session, *args, status=0):
+        """`hotpath report` of a session file, as a Report."""
+        done = subprocess.run(EMULATOR + [str(HOTPATH), "report", "--format", "json", *args, str(session)],
+                              capture_output=True, text=True, timeout=TIMEOUT,
+                              env=self.environment(self.path, {"HOTPATH_OUTPUT_FORMAT": None,
+                                                               "HOTPATH_OUTPUT_PATH": None}))
+        assert done.returncode == status, f"hotpath report: {end(done.returncode)}: {done.stderr}"
+        return Report(json.loads(done.stdout)) if status == 0 else done
+
+
+def end(status):
+    """An exit status in words."""
+    return signal.Signals(-status).name if status < 0 else f"exit {status}"
+
+
+def near(value, truth, percent=1.0, plus=0):
+    """True when value is within `percent` of the truth, `plus` added for what both cannot see alike."""
+    return abs(value - truth) <= truth * percent / 100 + plus
+
+
+def nearest_rank(sorted_values, percentile):
+    """The exact percentile: the smallest value that at least this part of all values is not above."""
+    count = len(sorted_values)
+    rank = -(-percentile * count // 100)
+    return sorted_values[max(0, min(count - 1, int(rank) - 1))]

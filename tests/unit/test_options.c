@@ -1,0 +1,844 @@
+/*
+ * Options: every one with a value that is allowed and one that is not, the exact warnings, and who overrules whom.
+ * SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "number.h"
+#include "options.h"
+#include "pattern.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ------------------------------------------------------------------------- a stand-in for the environment */
+
+struct variable {
+    const char *name;
+    const char *value;
+};
+
+#define END_OF_RESERVED (offsetof(struct hotpath_options, reserved) + sizeof((struct hotpath_options *)0)->reserved)
+#define MAX_WARNINGS 32
+
+static struct hp_settings settings;
+static char warnings[MAX_WARNINGS][512];
+static size_t warning_count;
+
+static const char *lookup(const char *name, void *context)
+{
+    for (const struct variable *variable = context; variable && variable->name; variable++)
+        if (strcmp(variable->name, name) == 0)
+            return variable->value;
+    return NULL;
+}
+
+static void collect(const char *line, void *context)
+{
+    assert_ptr_equal(context, warnings);
+    assert_true(warning_count < MAX_WARNINGS);
+    assert_true(strlen(line) < sizeof warnings[0]);
+    strcpy(warnings[warning_count++], line);
+}
+
+static void resolve(const struct hotpath_options *options, struct variable *variables)
+{
+    warning_count = 0;
+    memset(&settings, 0xa5, sizeof settings);
+    hp_settings_resolve(&settings, options, lookup, variables, collect, warnings);
+}
+
+static void resolve_variable(const char *name, const char *value)
+{
+    struct variable variables[] = {{name, value}, {NULL, NULL}};
+    resolve(NULL, variables);
+}
+
+static void assert_no_warning(void)
+{
+    if (warning_count != 0)
+        fail_msg("unexpected warning: %s", warnings[0]);
+}
+
+static void assert_one_warning(const char *expected)
+{
+    assert_int_equal(warning_count, 1);
+    assert_string_equal(warnings[0], expected);
+}
+
+static bool percentiles_are(size_t count, const double *expected)
+{
+    return settings.percentile_count == count &&
+           memcmp(settings.percentiles, expected, count * sizeof *expected) == 0;
+}
+
+/* ----------------------------------------------------------------------------------------------- defaults */
+
+static void assert_defaults(void)
+{
+    assert_true(percentiles_are(1, (const double[]){95}));
+    assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    assert_false(settings.record_is_set);
+    assert_false(settings.record_is_off);
+    assert_false(settings.exclude_wrapper);
+    assert_false(settings.time_exclusive);
+    assert_false(settings.leave_signals);
+    assert_false(settings.reserve);
+    assert_false(settings.no_color);
+    assert_int_equal(settings.functions_limit, 15);
+    assert_int_equal(settings.calltree_limit, 50);
+    assert_int_equal(settings.shutdown_ms, 0);
+    assert_int_equal(settings.keep, 20);
+    assert_int_equal(settings.max_bytes, 0);
+    assert_string_equal(settings.output_path, "");
+    assert_string_equal(settings.dir, "");
+    assert_string_equal(settings.report, "auto");
+    assert_string_equal(settings.columns, "");
+    assert_string_equal(settings.focus, "");
+    assert_string_equal(settings.filter, "");
+    assert_string_equal(settings.label, "");
+    assert_string_equal(settings.metadata, "");
+}
+
+static void nothing_given_means_defaults(void **state)
+{
+    (void)state;
+    const struct hotpath_options zero = {.size = sizeof zero};
+    resolve(NULL, NULL);
+    assert_no_warning();
+    assert_defaults();
+    resolve(&zero, NULL);
+    assert_no_warning();
+    assert_defaults();
+    hp_settings_resolve(&settings, NULL, NULL, NULL, NULL, NULL);
+    assert_defaults();
+}
+
+static void empty_values_are_not_given(void **state)
+{
+    (void)state;
+    struct variable variables[32] = {{NULL, NULL}};
+    assert_true(hp_option_count < COUNT(variables));
+    for (size_t i = 0; i < hp_option_count; i++)
+        variables[i] = (struct variable){hp_options[i].variable, ""};
+    resolve(NULL, variables);
+    assert_no_warning();
+    assert_defaults();
+}
+
+/* The table speaks of every field of the program's struct, once, in bounds, and in the words users read. */
+static void table_is_complete(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "percentiles",    "format",          "output_path",    "report",      "columns", "focus",
+        "filter",         "label",           "metadata",       "dir",         "record",  "max_bytes",
+        "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",    "exclude_wrapper",
+        "time_exclusive", "leave_signals",   "reserve"};
+    size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        size_t found = 0;
+        for (size_t j = 0; j < hp_option_count; j++)
+            found += hp_options[j].field && strcmp(hp_options[j].field, fields[i]) == 0;
+        assert_int_equal(found, 1);
+    }
+    for (size_t i = 0; i < hp_option_count; i++) {
+        const struct hp_option *option = &hp_options[i];
+        static const size_t sizes[] = {[HP_OPTION_TEXT] = sizeof(char *),
+                                       [HP_OPTION_CHOICE] = sizeof(char *),
+                                       [HP_OPTION_COUNT] = 4,
+                                       [HP_OPTION_LIMIT] = 4,
+                                       [HP_OPTION_BYTES] = 8,
+                                       [HP_OPTION_FLAG] = 1};
+        bytes += option->field ? sizes[option->type] : 0;
+        assert_true(strncmp(option->variable, "HOTPATH", 7) == 0 || strcmp(option->variable, "NO_COLOR") == 0);
+        assert_true((option->initial[0] == '\0') == (option->unset[0] != '\0'));
+        assert_int_equal(option->help[strlen(option->help) - 1], '.');
+        assert_true(option->value[0] != '\0');
+    }
+    assert_int_equal(bytes, END_OF_RESERVED);
+}
+
+/* ------------------------------------------------------------------------------- one option after the other */
+
+static void what_is_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        uint32_t record;
+        bool is_set;
+        bool is_off;
+    } cases[] = {
+        {"0", 0, false, true},
+        {"off", 0, false, true},
+        {"FALSE", 0, false, true},
+        {"no", 0, false, true},
+        {"1", HP_RECORD_TIMING, true, false},
+        {"on", HP_RECORD_TIMING, true, false},
+        {"True", HP_RECORD_TIMING, true, false},
+        {"timing", HP_RECORD_TIMING, true, false},
+        {" Timing ,", HP_RECORD_TIMING, true, false},
+        {"timing,timing", HP_RECORD_TIMING, true, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        resolve_variable("HOTPATH", cases[i].value);
+        assert_no_warning();
+        assert_int_equal(settings.record, cases[i].record);
+        assert_int_equal(settings.record_is_set, cases[i].is_set);
+        assert_int_equal(settings.record_is_off, cases[i].is_off);
+    }
+    resolve_variable("HOTPATH", "timing,tming");
+    assert_one_warning("hotpath: HOTPATH='timing,tming' is not 0, 1 or a list of timing, alloc, cpu; using timing");
+    assert_defaults();
+    resolve_variable("HOTPATH", ",");
+    assert_one_warning("hotpath: HOTPATH=',' is not 0, 1 or a list of timing, alloc, cpu; using timing");
+    assert_defaults();
+}
+
+static void what_cannot_be_recorded_yet_is_said_once(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH", "timing,alloc");
+    assert_one_warning("hotpath: HOTPATH='timing,alloc' asks for alloc, which this version does not record; "
+                       "recording timing");
+    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    assert_true(settings.record_is_set);
+    resolve_variable("HOTPATH", "cpu,alloc");
+    assert_one_warning("hotpath: HOTPATH='cpu,alloc' asks for alloc and cpu, which this version does not record; "
+                       "recording nothing");
+    assert_int_equal(settings.record, 0);
+    assert_true(settings.record_is_set);
+    assert_false(settings.record_is_off);
+    const struct hotpath_options program = {.size = sizeof program, .record = "cpu,timing"};
+    resolve(&program, NULL);
+    assert_one_warning("hotpath: option record='cpu,timing' asks for cpu, which this version does not record; "
+                       "recording timing");
+    struct variable quiet[] = {{"HOTPATH", "timing"}, {NULL, NULL}};
+    resolve(&program, quiet);
+    assert_no_warning();
+}
+
+static void who_says_what_is_recorded(void **state)
+{
+    (void)state;
+    const struct hotpath_options off = {.size = sizeof off, .record = "0"};
+    const struct hotpath_options on = {.size = sizeof on, .record = "timing"};
+    struct variable say_0[] = {{"HOTPATH", "0"}, {NULL, NULL}};
+    struct variable say_1[] = {{"HOTPATH", "1"}, {NULL, NULL}};
+    resolve(&off, NULL);
+    assert_true(settings.record_is_off);
+    assert_int_equal(settings.record, 0);
+    resolve(&off, say_1);
+    assert_false(settings.record_is_off);
+    assert_true(settings.record_is_set);
+    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    resolve(&on, say_0);
+    assert_true(settings.record_is_off);
+    assert_int_equal(settings.record, 0);
+    resolve(&on, NULL);
+    assert_false(settings.record_is_off);
+    assert_false(settings.record_is_set);
+    assert_no_warning();
+}
+
+static void percentiles_are_sorted_and_single(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        size_t count;
+        double expected[HP_MAX_PERCENTILES];
+    } cases[] = {
+        {"50", 1, {50}},
+        {"50,95,99.9", 3, {50, 95, 99.9}},
+        {" 99.9 , 50,\t95 ", 3, {50, 95, 99.9}},
+        {"95,50,95.0,95", 2, {50, 95}},
+        {"100,0", 2, {0, 100}},
+        {"10,9,8,7,6,5,4,3,2,1", 10, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+        {"1,1,1,1,1,1,1,1,1,1,1,2", 2, {1, 2}},
+        {"50,,95,", 2, {50, 95}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        resolve_variable("HOTPATH_PERCENTILES", cases[i].value);
+        assert_no_warning();
+        if (!percentiles_are(cases[i].count, cases[i].expected))
+            fail_msg("'%s'", cases[i].value);
+    }
+    static const char *const wrong[] = {"p95", "100.1", "-1", "50;95", "50,x", "1,2,3,4,5,6,7,8,9,10,11",
+                                        ",",   "1e1"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_PERCENTILES", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_PERCENTILES='%s' is not a list of at most 10 numbers from 0 to 100; using 95",
+                 wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void formats(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"table", "json", "json-pretty", "none"};
+    for (uint32_t i = 0; i < COUNT(names); i++) {
+        resolve_variable("HOTPATH_OUTPUT_FORMAT", names[i]);
+        assert_no_warning();
+        assert_int_equal(settings.format, i);
+    }
+    resolve_variable("HOTPATH_OUTPUT_FORMAT", "JSON");
+    assert_int_equal(settings.format, HP_FORMAT_JSON);
+    resolve_variable("HOTPATH_OUTPUT_FORMAT", "xml");
+    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, none; "
+                       "using table");
+    assert_defaults();
+}
+
+/* Texts: as long as fits, and one byte more. */
+static void texts_are_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable;
+        const char *text;
+        size_t size;
+        const char *used;
+    } cases[] = {
+        {"HOTPATH_OUTPUT_PATH", settings.output_path, sizeof settings.output_path, "stderr"},
+        {"HOTPATH_DIR", settings.dir, sizeof settings.dir,
+         "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID"},
+        {"HOTPATH_REPORT_LABEL", settings.label, sizeof settings.label, "no label"},
+        {"HOTPATH_REPORT", settings.report, sizeof settings.report, "auto"},
+        {"HOTPATH_COLUMNS", settings.columns, sizeof settings.columns, "the usual columns"},
+        {"HOTPATH_FOCUS", settings.focus, sizeof settings.focus, "no focus (every row)"},
+        {"HOTPATH_FILTER", settings.filter, sizeof settings.filter, "no filter (every site)"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char value[1100];
+        char expected[256];
+        memset(value, 'x', sizeof value);
+        value[cases[i].size - 1] = '\0';
+        resolve_variable(cases[i].variable, value);
+        assert_no_warning();
+        assert_string_equal(cases[i].text, value);
+        value[cases[i].size - 1] = 'x';
+        value[cases[i].size] = '\0';
+        resolve_variable(cases[i].variable, value);
+        snprintf(expected, sizeof expected, "hotpath: %s='%.40s...' is longer than %zu bytes; using %s",
+                 cases[i].variable, value, cases[i].size - 1, cases[i].used);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void texts_are_copied(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_OUTPUT_PATH", "/tmp/report-%p.json");
+    assert_string_equal(settings.output_path, "/tmp/report-%p.json");
+    resolve_variable("HOTPATH_REPORT_LABEL", "nightly, with spaces");
+    assert_string_equal(settings.label, "nightly, with spaces");
+    resolve_variable("HOTPATH_DIR", "/run/user/1000/x");
+    assert_string_equal(settings.dir, "/run/user/1000/x");
+    assert_no_warning();
+}
+
+static void lists_of_names(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_REPORT", " timing , calltree,");
+    assert_no_warning();
+    assert_string_equal(settings.report, "timing,calltree");
+    resolve_variable("HOTPATH_REPORT", "all,-timing");
+    assert_string_equal(settings.report, "all,-timing");
+    resolve_variable("HOTPATH_COLUMNS", "self, p99.9 ,rw_locks");
+    assert_no_warning();
+    assert_string_equal(settings.columns, "self,p99.9,rw_locks");
+    static const char *const wrong[] = {"timing;calltree", "-", "--timing", "tim ing", "_x", ",,"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_REPORT", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_REPORT='%s' is not a list of sections such as auto, all, timing,calltree or "
+                 "-timing; using auto",
+                 wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+        resolve_variable("HOTPATH_COLUMNS", wrong[i]);
+        snprintf(
+            expected, sizeof expected,
+            "hotpath: HOTPATH_COLUMNS='%s' is not a list of columns such as self,min,max or all; using the usual "
+            "columns",
+            wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_FOCUS", "/^parse_/i");
+    assert_no_warning();
+    assert_string_equal(settings.focus, "/^parse_/i");
+    resolve_variable("HOTPATH_FILTER", "parse(");
+    assert_no_warning();
+    assert_string_equal(settings.filter, "parse(");
+    resolve_variable("HOTPATH_FOCUS", "/(/");
+    assert_one_warning("hotpath: HOTPATH_FOCUS='/(/' is not a text or /regex/: '(' is never closed at byte 2; "
+                       "using no focus (every row)");
+    assert_defaults();
+    resolve_variable("HOTPATH_FILTER", "/a{3,2}/");
+    assert_one_warning(
+        "hotpath: HOTPATH_FILTER='/a{3,2}/' is not a text or /regex/: a repetition {m,n} runs backwards "
+        "at byte 3; using no filter (every site)");
+    assert_defaults();
+}
+
+static void metadata(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_USER_METADATA", "commit=abc123, branch=main ,empty=,formula=a=b");
+    assert_no_warning();
+    assert_string_equal(settings.metadata, "commit=abc123,branch=main,empty=,formula=a=b");
+    static const char *const wrong[] = {"commit", "=abc", "a=1,b", ","};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_USER_METADATA", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_USER_METADATA='%s' is not a list of pairs such as key=value,key=value; using no "
+                 "metadata",
+                 wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+    char value[1025] = "k=";
+    memset(value + 2, 'v', sizeof value - 3);
+    resolve_variable("HOTPATH_USER_METADATA", value);
+    assert_one_warning(
+        "hotpath: HOTPATH_USER_METADATA='k=vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv...' is longer than "
+        "1023 bytes; using no metadata");
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_SHUTDOWN_MS", "4294967295");
+    assert_int_equal(settings.shutdown_ms, UINT32_MAX);
+    resolve_variable("HOTPATH_KEEP", "0");
+    assert_int_equal(settings.keep, 0);
+    resolve_variable("HOTPATH_KEEP", "7");
+    assert_int_equal(settings.keep, 7);
+    assert_no_warning();
+    resolve_variable("HOTPATH_SHUTDOWN_MS", "4294967296");
+    assert_one_warning("hotpath: HOTPATH_SHUTDOWN_MS='4294967296' is not a number from 0 to 4294967295; using 0");
+    assert_defaults();
+    resolve_variable("HOTPATH_KEEP", "-1");
+    assert_one_warning("hotpath: HOTPATH_KEEP='-1' is not a number from 0 to 4294967295; using 20");
+    assert_defaults();
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_MAX_BYTES", "256KB");
+    assert_int_equal(settings.max_bytes, 256u << 10);
+    resolve_variable("HOTPATH_MAX_BYTES", "8m");
+    assert_int_equal(settings.max_bytes, 8u << 20);
+    resolve_variable("HOTPATH_MAX_BYTES", "4GiB");
+    assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    resolve_variable("HOTPATH_MAX_BYTES", "0");
+    assert_int_equal(settings.max_bytes, 0);
+    assert_no_warning();
+    static const char *const wrong[] = {"255KB", "1", "5GB", "much", "64 MB", "4294967297"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_MAX_BYTES", wrong[i]);
+        snprintf(
+            expected, sizeof expected,
+            "hotpath: HOTPATH_MAX_BYTES='%s' is not a size from 256KB to 4GB; using a quarter of the free space, "
+            "at most 64MB",
+            wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+    const struct hotpath_options program = {.size = sizeof program, .max_bytes = 1000};
+    resolve(&program, NULL);
+    assert_one_warning(
+        "hotpath: option max_bytes='1000' is not a size from 256KB to 4GB; using a quarter of the free "
+        "space, at most 64MB");
+}
+
+static void flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable;
+        const bool *flag;
+    } cases[] = {
+        {"HOTPATH_EXCLUDE_WRAPPER", &settings.exclude_wrapper},
+        {"HOTPATH_TIME_EXCLUSIVE", &settings.time_exclusive},
+        {"HOTPATH_LEAVE_SIGNALS", &settings.leave_signals},
+        {"HOTPATH_RESERVE", &settings.reserve},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char expected[256];
+        resolve_variable(cases[i].variable, "Yes");
+        assert_no_warning();
+        assert_true(*cases[i].flag);
+        assert_int_equal(
+            settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals + settings.reserve, 1);
+        resolve_variable(cases[i].variable, "off");
+        assert_no_warning();
+        assert_defaults();
+        resolve_variable(cases[i].variable, "maybe");
+        snprintf(expected, sizeof expected,
+                 "hotpath: %s='maybe' is not one of 1, true, yes, on, 0, false, no, off; using 0",
+                 cases[i].variable);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void no_color_is_set_by_any_text(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"1", "0", "false", "whatever"};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        resolve_variable("NO_COLOR", values[i]);
+        assert_no_warning();
+        assert_true(settings.no_color);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ levels */
+
+static void every_field_of_the_program_is_read(void **state)
+{
+    (void)state;
+    const struct hotpath_options program = {
+        .size = sizeof program,
+        .percentiles = "50,99",
+        .format = "json",
+        .output_path = "out.json",
+        .report = "calltree",
+        .columns = "self",
+        .focus = "shown",
+        .filter = "recorded",
+        .label = "run",
+        .metadata = "a=b",
+        .dir = "/dir",
+        .record = "timing",
+        .max_bytes = UINT64_C(4) << 30,
+        .functions_limit = 3,
+        .calltree_limit = 4,
+        .shutdown_ms = 5,
+        .keep = 6,
+        .exclude_wrapper = 1,
+        .time_exclusive = 2,
+        .leave_signals = 255,
+        .reserve = 1,
+    };
+    resolve(&program, NULL);
+    assert_no_warning();
+    assert_true(percentiles_are(2, (const double[]){50, 99}));
+    assert_int_equal(settings.format, HP_FORMAT_JSON);
+    assert_string_equal(settings.output_path, "out.json");
+    assert_string_equal(settings.report, "calltree");
+    assert_string_equal(settings.columns, "self");
+    assert_string_equal(settings.focus, "shown");
+    assert_string_equal(settings.filter, "recorded");
+    assert_string_equal(settings.label, "run");
+    assert_string_equal(settings.metadata, "a=b");
+    assert_string_equal(settings.dir, "/dir");
+    assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    assert_int_equal(settings.functions_limit, 3);
+    assert_int_equal(settings.calltree_limit, 4);
+    assert_int_equal(settings.shutdown_ms, 5);
+    assert_int_equal(settings.keep, 6);
+    assert_true(settings.exclude_wrapper && settings.time_exclusive && settings.leave_signals && settings.reserve);
+}
+
+static void environment_overrules_the_program(void **state)
+{
+    (void)state;
+    const struct hotpath_options program = {.size = sizeof program,
+                                            .format = "json",
+                                            .focus = "shown",
+                                            .percentiles = "1,2,3",
+                                            .shutdown_ms = 5,
+                                            .reserve = 1,
+                                            .label = "program's"};
+    struct variable variables[] = {{"HOTPATH_OUTPUT_FORMAT", "none"}, {"HOTPATH_FOCUS", "other"},
+                                   {"HOTPATH_PERCENTILES", "4"},      {"HOTPATH_SHUTDOWN_MS", "0"},
+                                   {"HOTPATH_RESERVE", "0"},          {NULL, NULL}};
+    resolve(&program, variables);
+    assert_no_warning();
+    assert_int_equal(settings.format, HP_FORMAT_NONE);
+    assert_string_equal(settings.focus, "other");
+    assert_true(percentiles_are(1, (const double[]){4}));
+    assert_int_equal(settings.shutdown_ms, 0);
+    assert_false(settings.reserve);
+    assert_string_equal(settings.label, "program's");
+}
+
+static void a_wrong_value_gives_way_to_the_next_level(void **state)
+{
+    (void)state;
+    const struct hotpath_options good = {.size = sizeof good, .format = "json"};
+    const struct hotpath_options wrong = {.size = sizeof wrong, .format = "xml"};
+    struct variable good_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "none"}, {NULL, NULL}};
+    struct variable wrong_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "yaml"}, {NULL, NULL}};
+    resolve(&good, wrong_variable);
+    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, none; "
+                       "using the value the program gives");
+    assert_int_equal(settings.format, HP_FORMAT_JSON);
+    resolve(&wrong, NULL);
+    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; using table");
+    assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    resolve(&wrong, good_variable);
+    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; "
+                       "using the value of HOTPATH_OUTPUT_FORMAT");
+    assert_int_equal(settings.format, HP_FORMAT_NONE);
+    resolve(&wrong, wrong_variable);
+    assert_int_equal(warning_count, 2);
+    assert_string_equal(warnings[0],
+                        "hotpath: option format='xml' is not one of table, json, json-pretty, none; using table");
+    assert_string_equal(warnings[1],
+                        "hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, "
+                        "none; using table");
+    assert_int_equal(settings.format, HP_FORMAT_TABLE);
+}
+
+/* Every way to give or not to give the three limits on two levels: 64 combinations against a plain rule. */
+static void limits_overrule_one_another_in_order(void **state)
+{
+    (void)state;
+    for (unsigned given = 0; given < 64; given++) {
+        struct hotpath_options program = {.size = sizeof program};
+        struct variable variables[4] = {{NULL, NULL}};
+        size_t count = 0;
+        program.limit = given & 1 ? 101 : 0;
+        program.functions_limit = given & 2 ? 102 : 0;
+        program.calltree_limit = given & 4 ? 103 : 0;
+        if (given & 8)
+            variables[count++] = (struct variable){"HOTPATH_LIMIT", "201"};
+        if (given & 16)
+            variables[count++] = (struct variable){"HOTPATH_FUNCTIONS_LIMIT", "202"};
+        if (given & 32)
+            variables[count++] = (struct variable){"HOTPATH_CALLTREE_LIMIT", "203"};
+        resolve(&program, variables);
+        assert_no_warning();
+        const uint32_t functions = given & 16 ? 202 : given & 8 ? 201 : given & 2 ? 102 : given & 1 ? 101 : 15;
+        const uint32_t calltree = given & 32 ? 203 : given & 8 ? 201 : given & 4 ? 103 : given & 1 ? 101 : 50;
+        assert_int_equal(settings.functions_limit, functions);
+        assert_int_equal(settings.calltree_limit, calltree);
+    }
+}
+
+static void no_limit_is_said_in_two_ways(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_LIMIT", "0");
+    assert_int_equal(settings.functions_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.calltree_limit, HOTPATH_NO_LIMIT);
+    resolve_variable("HOTPATH_CALLTREE_LIMIT", "0");
+    assert_int_equal(settings.functions_limit, 15);
+    assert_int_equal(settings.calltree_limit, HOTPATH_NO_LIMIT);
+    const struct hotpath_options program = {
+        .size = sizeof program, .limit = 7, .functions_limit = HOTPATH_NO_LIMIT};
+    resolve(&program, NULL);
+    assert_int_equal(settings.functions_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.calltree_limit, 7);
+    resolve_variable("HOTPATH_LIMIT", "4294967294");
+    assert_int_equal(settings.functions_limit, UINT32_MAX - 1);
+    assert_no_warning();
+}
+
+static void wrong_limits_name_the_limit_used(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_LIMIT", "many");
+    assert_one_warning("hotpath: HOTPATH_LIMIT='many' is not a number from 0 to 4294967294 (0: no limit); "
+                       "using 15 (call tree: 50)");
+    assert_defaults();
+    resolve_variable("HOTPATH_FUNCTIONS_LIMIT", "4294967295");
+    assert_one_warning("hotpath: HOTPATH_FUNCTIONS_LIMIT='4294967295' is not a number from 0 to 4294967294 "
+                       "(0: no limit); using 15");
+    assert_defaults();
+    resolve_variable("HOTPATH_CALLTREE_LIMIT", "1.5");
+    assert_one_warning("hotpath: HOTPATH_CALLTREE_LIMIT='1.5' is not a number from 0 to 4294967294 (0: no limit); "
+                       "using 50");
+    assert_defaults();
+    struct variable specific[] = {{"HOTPATH_LIMIT", "20"}, {"HOTPATH_FUNCTIONS_LIMIT", "x"}, {NULL, NULL}};
+    resolve(NULL, specific);
+    assert_one_warning("hotpath: HOTPATH_FUNCTIONS_LIMIT='x' is not a number from 0 to 4294967294 (0: no limit); "
+                       "using 20");
+    const struct hotpath_options program = {.size = sizeof program, .limit = HOTPATH_NO_LIMIT};
+    struct variable general[] = {{"HOTPATH_LIMIT", "x"}, {NULL, NULL}};
+    resolve(&program, general);
+    assert_one_warning(
+        "hotpath: HOTPATH_LIMIT='x' is not a number from 0 to 4294967294 (0: no limit); using no limit");
+}
+
+/* ---------------------------------------------------------------------------------------------- warnings */
+
+static void values_are_shown_safely(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_OUTPUT_FORMAT", "a\nb\x1b[31m\x7f\xc3\xa9'\\");
+    assert_one_warning(
+        "hotpath: HOTPATH_OUTPUT_FORMAT='a\\x0ab\\x1b[31m\\x7f\\xc3\\xa9'\\' is not one of table, json, "
+        "json-pretty, none; using table");
+    resolve_variable("HOTPATH_OUTPUT_FORMAT", "1234567890123456789012345678901234567890");
+    assert_one_warning(
+        "hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890' is not one of table, "
+        "json, json-pretty, none; using table");
+    resolve_variable("HOTPATH_OUTPUT_FORMAT", "12345678901234567890123456789012345678901");
+    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890...' is not one of "
+                       "table, json, json-pretty, none; using table");
+}
+
+/* The longest line there can be is not cut: 40 bytes that are shown as four each, and the longest complaint. */
+static void the_longest_warning_fits(void **state)
+{
+    (void)state;
+    static const char longest[] = "is not a text or /regex/: '{' must be {m}, {m,} or {m,n} with numbers up to 255 "
+                                  "(write \\{ for the byte) at byte 254; using no filter (every site)";
+    char value[HP_PATTERN_BYTES];
+    memset(value, '\x01', sizeof value);
+    memcpy(value, "/", 1);
+    strcpy(value + 253, "{/");
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_int_equal(warning_count, 1);
+    const size_t length = strlen(warnings[0]);
+    assert_true(length > sizeof longest);
+    assert_string_equal(warnings[0] + length - (sizeof longest - 1), longest);
+}
+
+static void every_wrong_value_costs_one_line(void **state)
+{
+    (void)state;
+    struct variable variables[32] = {{NULL, NULL}};
+    char too_long[1100];
+    memset(too_long, '=', sizeof too_long - 1);
+    too_long[sizeof too_long - 1] = '\0';
+    for (size_t i = 0; i < hp_option_count; i++)
+        variables[i] = (struct variable){hp_options[i].variable, too_long};
+    resolve(NULL, variables);
+    assert_int_equal(warning_count, hp_option_count - 1); /* NO_COLOR has no wrong value */
+    for (size_t i = 0; i < warning_count; i++) {
+        char start[128];
+        snprintf(start, sizeof start, "hotpath: %s='====", hp_options[i].variable);
+        assert_memory_equal(warnings[i], start, strlen(start));
+        assert_null(strchr(warnings[i], '\n'));
+    }
+    settings.no_color = false;
+    assert_defaults();
+    hp_settings_resolve(&settings, NULL, lookup, variables, NULL, NULL); /* nobody listens */
+    settings.no_color = false;
+    assert_defaults();
+}
+
+/* ------------------------------------------------------------------------------- sizes of the program's struct */
+
+static void structs_of_other_versions(void **state)
+{
+    (void)state;
+    struct {
+        struct hotpath_options options;
+        unsigned char beyond[16];
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.options.size = sizeof newer.options;
+    assert_true(hp_options_are_known(NULL));
+    assert_true(hp_options_are_known(&newer.options));
+    newer.beyond[0] = 1;
+    assert_true(hp_options_are_known(&newer.options));
+    newer.options.size = sizeof newer;
+    assert_false(hp_options_are_known(&newer.options));
+    newer.beyond[0] = 0;
+    assert_true(hp_options_are_known(&newer.options));
+    newer.beyond[15] = 1;
+    assert_false(hp_options_are_known(&newer.options));
+    newer.options.size = sizeof newer - 1;
+    assert_true(hp_options_are_known(&newer.options));
+    newer.options.size = sizeof newer.options;
+    newer.options.reserved[3] = 1;
+    assert_false(hp_options_are_known(&newer.options));
+    newer.options.reserved[3] = 0;
+    memset((char *)&newer + END_OF_RESERVED, 0xff, sizeof newer.options - END_OF_RESERVED);
+    assert_true(hp_options_are_known(&newer.options));
+    static const size_t sizes_of_nobody[] = {
+        0, 1, sizeof(size_t), offsetof(struct hotpath_options, reserved) + 3, 4097, SIZE_MAX};
+    for (size_t i = 0; i < COUNT(sizes_of_nobody); i++) {
+        newer.options.size = sizes_of_nobody[i];
+        assert_false(hp_options_are_known(&newer.options));
+    }
+}
+
+/* A struct that ends early is read to its end and no further, not even where it ends within a field. */
+static void fields_beyond_the_size_are_not_read(void **state)
+{
+    (void)state;
+    const struct hotpath_options whole = {.size = sizeof whole, .percentiles = "1", .format = "json", .reserve = 1};
+    const size_t sizes_to_try[] = {sizeof(size_t), offsetof(struct hotpath_options, format),
+                                   offsetof(struct hotpath_options, format) + 1,
+                                   offsetof(struct hotpath_options, output_path)};
+    for (size_t i = 0; i < COUNT(sizes_to_try); i++) {
+        struct hotpath_options *cut = malloc(sizes_to_try[i]); /* the sanitizer knows where it ends */
+        assert_non_null(cut);
+        memcpy(cut, &whole, sizes_to_try[i]);
+        memcpy(cut, &sizes_to_try[i], sizeof(size_t));
+        resolve(cut, NULL);
+        assert_no_warning();
+        assert_true(percentiles_are(1, (const double[]){i == 0 ? 95 : 1}));
+        assert_int_equal(settings.format, i == 3 ? HP_FORMAT_JSON : HP_FORMAT_TABLE);
+        assert_false(settings.reserve);
+        free(cut);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_given_means_defaults),
+        cmocka_unit_test(empty_values_are_not_given),
+        cmocka_unit_test(table_is_complete),
+        cmocka_unit_test(what_is_recorded),
+        cmocka_unit_test(what_cannot_be_recorded_yet_is_said_once),
+        cmocka_unit_test(who_says_what_is_recorded),
+        cmocka_unit_test(percentiles_are_sorted_and_single),
+        cmocka_unit_test(formats),
+        cmocka_unit_test(texts_are_bounded),
+        cmocka_unit_test(texts_are_copied),
+        cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(metadata),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(flags),
+        cmocka_unit_test(no_color_is_set_by_any_text),
+        cmocka_unit_test(every_field_of_the_program_is_read),
+        cmocka_unit_test(environment_overrules_the_program),
+        cmocka_unit_test(a_wrong_value_gives_way_to_the_next_level),
+        cmocka_unit_test(limits_overrule_one_another_in_order),
+        cmocka_unit_test(no_limit_is_said_in_two_ways),
+        cmocka_unit_test(wrong_limits_name_the_limit_used),
+        cmocka_unit_test(values_are_shown_safely),
+        cmocka_unit_test(the_longest_warning_fits),
+        cmocka_unit_test(every_wrong_value_costs_one_line),
+        cmocka_unit_test(structs_of_other_versions),
+        cmocka_unit_test(fields_beyond_the_size_are_not_read),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

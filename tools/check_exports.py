@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Compares what libhotpath exports with what hotpath.h declares, and checks what the library needs.
+
+usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A
+
+hotpath_v1_runtime is the one name beside the header's: copies of the library find one another by it.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+BESIDE_THE_HEADER = {"hotpath_v1_runtime"}
+ALLOWED_LIBRARIES = re.compile(r"libc\.so|libpthread\.so|ld-linux|libc\.musl")
+
+
+def lines(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def exported(*options):
+    return {line.split()[-1] for line in lines("nm", "--defined-only", "--extern-only", *options) if len(line.split()) == 3}
+
+
+def main():
+    header, shared, static = sys.argv[1:]
+    text = Path(header).read_text()
+    declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| __attribute__)", text, re.M))
+    problems = []
+    for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
+        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER]
+        problems += [f"{file}: does not export {name}" for name in declared - names]
+    for line in lines("objdump", "-p", shared):
+        needed = re.match(r"\s*NEEDED\s+(\S+)", line)
+        if needed and not ALLOWED_LIBRARIES.match(needed.group(1)):
+            problems.append(f"{shared}: needs {needed.group(1)}")
+    print("\n".join(sorted(problems)) or f"exports: {len(declared)} names, as in the header")
+    return bool(problems) or not declared
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Is every source as clang-format lays it out? With --fix: make it so. Versions differ in details, so only one counts.
+set -eu
+cd "$(dirname "$0")/.."
+version=14
+format=$(command -v clang-format-$version || command -v clang-format || true)
+if ! [ "$format" ] || ! "$format" --version | grep -q "version $version\."; then
+    echo "clang-format $version is not installed"
+    exit 77
+fi
+[ "${1:-}" = --fix ] && action=-i || action="--dry-run -Werror"
+# shellcheck disable=SC2086 # a list of options
+find include src tests examples bench fuzz -name '*.[ch]' -o -name '*.cc' | sort | tr '\n' '\0' |
+    xargs -0 "$format" $action

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Compares the include graph of include/ and src/ with the table of layers in docs/architecture.md.
+
+usage: check_layers.py [ROOT]
+
+Prints one line for each include that the table does not allow, each folder it does not name, each header that does not
+exist, and each name that two headers share (headers are included by name alone, so names must be unique).
+"""
+
+import re
+import sys
+from pathlib import Path
+
+
+def read_table(document):
+    """{folder: set of folders it may use}, from the table below the heading "Layers"."""
+    layers = {}
+    section = re.search(r"^## Layers$(.*?)(^## |\Z)", document, re.M | re.S)
+    for line in section.group(1).splitlines() if section else []:
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 3 and re.fullmatch(r"`[\w/]+`", cells[1]):
+            layers[cells[1].strip("`")] = set(re.findall(r"`([\w/]+)`", cells[2]))
+    return layers
+
+
+def check(root):
+    layers = read_table((root / "docs/architecture.md").read_text())
+    if not layers:
+        yield "docs/architecture.md: no table of layers"
+    for folder, uses in layers.items():
+        for used in sorted(uses - layers.keys()):
+            yield f"docs/architecture.md: {folder} uses {used}, which is not in the table"
+
+    files = sorted(f for top in ("include", "src") for f in (root / top).rglob("*") if f.suffix in (".c", ".h"))
+    home = {}
+    for file in files:
+        folder = str(file.parent.relative_to(root))
+        if folder not in layers:
+            yield f"{file.relative_to(root)}: {folder} is not in the table of layers"
+        if file.suffix == ".h" and home.setdefault(file.name, folder) != folder:
+            yield f"{file.relative_to(root)}: {home[file.name]} has a header of this name too"
+
+    for file in files:
+        folder = str(file.parent.relative_to(root))
+        allowed = layers.get(folder, set()) | {folder}
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s+(?:"([^"]+)"|<(hotpath\.h)>)', line)
+            if not include:
+                continue
+            name = include.group(1) or include.group(2)
+            where = f"{file.relative_to(root)}:{number}"
+            if name not in home:
+                yield f'{where}: there is no header "{name}"'
+            elif home[name] not in allowed:
+                yield f"{where}: {folder} may not use {home[name]} ({name})"
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    problems = list(check(root))
+    print("\n".join(problems) or "layers: as in docs/architecture.md")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+/*
+ * Writes what users read about the options, from the table in src/session/options.c itself.
+ *
+ *     gen_docs                  docs/environment.md
+ *     gen_docs --help-text      plain text, for a terminal of 80 columns
+ *     gen_docs --check FILE     nothing; fails when FILE is not what `gen_docs` would write
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define TEXT_WIDTH 80
+#define TEXT_INDENT 6
+
+/* ------------------------------------------------------------------------------------------------ Markdown */
+
+static const char before_table[] =
+    "# Options and environment variables\n"
+    "\n"
+    "<!-- Written by tools/gen_docs.c from the table in src/session/options.c; change it there. -->\n"
+    "\n"
+    "Every option can be given in the program and in the environment:\n"
+    "\n"
+    "```c\n"
+    "HOTPATH_MAIN(.percentiles = \"50,99\", .limit = 20);     /* C */\n"
+    "HOTPATH_MAIN(.percentiles(\"50,99\").limit(20));         /* C++ */\n"
+    "```\n"
+    "\n"
+    "```sh\n"
+    "HOTPATH_PERCENTILES=50,99 HOTPATH_LIMIT=20 ./program\n"
+    "```\n"
+    "\n"
+    "The environment overrules the program, and the program overrules the default. A variable that is empty counts "
+    "as\n"
+    "not set. A value that is not allowed costs one line on stderr, which names the variable, the value, what is "
+    "allowed\n"
+    "and what is used instead: the next in this order. The program runs on.\n"
+    "\n"
+    "| variable | option | value | default | meaning |\n"
+    "| --- | --- | --- | --- | --- |\n";
+
+static const char after_table[] =
+    "\n"
+    "## Limits\n"
+    "\n"
+    "`HOTPATH_LIMIT` sets the limit of every section, and the variable of a single section overrules it. The same "
+    "holds\n"
+    "for the options of the program, and what the environment says comes first. From strongest to weakest:\n"
+    "`HOTPATH_FUNCTIONS_LIMIT`, `HOTPATH_LIMIT`, `.functions_limit`, `.limit`, the default. In the environment 0 "
+    "means\n"
+    "no limit; in the program 0 means that the option is not given, and `HOTPATH_NO_LIMIT` means no limit.\n"
+    "\n"
+    "## Patterns\n"
+    "\n"
+    "`HOTPATH_FOCUS` and `HOTPATH_FILTER` take a text, which a name must contain, or an expression between "
+    "slashes, which\n"
+    "must match somewhere in the name; `/.../i` makes upper and lower case alike. Expressions know `.`, sets such "
+    "as\n"
+    "`[a-z_]` and `[^0-9]`, `\\d \\w \\s \\D \\W \\S`, `^ $ \\b \\B`, `( )`, `|`, and the repetitions `* + ? {m} "
+    "{m,} {m,n}`.\n"
+    "The time a match takes does not explode, whatever the expression is.\n"
+    "\n"
+    "`HOTPATH_FILTER` decides what is recorded, so what it leaves out is gone; `HOTPATH_FOCUS` decides what is "
+    "shown.\n"
+    "\n"
+    "## Values\n"
+    "\n"
+    "- Switches are on with `1`, `true`, `yes` or `on` and off with `0`, `false`, `no` or `off`, in any case.\n"
+    "- Sizes are numbers with an optional unit, in powers of 1024: `65536`, `512K`, `64MB`, `1GiB`.\n"
+    "- Lists are separated by commas; blanks around their items do not matter.\n"
+    "- `HOTPATH_USER_METADATA` cannot hold a comma within a value.\n"
+    "\n"
+    "## Examples\n"
+    "\n"
+    "```sh\n"
+    "HOTPATH=0 ./program                                       # record nothing\n"
+    "HOTPATH=1 ./program                                       # record, even if main has no HOTPATH_MAIN\n"
+    "HOTPATH_FOCUS=parse HOTPATH_LIMIT=0 ./program             # all functions with \"parse\" in their name\n"
+    "HOTPATH_FILTER='/^(read|write)_/' ./program               # measure only these\n"
+    "HOTPATH_REPORT=timing,calltree ./program                  # two sections\n"
+    "HOTPATH_COLUMNS=self,min,max HOTPATH_PERCENTILES=50,99.9 ./program\n"
+    "HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=run-%p.json ./program\n"
+    "HOTPATH_SHUTDOWN_MS=10000 ./server                        # measure a server for ten seconds\n"
+    "```\n";
+
+/* A text in a cell of a table, where a bar would end it. */
+static void print_cell(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static void print_code_cell(FILE *out, const char *prefix, const char *text)
+{
+    fprintf(out, "`%s", prefix);
+    print_cell(out, text);
+    fputs("` | ", out);
+}
+
+static void print_row(FILE *out, const struct hp_option *option)
+{
+    fputs("| ", out);
+    print_code_cell(out, "", option->variable);
+    if (option->field)
+        print_code_cell(out, ".", option->field);
+    else
+        fputs("| ", out);
+    print_code_cell(out, "", option->value);
+    if (option->initial[0])
+        print_code_cell(out, "", option->initial);
+    else {
+        print_cell(out, option->unset);
+        fputs(" | ", out);
+    }
+    print_cell(out, option->help);
+    fputs(" |\n", out);
+}
+
+static void print_markdown(FILE *out)
+{
+    fputs(before_table, out);
+    for (size_t i = 0; i < hp_option_count; i++)
+        print_row(out, &hp_options[i]);
+    fputs(after_table, out);
+}
+
+/* ---------------------------------------------------------------------------------------------- plain text */
+
+/* Breaks a text into indented lines. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    size_t column = 0;
+    while (*text) {
+        const size_t word = strcspn(text, " ");
+        if (column > 0 && column + 1 + word > TEXT_WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        }
+        if (column == 0)
+            column = (size_t)fprintf(out, "%*s", TEXT_INDENT, "");
+        else
+            column += (size_t)fprintf(out, " ");
+        column += (size_t)fprintf(out, "%.*s", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_help_entry(FILE *out, const struct hp_option *option)
+{
+    char text[512];
+    fprintf(out, "\n  %s=%s\n", option->variable, option->value);
+    snprintf(text, sizeof text, "%s Default: %s.", option->help,
+             option->initial[0] ? option->initial : option->unset);
+    print_wrapped(out, text);
+}
+
+static void print_help_text(FILE *out)
+{
+    fputs("Environment variables of programs that are measured with hotpath. Each overrules\n"
+          "the program's own option; an empty one counts as not set.\n",
+          out);
+    for (size_t i = 0; i < hp_option_count; i++)
+        print_help_entry(out, &hp_options[i]);
+}
+
+/* ------------------------------------------------------------------------------------------------ checking */
+
+static bool is_in_file(const char *expected, size_t length, FILE *file)
+{
+    for (size_t i = 0; i < length; i++)
+        if (fgetc(file) != (unsigned char)expected[i])
+            return false;
+    return fgetc(file) == EOF;
+}
+
+static int check(const char *path)
+{
+    char *expected = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&expected, &length);
+    FILE *file = fopen(path, "rb");
+    bool is_same = false;
+    if (memory) {
+        print_markdown(memory);
+        fclose(memory);
+        is_same = file && is_in_file(expected, length, file);
+    }
+    if (file)
+        fclose(file);
+    free(expected);
+    if (!is_same)
+        fprintf(stderr, "gen_docs: '%s' is not what the table of options says; write it again with gen_docs\n",
+                path);
+    return is_same ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 1)
+        print_markdown(stdout);
+    else if (count == 2 && strcmp(arguments[1], "--help-text") == 0)
+        print_help_text(stdout);
+    else if (count == 3 && strcmp(arguments[1], "--check") == 0)
+        return check(arguments[2]);
+    else {
+        fputs("usage: gen_docs [--help-text | --check FILE]\n", stderr);
+        return 2;
+    }
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
