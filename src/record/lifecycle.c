@@ -85,7 +85,7 @@ static void fill_header(void)
     header->pid = hp_sys_process_id();
     header->parent_pid = (uint32_t)getppid();
     header->process_start = hp_process_start_time(0);
-    header->exec_count = hp_runtime->epoch - 1;
+    header->exec_count = store->number;
     header->main_site = HOTPATH_ID_NEW_;
     header->wall_start_ns = hp_clock_wall_ns();
     hp_process_boot_id(header->boot_id);
@@ -186,12 +186,14 @@ static int begin(const struct hotpath_options *options)
 {
     struct hp_settings settings;
     struct hp_signals held;
+    hp_copies_join();
     hp_runtime->standard_error = hp_file_identify(2);
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    hp_settings_resolve(&settings, options, look_up, NULL, warn, NULL);
+    /* What HOTPATH=1 began has warned already. */
+    hp_settings_resolve(&settings, options, look_up, NULL, hp_runtime->is_auto ? NULL : warn, NULL);
     if (settings.record_is_off || settings.record == 0)
         return HOTPATH_E_OFF;
     if (!hp_runtime_prepare())
@@ -283,7 +285,8 @@ static void finish(void)
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
-    finish();
+    if (hp_copy_owns_state())
+        finish();
     errno = saved;
 }
 
@@ -292,6 +295,7 @@ __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
     const char *wish = hp_environment("HOTPATH");
+    hp_copies_join();
     if (wish != NULL && wish[0] != '\0' && hp_runtime->fork_page == NULL) {
         struct hp_settings settings;
         hp_runtime->standard_error = hp_file_identify(2);

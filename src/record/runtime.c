@@ -1,11 +1,4 @@
-/*
- * The recorder's state and its lock.
- *
- * hotpath_v1_runtime is a "unique" symbol: when several shared objects each carry a copy of the library, the dynamic
- * linker of glibc makes them all use one. Each copy still has its own hotpath_v1_head; threads.c lets them share heads.
- *
- * SPDX-License-Identifier: MIT
- */
+/* The recorder's lock and small services. SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
 #include <errno.h>
@@ -16,29 +9,12 @@
 #include "process.h"
 #include "sys.h"
 
-/* Compilers cannot be asked for such a symbol; the assembler can. */
-#if defined(__GLIBC__)
-#if defined(__arm__)
-#define ASM_TYPE(name) "%" name
-#else
-#define ASM_TYPE(name) "@" name
-#endif
-#define RUNTIME_BYTES 32768
-#define TEXT_OF(number) TEXT_OF_(number)
-#define TEXT_OF_(number) #number
-__asm__(".pushsection .bss.hotpath_v1_runtime,\"aw\"," ASM_TYPE("nobits") "\n"
-        ".type hotpath_v1_runtime, " ASM_TYPE("gnu_unique_object") "\n"
-        ".size hotpath_v1_runtime, " TEXT_OF(RUNTIME_BYTES) "\n"
-        ".p2align 6\n"
-        "hotpath_v1_runtime: .zero " TEXT_OF(RUNTIME_BYTES) "\n"
-        ".popsection\n");
-_Static_assert(sizeof(struct hp_recorder) <= RUNTIME_BYTES, "raise RUNTIME_BYTES");
-#else
-__attribute__((visibility("default"))) struct hp_recorder hotpath_v1_runtime;
-#endif
-
-/* Where hotpath_v1_head of a thread points before it registers, and after it ended. Never written to. */
-struct hotpath_head_ hp_idle_head = {.base = (char *)&hotpath_v1_runtime};
+/*
+ * Where hotpath_v1_head of a thread points before it registers, and after it ended. Its base is a pretended session, of
+ * which inline code reads the gate: until copies.c has chosen the state to work on, one that is closed.
+ */
+static char closed_session[HOTPATH_GATE_ + sizeof(uint32_t)] __attribute__((aligned(8)));
+struct hotpath_head_ hp_idle_head = {.base = closed_session};
 
 __thread struct hotpath_head_ *hotpath_v1_head = &hp_idle_head;
 __thread uint32_t hp_thread_is_over;
@@ -60,10 +36,10 @@ bool hp_runtime_prepare(void)
 {
     if (hp_runtime->fork_page != NULL)
         return true;
-    struct hp_fork_page *page = hp_memory_map(65536);
+    struct hp_fork_page *page = hp_memory_map(sizeof *page);
     if (page == NULL)
         return false;
-    hp_runtime->has_wipe = hp_memory_wipe_on_fork(page, 65536);
+    hp_runtime->has_wipe = hp_memory_wipe_on_fork(page, sizeof *page);
     if (!hp_runtime->has_wipe)
         pthread_atfork(NULL, NULL, empty_in_child);
     page->is_ours = 1;

@@ -1,7 +1,7 @@
 /*
  * What the recorder keeps per process and per thread, and the rules about who touches it.
  *
- *   hp_recorder  one per process, in static memory, shared by all copies of the library that were linked into it.
+ *   hp_recorder  one per process, in static memory, shared by all copies of the library in it (copies.c).
  *                Changed only while `fork_page->lock` is held, with signals held back (hp_lock).
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
  *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
@@ -103,9 +103,14 @@ struct hp_recorder {
     size_t text_left;
 };
 
+/* --- copies.c */
+extern struct hp_recorder *hp_runtime;
+/* Finds the state of a copy of the library that is at work already. Once, when this copy is loaded or first used. */
+void hp_copies_join(void);
+/* Whether the state is this copy's: then it is the one to write the report at exit. */
+bool hp_copy_owns_state(void);
+
 /* --- runtime.c */
-extern __attribute__((visibility("default"))) struct hp_recorder hotpath_v1_runtime;
-#define hp_runtime (&hotpath_v1_runtime)
 extern struct hotpath_head_ hp_idle_head;
 extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exec")));
 

@@ -169,7 +169,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_)
         return id;
     hp_lock(&held);
-    if (hp_runtime->store.base != NULL) {
+    if (hp_runtime->gate != 0) {
         id = register_site(site);
         HOTPATH_PUT_(site->id, id);
     }

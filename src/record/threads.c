@@ -25,7 +25,7 @@ static bool has_exit_key;
 
 static void release_head(struct hp_head *head)
 {
-    if (head->record != NULL && head->hot.epoch == hp_runtime->epoch && hp_runtime->store.base != NULL) {
+    if (head->record != NULL && head->hot.epoch == hp_runtime->epoch && hp_runtime->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
             hp_zones_close_all(at, now);
@@ -191,15 +191,10 @@ static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
 
 /* -------------------------------------------------------------------------------------------- registering */
 
-static bool has_session(void)
-{
-    return hp_runtime->gate != 0 && hp_runtime->store.base != NULL;
-}
-
 /* Under the lock. */
 static struct hp_head *register_thread(void)
 {
-    if ((hp_is_forked_child() && !hp_session_begin_child()) || !has_session() || !hp_thread_exit_hook()) {
+    if ((hp_is_forked_child() && !hp_session_begin_child()) || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
@@ -242,7 +237,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
         return head->handler;
     struct hp_signals held;
     hp_lock(&held);
-    struct hp_head *handler = has_session() ? new_head() : NULL;
+    struct hp_head *handler = hp_runtime->gate != 0 ? new_head() : NULL;
     if (handler != NULL) {
         handler->is_handler = true;
         if (attach(handler, head->thread_id))

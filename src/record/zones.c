@@ -223,9 +223,10 @@ static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t s
     return node != 0 ? node : other;
 }
 
+/* A handler that interrupted the recorder runs on a thread that has a record of its own. */
 static void count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
 {
-    if (stat->generation == head->generation)
+    if (head->is_handler || stat->generation == head->generation)
         return;
     stat->generation = head->generation;
     HOTPATH_PUT_(stat->threads, stat->threads + 1);

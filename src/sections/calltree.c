@@ -45,10 +45,8 @@ static void mark_wanted(struct view *view)
     for (struct hp_tree_node *node = view->results->profile->nodes; node != NULL; node = node->next) {
         struct place *place = place_of(view, node);
         place->node = node;
-        if (hp_pattern_matches(&view->results->focus, node->site->name))
+        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
             place->is_wanted = true;
-        if (node->sums.calls == 0 && !place->is_wanted)
-            continue;
         if (place->is_wanted && node->parent != NULL)
             place_of(view, node->parent)->is_wanted = true;
     }

@@ -74,10 +74,11 @@ static struct hp_site_sums *new_site(struct builder *builder, uint32_t id)
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
     site->plain_name = id == HP_SITE_OTHER ? "<other>" : "<unknown>";
+    site->name = site->plain_name;
     builder->all_sites++;
     if (id == HP_SITE_OTHER || !hp_snapshot_site(builder->snapshot, id, &stored))
         return site;
-    site->plain_name = hp_snapshot_text(builder->snapshot, stored.name);
+    site->name = site->plain_name = hp_snapshot_text(builder->snapshot, stored.name);
     site->kind = stored.kind;
     site->location.file = hp_snapshot_text(builder->snapshot, stored.file);
     site->location.function = hp_snapshot_text(builder->snapshot, stored.function);

@@ -154,8 +154,10 @@ static bool create_file(struct hp_store *store, const char *folder, uint32_t pid
         at = put_number(store->path, sizeof store->path, at, number);
         put_text(store->path, sizeof store->path, at, ".hotpath");
         *ret_fd = hp_sys_open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-        if (*ret_fd >= 0)
+        if (*ret_fd >= 0) {
+            store->number = number;
             return true;
+        }
         if (errno != EEXIST)
             break;
     }

@@ -1,0 +1,101 @@
+/* The process's own ELF images. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* dladdr, dl_iterate_phdr */
+#include "images.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* In glibc before 2.34, and in static programs, these may not be there. */
+#pragma weak dladdr
+#pragma weak dlopen
+#pragma weak dl_iterate_phdr
+
+static const char our_name[] = "hotpath";
+
+struct notes {
+    hp_image_visit *visit;
+    void *context;
+};
+
+static size_t round_up(size_t size, size_t step)
+{
+    return (size + step - 1) & ~(step - 1);
+}
+
+static void follow(const ElfW(Nhdr) *note, const char *name, const char *target, const struct notes *notes)
+{
+    int32_t distance;
+    if (note->n_namesz != sizeof our_name || note->n_descsz != sizeof distance || note->n_type != 1 ||
+        memcmp(name, our_name, sizeof our_name) != 0)
+        return;
+    memcpy(&distance, target, sizeof distance);
+    notes->visit(target + distance, notes->context);
+}
+
+static void read_notes(const char *from, size_t size, size_t step, const struct notes *notes)
+{
+    const char *end = from + size;
+    while ((size_t)(end - from) >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)from;
+        const size_t name_bytes = round_up(note->n_namesz, step);
+        const size_t rest_bytes = round_up(note->n_descsz, step);
+        from += sizeof *note;
+        if (name_bytes > (size_t)(end - from) || rest_bytes > (size_t)(end - from) - name_bytes)
+            return;
+        follow(note, from, from + name_bytes, notes);
+        from += name_bytes + rest_bytes;
+    }
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        if (part->p_type == PT_NOTE)
+            read_notes((const char *)(object->dlpi_addr + part->p_vaddr), part->p_memsz, part->p_align == 8 ? 8 : 4,
+                       context);
+    }
+    return 0;
+}
+
+void hp_images_each_note(hp_image_visit *visit, void *context)
+{
+    struct notes notes = {visit, context};
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(look_at, &notes);
+}
+
+struct place {
+    uintptr_t address;
+    bool is_in_program;
+};
+
+/* The first object is the program itself, which is never unloaded; the answer 1 ends the search there. */
+static int look_at_program(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct place *place = context;
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        const uintptr_t from = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
+            place->is_in_program = true;
+    }
+    return 1;
+}
+
+void hp_image_stay_loaded(const void *address)
+{
+    struct place place = {(uintptr_t)address, dl_iterate_phdr == NULL};
+    Dl_info object;
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(look_at_program, &place);
+    if (!place.is_in_program && dladdr != NULL && dlopen != NULL && dladdr(address, &object) != 0 &&
+        object.dli_fname != NULL)
+        dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}

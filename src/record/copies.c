@@ -1,0 +1,48 @@
+/*
+ * Several copies of the library in one process: a program with libhotpath.a, a plugin linked to libhotpath.so, another
+ * that carries the library in itself. They must be one recorder, and the dynamic linker unites them in some of these
+ * cases only. So each copy has an ELF note that leads to its `hp_here`; a copy that is loaded looks through the notes of
+ * all images and, when another copy is at work already, works on that one's state from then on. Threads then share
+ * heads (threads.c), so zones nest across copies.
+ *
+ * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
+ * the C library calls its functions when threads end. SPDX-License-Identifier: MIT
+ */
+#include "images.h"
+#include "runtime.h"
+
+static struct hp_recorder own_state;
+struct hp_recorder *hp_runtime = &own_state;
+
+/* What a note leads to. */
+struct here {
+    struct hp_recorder *state; /* NULL until this copy has looked for others */
+    uint32_t state_bytes;      /* copies of another layout are strangers */
+};
+extern struct here hp_here;
+__attribute__((visibility("hidden"), used)) struct here hp_here = {NULL, sizeof(struct hp_recorder)};
+
+HP_IMAGE_NOTE("hp_here");
+
+static void meet(const void *object, void *context)
+{
+    const struct here *here = object;
+    struct hp_recorder **found = context;
+    if (here != &hp_here && here->state_bytes == hp_here.state_bytes && here->state != NULL)
+        *found = here->state;
+}
+
+void hp_copies_join(void)
+{
+    if (hp_here.state != NULL)
+        return;
+    hp_images_each_note(meet, &hp_runtime);
+    hp_image_stay_loaded(&hp_here);
+    hp_idle_head.base = (char *)hp_runtime;
+    hp_here.state = hp_runtime;
+}
+
+bool hp_copy_owns_state(void)
+{
+    return hp_runtime == &own_state;
+}
