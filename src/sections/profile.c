@@ -64,26 +64,44 @@ uint64_t hp_sums_self(const struct hp_sums *sums)
 
 /* --------------------------------------------------------------------------------------------- sites */
 
+/* A site whose record is not there, or not within the bytes, is known by its number. */
+static const char *name_unknown(struct builder *builder, uint32_t id)
+{
+    char bytes[32];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "<site ");
+    hp_text_u64(&text, id);
+    hp_text_char(&text, '>');
+    return hp_arena_copy(builder->arena, bytes, text.length);
+}
+
+static const char *describe_site(struct builder *builder, struct hp_site_sums *site)
+{
+    struct hp_site stored;
+    if (site->id == HP_SITE_OTHER)
+        return "<other>";
+    if (!hp_snapshot_site(builder->snapshot, site->id, &stored))
+        return name_unknown(builder, site->id);
+    site->kind = stored.kind;
+    site->location.file = hp_snapshot_text(builder->snapshot, stored.file);
+    site->location.function = hp_snapshot_text(builder->snapshot, stored.function);
+    site->location.line = stored.line;
+    const char *name = hp_snapshot_text(builder->snapshot, stored.name);
+    return name[0] != '\0' ? name : name_unknown(builder, site->id);
+}
+
 static struct hp_site_sums *new_site(struct builder *builder, uint32_t id)
 {
     struct hp_site_sums *site = hp_arena_take(builder->arena, sizeof *site);
-    struct hp_site stored;
     if (site == NULL)
         return NULL;
     site->id = id;
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
-    site->plain_name = id == HP_SITE_OTHER ? "<other>" : "<unknown>";
-    site->name = site->plain_name;
+    site->name = site->plain_name = describe_site(builder, site);
     builder->all_sites++;
-    if (id == HP_SITE_OTHER || !hp_snapshot_site(builder->snapshot, id, &stored))
-        return site;
-    site->name = site->plain_name = hp_snapshot_text(builder->snapshot, stored.name);
-    site->kind = stored.kind;
-    site->location.file = hp_snapshot_text(builder->snapshot, stored.file);
-    site->location.function = hp_snapshot_text(builder->snapshot, stored.function);
-    site->location.line = stored.line;
-    return site;
+    return site->name != NULL ? site : NULL;
 }
 
 /* Where the sums of a site are kept. NULL: no memory. */

@@ -77,6 +77,8 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
 {
     hp_text_string(text, "clock ");
     hp_text_string(text, trust->clock);
+    if (strcmp(trust->clock, "monotonic") == 0)
+        return; /* counts nanoseconds: a rate would say nothing */
     if (trust->clock_hz > 0) {
         hp_text_string(text, " at ");
         hp_units_hz(text, trust->clock_hz);
