@@ -7,13 +7,13 @@
 #define BENCH_SITES_H
 
 #define BENCH_4(define, name) define(name##0) define(name##1) define(name##2) define(name##3)
-#define BENCH_16(define, name)                                                                                       \
+#define BENCH_16(define, name)                                                                                     \
     BENCH_4(define, name##0) BENCH_4(define, name##1) BENCH_4(define, name##2) BENCH_4(define, name##3)
-#define BENCH_64(define, name)                                                                                       \
+#define BENCH_64(define, name)                                                                                     \
     BENCH_16(define, name##0) BENCH_16(define, name##1) BENCH_16(define, name##2) BENCH_16(define, name##3)
-#define BENCH_256(define, name)                                                                                      \
+#define BENCH_256(define, name)                                                                                    \
     BENCH_64(define, name##0) BENCH_64(define, name##1) BENCH_64(define, name##2) BENCH_64(define, name##3)
-#define BENCH_1024(define, name)                                                                                     \
+#define BENCH_1024(define, name)                                                                                   \
     BENCH_256(define, name##0) BENCH_256(define, name##1) BENCH_256(define, name##2) BENCH_256(define, name##3)
 
 #endif

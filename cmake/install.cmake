@@ -1,4 +1,4 @@
-# What is installed: both libraries, the header, the program, hotpath.pc and a CMake package.
+# What is installed: both libraries, the header, the program, man pages, hotpath.pc and a CMake package.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_program EXPORT hotpath
@@ -6,6 +6,8 @@ install(TARGETS hotpath_shared hotpath_static hotpath_program EXPORT hotpath
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES man/hotpath.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/hotpath.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
 file(RELATIVE_PATH hotpath_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
 configure_file(cmake/hotpath.pc.in hotpath.pc @ONLY)

@@ -4,6 +4,9 @@
 #   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
 #   slow                     only run by ./dev test --full
 
+include(CheckSymbolExists)
+check_symbol_exists(__GLIBC__ features.h HOTPATH_IS_GLIBC)
+
 function(hotpath_add_test name)
   cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
@@ -18,14 +21,15 @@ function(hotpath_add_test name)
   set_tests_properties(${name} PROPERTIES
     SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
-;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
+;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC};PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()
 
-# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL]): tests/unit/name.c, with all internal names in reach.
+# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [SOURCES more.c...])
+# tests/unit/name.c, with all internal names in reach.
 function(hotpath_add_unit_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "" ${ARGN})
-  add_executable(unit_${name} ${name}.c)
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "SOURCES" ${ARGN})
+  add_executable(unit_${name} ${name}.c ${arg_SOURCES})
   hotpath_flags(unit_${name})
   hotpath_internal_headers(unit_${name})
   target_compile_definitions(unit_${name} PRIVATE HOTPATH=1)

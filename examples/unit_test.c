@@ -43,15 +43,26 @@ struct question {
 static size_t column_of(const hotpath_section *section, const char *key)
 {
     size_t column = 0;
-    while (column < hotpath_section_columns(section) && strcmp(hotpath_section_column(section, column)->key, key) != 0)
+    while (column < hotpath_section_columns(section) &&
+           strcmp(hotpath_section_column(section, column)->key, key) != 0)
         column++;
     return column;
+}
+
+static const hotpath_section *section_named(const hotpath_results *results, const char *name)
+{
+    for (size_t i = 0; i < hotpath_results_sections(results); i++)
+        if (strcmp(hotpath_section_name(hotpath_results_section(results, i)), name) == 0)
+            return hotpath_results_section(results, i);
+    return NULL;
 }
 
 static void find_calls(const hotpath_results *results, void *context)
 {
     struct question *question = context;
-    const hotpath_section *timing = hotpath_results_section(results, 0);
+    const hotpath_section *timing = section_named(results, "timing");
+    if (timing == NULL)
+        return;
     const size_t name = column_of(timing, "name"), calls = column_of(timing, "calls");
     for (size_t row = 0; row < hotpath_section_rows(timing); row++) {
         struct hotpath_cell cell;
@@ -68,7 +79,7 @@ static void find_calls(const hotpath_results *results, void *context)
 
 static int search_all(const int *sorted, int count)
 {
-    HOTPATH_SESSION(.report = "timing"); /* begins here; the report is made when this function returns */
+    HOTPATH_SESSION(.limit = HOTPATH_NO_LIMIT); /* begins here; the report is made when this function returns */
     int wrong = 0;
     for (int i = 0; i < count; i++)
         wrong += lower_bound(sorted, count, sorted[i]) != i;

@@ -218,8 +218,8 @@ extern "C" {
 
 #define HOTPATH_BEGIN(zone, label)                                                                          \
     HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "");                                \
-    struct hotpath_zone zone = {hotpath_enter_(&zone, &hotpath_site_of_##zone)}
-#define HOTPATH_END(zone) hotpath_leave_(&(zone))
+    struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
+#define HOTPATH_END(zone) hotpath_close_(&(zone))
 
 #define HOTPATH_EXPR(label, ...)                                                                            \
     (__extension__({                                                                                        \
@@ -237,7 +237,7 @@ extern "C" {
 
 #define HOTPATH_MAIN(...)                                                                                   \
     HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                               \
-    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_leave_) = {               \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {               \
         hotpath_v1_main(&hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
 
 #define HOTPATH_SESSION(...)                                                                                \
@@ -261,7 +261,10 @@ HOTPATH_API_ int hotpath_stop(void);
 /* Writes the report of everything so far; recording goes on. Any thread. */
 HOTPATH_API_ int hotpath_report(void);
 
-/* From now on `reporter` gets every report of this process instead of the built-in output; NULL goes back. */
+/*
+ * From now on `reporter` gets every report of this process instead of the built-in output; NULL goes back. Not the one
+ * that SIGINT or SIGTERM cause: a handler is no place for it, so that one is built in as ever.
+ */
 HOTPATH_API_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context);
 
 /* The words for an enum hotpath_status; never NULL. */
@@ -450,18 +453,24 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) uin
     return ((uint32_t)__builtin_clzll(ticks | 127) ^ 63u) - 6u;
 }
 
-/* Where to look for (parent, site): the children of one parent lie side by side, so siblings never collide. */
+/*
+ * Where to look for (parent, site), or one further. The factor is odd but for the size of a slot, so the children of
+ * one parent never collide with each other, and it scatters them, so those of different parents seldom do.
+ */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
 hotpath_slot_of_(const struct hotpath_head_ *head, uint32_t parent, uint32_t site)
 {
-    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((parent + site * 16u) & head->mask));
+    const uint32_t at = parent + site * (16u * UINT32_C(0x9e3779b1));
+    return (struct hotpath_slot_ *)(void *)((char *)head->slots + (at & head->mask));
 }
 
 /*
  * One copy of these two per translation unit, called directly: inlining them into every zone gains 2 % and costs
  * ten times the compile time and eight times the code.
  */
-#define HOTPATH_PER_UNIT_ static __attribute__((noinline, unused, no_instrument_function))
+#define HOTPATH_PER_UNIT_ static inline __attribute__((noinline, unused, no_instrument_function))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes" /* "inline" and "noinline": units without zones get no copy at all */
 
 /* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
@@ -474,22 +483,24 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
             struct hotpath_frame_ *frame = head->top;
             const uint32_t parent = head->node;
+            const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
+            if (__builtin_expect(slot->key != key, 0))
+                slot++; /* there is one more than the mask reaches */
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
-            if (HOTPATH_LIKELY_(slot->key == ((uint64_t)parent << 32 | id) && (uintptr_t)zone < frame->zone &&
-                                frame != head->last)) {
-                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
-                    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
-                    HOTPATH_PUT_(node->open, HOTPATH_GET_(node->open) + 1);
-                }
+            if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
                 frame++;
-                HOTPATH_PUT_(frame->start, hotpath_ticks_());
                 HOTPATH_PUT_(frame->child, 0);
                 HOTPATH_PUT_(frame->node, slot->node);
                 HOTPATH_PUT_(frame->stat, slot->stat);
                 HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
                 head->node = slot->node;
                 head->top = frame;
+                HOTPATH_PUT_(frame->start, hotpath_ticks_());
+                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
+                    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
+                    HOTPATH_PUT_(node->open, HOTPATH_GET_(node->open) + 1);
+                }
                 HOTPATH_ORDER_();
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return (uintptr_t)head;
@@ -498,16 +509,12 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
-    if (id == HOTPATH_ID_EXCLUDED_ || (head->base && HOTPATH_GATE_OF_(head) == 0))
-        return HOTPATH_SKIPPED_;
-    return hotpath_v1_enter(zone, site);
+    return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
 }
 
 /* Closes a zone; the counterpart of hotpath_enter_. */
 HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
-    if (zone->state == HOTPATH_SKIPPED_)
-        return;
     /* Taken from the guard, where it is sooner at hand than through the thread's register, but not believed. */
     struct hotpath_head_ *head = (struct hotpath_head_ *)zone->state;
     if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
@@ -524,6 +531,9 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
             /* A clock that went backwards gives a huge number, which has no octave either. */
             if (HOTPATH_LIKELY_(octave < HOTPATH_OCTAVES_ && stat->octaves[octave] != 0)) {
                 uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
+                /* Closed first, then counted: a process that is killed in between must not have it twice. */
+                HOTPATH_PUT_(frame->zone, 0);
+                HOTPATH_ORDER_();
                 HOTPATH_ADD_(buckets[ticks >> octave], 1);
                 HOTPATH_ADD_(node->calls, 1);
                 HOTPATH_ADD_(node->total, ticks);
@@ -539,7 +549,6 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
                 if (__builtin_expect(ticks > stat->max, 0))
                     HOTPATH_PUT_(stat->max, ticks);
                 HOTPATH_PUT_(frame->child, now);
-                HOTPATH_PUT_(frame->zone, 0);
                 head->node = frame[-1].node;
                 head->top = frame - 1;
                 HOTPATH_ORDER_();
@@ -551,6 +560,27 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
     hotpath_v1_leave(zone, hotpath_ticks_());
+}
+
+#pragma GCC diagnostic pop
+
+/*
+ * What the macros call. Recording that is switched off costs no more than this: three loads and a branch to find out,
+ * one to skip the end. A head without a base is one that fork has emptied: hotpath_enter_ knows what to do.
+ */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
+hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    const struct hotpath_head_ *head = hotpath_v1_head;
+    if (__builtin_expect(head->base && HOTPATH_GATE_OF_(head) == 0, 0))
+        return HOTPATH_SKIPPED_;
+    return hotpath_enter_(zone, site);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void hotpath_close_(struct hotpath_zone *zone)
+{
+    if (zone->state != HOTPATH_SKIPPED_)
+        hotpath_leave_(zone);
 }
 
 #ifdef __cplusplus
@@ -574,8 +604,8 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 #define HOTPATH_ZONE_(zone, kind, label) HOTPATH_ZONE_NAMED_(zone, kind, label)
 #define HOTPATH_ZONE_NAMED_(zone, kind, label)                                                              \
     HOTPATH_SITE_(zone##_site, kind, label);                                                                \
-    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_leave_) = {                             \
-        hotpath_enter_(&zone, &zone##_site)}
+    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                             \
+        hotpath_open_(&zone, &zone##_site)}
 
 #else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
 

@@ -66,25 +66,13 @@ static void end(struct hp_json *json, char bracket)
     hp_text_char(json->text, bracket);
 }
 
-void hp_json_begin_object(struct hp_json *json)
-{
-    begin(json, '{');
-}
+void hp_json_begin_object(struct hp_json *json) { begin(json, '{'); }
 
-void hp_json_end_object(struct hp_json *json)
-{
-    end(json, '}');
-}
+void hp_json_end_object(struct hp_json *json) { end(json, '}'); }
 
-void hp_json_begin_array(struct hp_json *json)
-{
-    begin(json, '[');
-}
+void hp_json_begin_array(struct hp_json *json) { begin(json, '['); }
 
-void hp_json_end_array(struct hp_json *json)
-{
-    end(json, ']');
-}
+void hp_json_end_array(struct hp_json *json) { end(json, ']'); }
 
 static void put_escaped(struct hp_text *text, uint32_t c)
 {
@@ -126,10 +114,7 @@ void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length)
     json->is_after_key = true;
 }
 
-void hp_json_key(struct hp_json *json, const char *key)
-{
-    hp_json_key_bytes(json, key, strlen(key));
-}
+void hp_json_key(struct hp_json *json, const char *key) { hp_json_key_bytes(json, key, strlen(key)); }
 
 void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length)
 {
@@ -205,7 +190,8 @@ static void put_exponent(struct hp_text *text, int exponent)
 
 /*
  * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
- * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is that good.
+ * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
+ * that good.
  */
 static void put_number(struct hp_text *text, long double value, unsigned digits)
 {
@@ -245,5 +231,7 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits)
         hp_text_char(json->text, '0');
     else
         put_number(json->text, number < 0 ? -(long double)number : (long double)number,
-                   digits < 1 ? 1 : digits > 15 ? 15 : digits);
+                   digits < 1    ? 1
+                   : digits > 15 ? 15
+                                 : digits);
 }

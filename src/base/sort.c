@@ -11,10 +11,7 @@ static void *get(const char *items, size_t index)
     return item;
 }
 
-static void put(char *items, size_t index, void *item)
-{
-    memcpy(items + index * sizeof item, &item, sizeof item);
-}
+static void put(char *items, size_t index, void *item) { memcpy(items + index * sizeof item, &item, sizeof item); }
 
 static void sift_down(char *items, size_t root, size_t count, hp_sort_compare *compare)
 {

@@ -1,6 +1,6 @@
 /*
- * Sorting pointers in place, without memory of its own (qsort may allocate) and in n log n steps for any input, since
- * the input may be hostile. Not stable: let `compare` break ties. SPDX-License-Identifier: MIT
+ * Sorting pointers in place, without memory of its own (qsort may allocate) and in n log n steps for any input,
+ * since the input may be hostile. Not stable: let `compare` break ties. SPDX-License-Identifier: MIT
  */
 #ifndef HP_BASE_SORT_H
 #define HP_BASE_SORT_H

@@ -36,15 +36,9 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
     }
 }
 
-void hp_text_char(struct hp_text *text, char c)
-{
-    hp_text_bytes(text, &c, 1);
-}
+void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
-void hp_text_string(struct hp_text *text, const char *string)
-{
-    hp_text_bytes(text, string, strlen(string));
-}
+void hp_text_string(struct hp_text *text, const char *string) { hp_text_bytes(text, string, strlen(string)); }
 
 void hp_text_repeat(struct hp_text *text, char c, size_t count)
 {
@@ -68,10 +62,7 @@ void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width)
     hp_text_bytes(text, digits + at, sizeof digits - at);
 }
 
-void hp_text_u64(struct hp_text *text, uint64_t number)
-{
-    hp_text_padded(text, number, 1);
-}
+void hp_text_u64(struct hp_text *text, uint64_t number) { hp_text_padded(text, number, 1); }
 
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
 {
@@ -98,10 +89,7 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
     }
 }
 
-bool hp_text_finish(struct hp_text *text)
-{
-    return text->length == 0 ? !text->is_cut : drain(text);
-}
+bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : drain(text); }
 
 const char *hp_text_end(struct hp_text *text)
 {
@@ -115,10 +103,7 @@ const char *hp_text_end(struct hp_text *text)
     return text->bytes;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b)
 {
@@ -128,10 +113,7 @@ bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b)
     return at == a_length && b[at] == '\0';
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 const char *hp_text_next_item(const char **rest, size_t *ret_length)
 {

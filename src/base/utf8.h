@@ -14,8 +14,8 @@
 #define HP_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /*
- * Reads the character at *at and moves past it; `*at` must be below `end`. HP_UTF8_INVALID for one byte that is no part of
- * valid UTF-8 (overlong, surrogate, beyond U+10FFFF, cut off).
+ * Reads the character at *at and moves past it; `*at` must be below `end`. HP_UTF8_INVALID for one byte that is no
+ * part of valid UTF-8 (overlong, surrogate, beyond U+10FFFF, cut off).
  */
 uint32_t hp_utf8_next(const char **at, const char *end);
 
@@ -24,14 +24,15 @@ unsigned hp_utf8_width(uint32_t character);
 size_t hp_utf8_columns(const char *bytes, size_t length);
 
 /*
- * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn the
- * direction of text become \n, \x1b, \u202e; what is no UTF-8 becomes U+FFFD.
+ * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn
+ * the direction of text become \n, \x1b, \u202e; what is no UTF-8 becomes U+FFFD.
  */
 void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length);
 
 /*
  * Writes text (already safe) in at most `columns` columns: whole if it fits, otherwise its beginning and its end
- * with an ellipsis between, since names differ at their ends as often as at their beginnings. Returns the columns taken.
+ * with an ellipsis between, since names differ at their ends as often as at their beginnings. Returns the columns
+ * taken.
  */
 size_t hp_utf8_put_fitted(struct hp_text *text, const char *bytes, size_t length, size_t columns);
 

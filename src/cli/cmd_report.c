@@ -81,8 +81,8 @@ static int parse(int argc, char **argv, struct request *request)
 }
 
 /*
- * The environment says how a report looks, here as in the program. Not where it goes: that is for the program, whose output
- * file would be overwritten, and a format of none would make this command pointless.
+ * The environment says how a report looks, here as in the program. Not where it goes: that is for the program,
+ * whose output file would be overwritten, and a format of none would make this command pointless.
  */
 static int settle(const struct request *request, struct hp_settings *settings)
 {

@@ -6,9 +6,9 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct hp_command {
     const char *name;
-    const char *usage; /* "hotpath report [--format FORMAT] [FILE]" */
-    const char *help;  /* one sentence */
-    const char *details; /* more lines for --help, each ended */
+    const char *usage;                 /* "hotpath report [--format FORMAT] [FILE]" */
+    const char *help;                  /* one sentence */
+    const char *details;               /* more lines for --help, each ended */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
 };
 

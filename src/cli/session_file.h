@@ -1,6 +1,6 @@
 /*
- * Sessions as files: finding them, and reading one into memory. The file is copied first, so that a process that still
- * writes, or a file that shrinks, cannot disturb the reading. SPDX-License-Identifier: MIT
+ * Sessions as files: finding them, and reading one into memory. The file is copied first, so that a process that
+ * still writes, or a file that shrinks, cannot disturb the reading. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSION_FILE_H
 #define HP_CLI_SESSION_FILE_H

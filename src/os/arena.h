@@ -1,6 +1,6 @@
 /*
- * An arena: memory that is handed out piece by piece and given back all at once. It comes straight from the kernel, so
- * it may be used in a signal handler and when the host's heap is broken.
+ * An arena: memory that is handed out piece by piece and given back all at once. It comes straight from the kernel,
+ * so it may be used in a signal handler and when the host's heap is broken.
  *
  *     struct hp_arena arena = {0};
  *     struct row *rows = hp_arena_take_array(&arena, count, sizeof *rows);   NULL without memory

@@ -103,6 +103,7 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
 {
     struct hp_signals held;
     hp_signals_hold(&held);
+    const uint64_t pending = hp_signals_pending();
     bool is_whole = true;
     while (length > 0 && is_whole) {
         const ssize_t put = hp_sys_write(fd, bytes, length);
@@ -115,7 +116,7 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
             is_whole = false;
         }
     }
-    hp_signals_swallow_write_errors(&held);
+    hp_signals_swallow_write_errors(pending);
     hp_signals_release(&held);
     return is_whole;
 }

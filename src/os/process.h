@@ -11,6 +11,9 @@ uint64_t hp_process_start_time(uint32_t pid);
 
 bool hp_process_exists(uint32_t pid);
 
+/* Whether this process has such a thread. */
+bool hp_process_has_thread(uint32_t thread_id);
+
 /* True in a program that got rights its caller does not have (setuid and the like). */
 bool hp_process_is_privileged(void);
 

@@ -21,6 +21,7 @@ void hp_signals_hold(struct hp_signals *held)
     /* Faults stay as they are: a held SIGSEGV would turn a crash into something else. */
     const uint64_t faults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGABRT);
     held->before = 0;
+    held->is_held = true;
     set_mask(SIG_BLOCK, ~faults, &held->before);
 }
 
@@ -29,9 +30,16 @@ void hp_signals_release(const struct hp_signals *held)
     set_mask(SIG_SETMASK, held->before, NULL);
 }
 
-void hp_signals_swallow_write_errors(const struct hp_signals *held)
+uint64_t hp_signals_pending(void)
 {
-    const uint64_t ours = (bit(SIGPIPE) | bit(SIGXFSZ)) & ~held->before;
+    uint64_t pending = 0;
+    syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    return pending;
+}
+
+void hp_signals_swallow_write_errors(uint64_t pending_before)
+{
+    const uint64_t ours = (bit(SIGPIPE) | bit(SIGXFSZ)) & ~pending_before;
     const struct timespec at_once = {0, 0};
     if (ours != 0)
         while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once, sizeof ours) > 0)

@@ -73,16 +73,28 @@ static bool expand_path(const char *from, char *path, size_t size)
     return length > 0;
 }
 
-static void say_output_failed(const char *what, const char *path)
+static void say_parts(const char *const *parts, size_t count)
 {
-    char line[400];
+    char line[500];
     size_t at = 0;
-    const char *parts[] = {"hotpath: ", what, " '", path, "': ", hp_file_error(errno), "; the report follows here"};
-    for (size_t part = 0; part < sizeof parts / sizeof parts[0]; part++)
+    for (size_t part = 0; part < count; part++)
         for (const char *from = parts[part]; *from && at + 1 < sizeof line; from++)
             line[at++] = *from;
     line[at] = '\0';
     hp_say(line);
+}
+
+static void say_output_failed(const char *what, const char *path)
+{
+    const char *parts[] = {"hotpath: ", what, " '", path, "': ", hp_file_error(errno), "; the report follows here"};
+    say_parts(parts, sizeof parts / sizeof parts[0]);
+}
+
+static void say_no_memory(void)
+{
+    const char *path = hp_runtime->store.path;
+    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "", path};
+    say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 
 /* The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). */
@@ -139,14 +151,17 @@ static int write_report(struct work *work)
     return hp_file_is(2, &hp_runtime->standard_error) ? render(work, 2) : HOTPATH_E_OUTPUT;
 }
 
-static int report_with(struct work *work)
+static int report_with(struct work *work, bool is_in_handler)
 {
-    const struct hp_clock_pair now = hp_session_touch();
     const struct hp_header *header = hp_store_header(&hp_runtime->store);
     const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
-    hotpath_reporter *reporter = hp_runtime->reporter;
+    const bool is_over = __atomic_load_n(&header->state, __ATOMIC_RELAXED) == HP_STATE_FINISHED;
+    hotpath_reporter *reporter = is_in_handler ? NULL : hp_runtime->reporter;
+    struct hp_clock_pair now;
+    if (!is_over)
+        now = hp_session_touch();
     work->settings = hp_runtime->settings;
-    if (hp_snapshot_open(&work->snapshot, hp_runtime->store.base, (size_t)size, &now) != NULL)
+    if (hp_snapshot_open(&work->snapshot, hp_runtime->store.base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     if (reporter != NULL)
         return hp_report_hand_over(&work->snapshot, &work->settings, reporter, hp_runtime->reporter_context);
@@ -158,13 +173,15 @@ static int report_with(struct work *work)
 }
 
 /* One report at a time; a second one that comes meanwhile (a signal in the middle of the first) is left out. */
-int hp_exit_report(void)
+int hp_exit_report(bool is_in_handler)
 {
     uint32_t *is_reporting = &hp_runtime->fork_page->is_reporting;
     if (__atomic_exchange_n(is_reporting, 1, __ATOMIC_ACQUIRE) != 0)
         return HOTPATH_E_ACTIVE;
     struct work *work = hp_memory_map(sizeof *work);
-    const int status = work != NULL ? report_with(work) : HOTPATH_E_SPACE;
+    const int status = work != NULL ? report_with(work, is_in_handler) : HOTPATH_E_SPACE;
+    if (status == HOTPATH_E_SPACE)
+        say_no_memory();
     hp_memory_unmap(work, sizeof *work);
     __atomic_store_n(is_reporting, 0, __ATOMIC_RELEASE);
     return status;

@@ -103,17 +103,25 @@ static void fill_header(void)
     header->clock_latest = header->clock_start;
 }
 
+/* All that recording may ever ask the kernel for, so that from now on it need not. */
+static void reserve_everything(void)
+{
+    hp_store_reserve_all(&hp_runtime->store);
+    hp_sites_reserve();
+    hp_thread_reserve();
+    hp_runtime->is_sealed = true;
+}
+
 /* Under the lock, signals held. */
 static bool open_session(void)
 {
+    hp_runtime->is_sealed = false;
     if (hp_store_create(&hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
         return false;
     struct hp_header *header = hp_store_header(&hp_runtime->store);
     hp_runtime->epoch++;
     fill_header();
     hp_sites_begin();
-    if (hp_runtime->settings.reserve)
-        hp_store_reserve_all(&hp_runtime->store);
     if (hp_runtime->store.path[0] != '\0')
         hp_store_prune(&hp_runtime->store, hp_runtime->settings.keep);
     header->gate = hp_runtime->epoch | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
@@ -121,6 +129,8 @@ static bool open_session(void)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);
     __atomic_store_n(&hp_runtime->gate, hp_runtime->epoch, __ATOMIC_RELEASE);
+    if (hp_runtime->settings.reserve)
+        reserve_everything();
     return true;
 }
 
@@ -167,6 +177,20 @@ static int begin_locked(const struct hp_settings *settings)
     return HOTPATH_OK;
 }
 
+/* The program may change its folder before the report is due. */
+static void make_absolute(char *path, size_t size)
+{
+    char whole[2048];
+    if (path[0] == '\0' || path[0] == '/' || syscall(SYS_getcwd, whole, sizeof whole) <= 0)
+        return;
+    const size_t length = strlen(whole), more = strlen(path);
+    if (length + 1 + more >= size)
+        return;
+    memmove(path + length + 1, path, more + 1);
+    memcpy(path, whole, length);
+    path[length] = '/';
+}
+
 static void explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
@@ -198,7 +222,9 @@ static int begin(const struct hotpath_options *options)
         return HOTPATH_E_OFF;
     if (!hp_runtime_prepare())
         return HOTPATH_E_SPACE;
-    hp_lock(&held);
+    make_absolute(settings.output_path, sizeof settings.output_path);
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
     const int status = begin_locked(&settings);
     hp_unlock(&held);
     return status;
@@ -242,21 +268,34 @@ static void close_session(void)
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
+    hp_runtime->is_sealed = false;
+}
+
+/* Closes the session if this process has one; the caller reports on it. */
+static bool close_if_active(void)
+{
+    struct hp_signals held;
+    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !hp_lock(&held))
+        return false;
+    const bool was_active = is_active();
+    if (was_active)
+        close_session();
+    hp_unlock(&held);
+    return was_active;
 }
 
 int hotpath_stop(void)
 {
     const int saved = errno;
     struct hp_signals held;
-    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !is_active())
+    if (!close_if_active())
         return HOTPATH_E_INACTIVE;
-    const int status = hp_exit_report();
-    hp_lock(&held);
-    if (is_active()) {
-        close_session();
-        hp_store_retire(&hp_runtime->store, wait_until_quiet());
+    const int status = hp_exit_report(false);
+    if (hp_lock(&held)) {
+        if (!is_active())
+            hp_store_retire(&hp_runtime->store, wait_until_quiet());
+        hp_unlock(&held);
     }
-    hp_unlock(&held);
     errno = saved;
     return status;
 }
@@ -268,17 +307,10 @@ static bool is_silent_child(void)
 }
 
 /* The process ends: report, and leave everything in place, since other threads may still run. */
-static void finish(void)
+static void finish(bool is_in_handler)
 {
-    struct hp_signals held;
-    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !is_active())
-        return;
-    if (!is_silent_child())
-        hp_exit_report();
-    hp_lock(&held);
-    if (is_active())
-        close_session();
-    hp_unlock(&held);
+    if (close_if_active() && !is_silent_child())
+        hp_exit_report(is_in_handler);
 }
 
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
@@ -286,7 +318,7 @@ __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
     if (hp_copy_owns_state())
-        finish();
+        finish(false);
     errno = saved;
 }
 
@@ -314,7 +346,7 @@ static void on_signal(int signal)
     struct sigaction usual;
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
-    finish();
+    finish(true);
     sigaction(signal, &usual, NULL);
     errno = saved;
     hp_signals_raise_now(signal);
@@ -377,7 +409,7 @@ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site, 
         watch_time(hp_runtime->settings.shutdown_ms);
     }
     errno = saved;
-    return hotpath_enter_(zone, site);
+    return hotpath_open_(zone, site);
 }
 
 uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site, const struct hotpath_options *options)
@@ -388,12 +420,12 @@ uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *sit
         hp_runtime->owner = zone;
     }
     errno = saved;
-    return hotpath_enter_(zone, site);
+    return hotpath_open_(zone, site);
 }
 
 void hotpath_v1_session_end(struct hotpath_zone *zone)
 {
-    hotpath_leave_(zone);
+    hotpath_close_(zone);
     if (hp_runtime->owner == zone)
         hotpath_stop();
 }
@@ -443,7 +475,7 @@ int hotpath_report(void)
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
     if (hp_runtime->fork_page != NULL && !hp_is_forked_child() && is_active())
-        status = hp_exit_report();
+        status = hp_exit_report(false);
     errno = saved;
     return status;
 }

@@ -52,17 +52,34 @@ bool hp_runtime_prepare(void)
  * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
  * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
  */
-void hp_lock(struct hp_signals *held)
+bool hp_lock(struct hp_signals *held)
 {
-    hp_signals_hold(held);
-    while (__atomic_exchange_n(&hp_runtime->fork_page->lock, 1, __ATOMIC_ACQUIRE) != 0)
-        sched_yield();
+    uintptr_t *lock = &hp_runtime->fork_page->lock;
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    uintptr_t holder = 0;
+    held->is_held = !hp_runtime->is_sealed;
+    if (held->is_held)
+        hp_signals_hold(held);
+    while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (holder == us)
+            return false;
+        holder = 0;
+        if (held->is_held)
+            sched_yield();
+    }
+    return true;
 }
 
 void hp_unlock(const struct hp_signals *held)
 {
     __atomic_store_n(&hp_runtime->fork_page->lock, 0, __ATOMIC_RELEASE);
-    hp_signals_release(held);
+    if (held->is_held)
+        hp_signals_release(held);
+}
+
+void *hp_more_memory(size_t size)
+{
+    return hp_runtime->is_sealed ? NULL : hp_memory_map(size);
 }
 
 bool hp_is_forked_child(void)

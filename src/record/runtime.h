@@ -34,6 +34,8 @@
 #define HP_FIRST_FRAMES 64u           /* zones that can be open at once before the stack grows */
 #define HP_MAX_FRAMES (1u << 18)
 #define HP_FIRST_SLOTS 256u
+#define HP_RESERVED_SLOTS 16384u       /* with HOTPATH_RESERVE, where the index cannot grow */
+#define HP_RESERVED_SITES 4096u
 #define HP_HANDLER_DEPTH 4            /* signal handlers that interrupt the recorder, one inside the other */
 
 /* In `gate`: on, but every zone has to take the out-of-line way. */
@@ -57,8 +59,8 @@ struct hp_head {
 };
 
 struct hp_fork_page {
-    uint32_t is_ours; /* 0 in a forked child */
-    uint32_t lock;
+    uint32_t is_ours;  /* 0 in a forked child */
+    uintptr_t lock;    /* 0, or the address of the holder's hotpath_v1_head */
     struct hp_head *heads;
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
@@ -87,7 +89,7 @@ struct hp_recorder {
     bool is_child;       /* begun by a zone after fork */
     bool is_forked;      /* this process is a forked child of a recording one */
     bool has_wipe;       /* the kernel empties heads in a child */
-    bool is_refused;     /* setuid, or HOTPATH=0 */
+    bool is_sealed;      /* everything is reserved: no system call from now on */
     enum hp_counter counter;
     struct hp_store store;
     struct hp_settings settings;
@@ -116,8 +118,14 @@ extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exe
 
 /* Makes fork_page; false without memory. */
 bool hp_runtime_prepare(void);
-void hp_lock(struct hp_signals *held);
+/*
+ * False where waiting would be for ever: in a handler that has interrupted the holder, which can only be where signals
+ * are not held back because no system call may be made (HOTPATH_RESERVE).
+ */
+bool hp_lock(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
+/* Memory for the recorder; none once a session that has reserved everything is under way. */
+void *hp_more_memory(size_t size);
 /* Ticks by the clock this session uses. */
 uint64_t hp_now(void);
 /* True in a child that has not noticed the fork yet. */
@@ -130,11 +138,15 @@ void hp_say(const char *line);
 uint32_t hp_site_id(struct hotpath_site *site);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
+/* Memory for HP_RESERVED_SITES sites. Under the lock. */
+void hp_sites_reserve(void);
 
 /* --- threads.c */
 #define HP_HEADS_BYTES 65536u
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 struct hp_head *hp_thread_head(void);
+/* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
+void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
 struct hp_head *hp_thread_handler_head(struct hp_head *head);
 /* Whether `state` of a guard is the address of a head that works for the running session. */
@@ -161,7 +173,7 @@ bool hp_session_begin_child(void);
 struct hp_clock_pair hp_session_touch(void);
 
 /* --- exit_report.c */
-/* Writes the report of the running session where the settings say. Also in a signal handler. */
-int hp_exit_report(void);
+/* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
+int hp_exit_report(bool is_in_handler);
 
 #endif

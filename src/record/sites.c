@@ -31,7 +31,7 @@ static const char *keep_text(const char *text)
 {
     const size_t size = strnlen(text, 4000) + 1;
     if (size > hp_runtime->text_left) {
-        char *piece = hp_memory_map(TEXT_PIECE);
+        char *piece = hp_more_memory(TEXT_PIECE);
         if (piece == NULL)
             return NULL;
         hp_runtime->text = piece;
@@ -98,6 +98,18 @@ void hp_sites_begin(void)
             hp_store_lose(&hp_runtime->store, HP_LOSS_SITES, 1);
 }
 
+void hp_sites_reserve(void)
+{
+    for (uint32_t chunk = 0; chunk < HP_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
+        if (hp_runtime->site_chunks[chunk] == NULL)
+            hp_runtime->site_chunks[chunk] = hp_memory_map(HP_SITES_PER_CHUNK * sizeof(struct hp_known_site));
+    char *text = hp_memory_map(HP_RESERVED_SITES * 128);
+    if (text != NULL) {
+        hp_runtime->text_left = HP_RESERVED_SITES * 128;
+        hp_runtime->text = text;
+    }
+}
+
 static uint32_t find_site(uint32_t hash, const char *name, const struct hotpath_site *site)
 {
     uint32_t id = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
@@ -114,7 +126,7 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site **chunk = &hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK];
     if (*chunk == NULL)
-        *chunk = hp_memory_map(HP_SITES_PER_CHUNK * sizeof **chunk);
+        *chunk = hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk);
     if (*chunk == NULL)
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site *known = known_site(id);
@@ -168,10 +180,13 @@ uint32_t hp_site_id(struct hotpath_site *site)
     uint32_t id = HOTPATH_GET_(site->id);
     if (id != HOTPATH_ID_NEW_)
         return id;
-    hp_lock(&held);
+    if (!hp_lock(&held))
+        return id;
     if (hp_runtime->gate != 0) {
         id = register_site(site);
         HOTPATH_PUT_(site->id, id);
+        if (!hp_runtime->is_sealed)
+            hp_session_touch();
     }
     hp_unlock(&held);
     return id;

@@ -38,7 +38,8 @@ static void release_head(struct hp_head *head)
 static void say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
-    hp_lock(&held);
+    if (!hp_lock(&held))
+        return;
     hotpath_v1_head = &hp_idle_head;
     hp_thread_is_over = 1;
     if (head->thread_id != 0 && --head->copies == 0)
@@ -46,12 +47,15 @@ static void say_farewell(struct hp_head *head)
     hp_unlock(&held);
 }
 
-/* Destructors of other keys may hold zones: stay for as many rounds as there are, leave in the last. */
+/*
+ * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
+ * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
+ */
 static void at_thread_exit(void *value)
 {
     const int saved = errno;
     struct hp_head *head = value;
-    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS)
+    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
         pthread_setspecific(exit_key, head);
     else
         say_farewell(head);
@@ -73,7 +77,7 @@ static struct hp_head *new_head(void)
     struct hp_fork_page *page = hp_runtime->fork_page;
     const size_t stride = (sizeof(struct hp_head) + LINE - 1) / LINE * LINE;
     if (page->spare_count == 0) {
-        page->spare = hp_memory_map(HP_HEADS_BYTES);
+        page->spare = hp_more_memory(HP_HEADS_BYTES);
         if (page->spare == NULL)
             return NULL;
         if (hp_runtime->has_wipe)
@@ -86,6 +90,32 @@ static struct hp_head *new_head(void)
     head->next = page->heads;
     page->heads = head;
     return head;
+}
+
+/* Threads that began to record after their last destructor, or were ended by a raw system call. */
+static bool is_dead(const struct hp_head *head)
+{
+    return head->thread_id != 0 && !head->is_handler && !hp_process_has_thread(head->thread_id);
+}
+
+/*
+ * Frees the heads of threads that ended without a word. Asking the kernel about each costs a system call, so it is done
+ * only when the number of heads would grow past a power of two: now and then, whatever the number.
+ */
+static struct hp_head *bury_dead(void)
+{
+    struct hp_head *freed = NULL;
+    uint32_t count = 0;
+    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+        count++;
+    if (count < 8 || (count & (count - 1)) != 0)
+        return NULL;
+    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+        if (is_dead(head)) {
+            release_head(head);
+            freed = head;
+        }
+    return freed;
 }
 
 /* The head of this thread if another copy of the library made one, else a free one, best with a record. */
@@ -147,6 +177,17 @@ static bool new_record(struct hp_head *head)
     return true;
 }
 
+/* Word by word, since somebody may be reading. */
+static void name_record(struct hp_thread *record)
+{
+    char name[sizeof record->name];
+    uint32_t words[sizeof name / sizeof(uint32_t)];
+    hp_process_thread_name(name);
+    memcpy(words, name, sizeof name);
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
+}
+
 static void sign_record(struct hp_head *head, uint32_t thread_id)
 {
     struct hp_thread *record = head->record;
@@ -154,7 +195,8 @@ static void sign_record(struct hp_head *head, uint32_t thread_id)
     __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
-    hp_process_thread_name(record->name);
+    if (!head->is_handler)
+        name_record(record);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(&hp_runtime->store);
     if (!head->is_handler)
@@ -201,6 +243,8 @@ static struct hp_head *register_thread(void)
     const uint32_t thread_id = hp_sys_thread_id();
     struct hp_head *head = hp_thread_is_over ? NULL : find_head(thread_id);
     if (head == NULL && !hp_thread_is_over)
+        head = bury_dead();
+    if (head == NULL && !hp_thread_is_over)
         head = new_head();
     const bool is_shared = head != NULL && head->thread_id == thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_runtime->epoch;
@@ -210,12 +254,12 @@ static struct hp_head *register_thread(void)
     }
     if (!is_shared)
         head->copies = 0;
-    if (hotpath_v1_head != &head->hot) {
+    if (pthread_getspecific(exit_key) != head) {
         head->copies++;
         head->farewells = 0;
-        hotpath_v1_head = &head->hot;
         pthread_setspecific(exit_key, head);
     }
+    hotpath_v1_head = &head->hot;
     return head;
 }
 
@@ -225,35 +269,51 @@ struct hp_head *hp_thread_head(void)
     if (&head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_runtime->epoch)
         return head;
     struct hp_signals held;
-    hp_lock(&held);
+    if (!hp_lock(&held))
+        return NULL;
     head = register_thread();
     hp_unlock(&held);
     return head;
 }
 
+/* Under the lock. */
+static struct hp_head *add_handler_head(struct hp_head *head)
+{
+    struct hp_head *handler = hp_runtime->gate != 0 ? new_head() : NULL;
+    if (handler == NULL)
+        return NULL;
+    handler->is_handler = true;
+    if (!attach(handler, head->thread_id))
+        return NULL;
+    head->handler = handler;
+    return handler;
+}
+
 struct hp_head *hp_thread_handler_head(struct hp_head *head)
 {
+    struct hp_signals held;
     if (head->handler != NULL)
         return head->handler;
-    struct hp_signals held;
-    hp_lock(&held);
-    struct hp_head *handler = hp_runtime->gate != 0 ? new_head() : NULL;
-    if (handler != NULL) {
-        handler->is_handler = true;
-        if (attach(handler, head->thread_id))
-            head->handler = handler;
-        else
-            handler = NULL;
-    }
+    if (!hp_lock(&held))
+        return NULL;
+    struct hp_head *handler = add_handler_head(head);
     hp_unlock(&held);
     return handler;
+}
+
+void hp_thread_reserve(void)
+{
+    struct hp_head *head = register_thread();
+    if (head != NULL && head->handler == NULL)
+        add_handler_head(head);
 }
 
 bool hp_thread_has_head(uintptr_t state)
 {
     struct hp_signals held;
     bool has_head = false;
-    hp_lock(&held);
+    if (!hp_lock(&held))
+        return false;
     for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL && !has_head; head = head->next)
         has_head = (uintptr_t)head == state && head->hot.epoch == hp_runtime->epoch;
     hp_unlock(&held);

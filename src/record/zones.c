@@ -55,6 +55,12 @@ static uint32_t slot_total(const struct hotpath_head_ *hot)
     return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
 }
 
+/* One slot more than can be reached: inline code looks at the next one too, which then is an empty one. */
+static size_t slots_bytes(uint32_t total)
+{
+    return ((size_t)total + 1) * sizeof(struct hotpath_slot_);
+}
+
 static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
 {
     hot->slots = slots;
@@ -76,14 +82,14 @@ static bool grow_slots(struct hp_head *head)
 {
     const uint32_t total = slot_total(&head->hot);
     struct hotpath_slot_ *old = head->hot.slots;
-    struct hotpath_slot_ *bigger = hp_memory_map((size_t)total * 4 * sizeof *bigger);
+    struct hotpath_slot_ *bigger = hp_more_memory(slots_bytes(total * 4));
     if (bigger == NULL)
         return false;
     set_slots(&head->hot, bigger, total * 4);
     for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
         if (slot->key != 0)
             *find_slot(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)slot->key) = *slot;
-    hp_memory_unmap(old, (size_t)total * sizeof *old);
+    hp_memory_unmap(old, slots_bytes(total));
     return true;
 }
 
@@ -105,16 +111,16 @@ static void add_slot(struct hp_head *head, uint32_t parent, uint32_t site, uint3
 static bool empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    const size_t first_bytes = HP_FIRST_SLOTS * sizeof *slots;
-    if (slots != NULL && slot_total(&head->hot) > HP_FIRST_SLOTS) {
-        hp_memory_unmap(slots, slot_total(&head->hot) * sizeof *slots);
+    const uint32_t first = hp_runtime->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    if (slots != NULL && slot_total(&head->hot) != first) {
+        hp_memory_unmap(slots, slots_bytes(slot_total(&head->hot)));
         slots = NULL;
     }
     if (slots == NULL)
-        slots = hp_memory_map(first_bytes);
+        slots = hp_more_memory(slots_bytes(first));
     else
-        memset(slots, 0, first_bytes);
-    set_slots(&head->hot, slots, HP_FIRST_SLOTS);
+        memset(slots, 0, slots_bytes(first));
+    set_slots(&head->hot, slots, first);
     head->slot_count = 0;
     return slots != NULL;
 }
@@ -344,7 +350,6 @@ static uint32_t close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *n
 
 static void pop(struct hp_head *head, struct hotpath_frame_ *frame)
 {
-    HOTPATH_PUT_(frame->zone, 0);
     head->hot.node = frame[-1].node;
     head->hot.top = frame - 1;
 }
@@ -354,6 +359,8 @@ static void abandon_top(struct hp_head *head)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = node_at(head, frame->node);
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(frame[-1].child, frame->child);
     close_call(frame, node);
@@ -397,6 +404,8 @@ static void close_top(struct hp_head *head, uint64_t now)
         ticks = 0;
     }
     uint64_t *counter = counter_of(head, stat, ticks);
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
     if (counter != NULL) {
         HOTPATH_ADD_(*counter, 1);
     } else {
@@ -594,7 +603,7 @@ struct miniature {
     struct hotpath_stat_ stat;
     uint64_t octave[256];
     struct hotpath_frame_ frames[4];
-    struct hotpath_slot_ slots[4];
+    struct hotpath_slot_ slots[5];
     struct hotpath_head_ head;
     struct hotpath_site site;
 };
@@ -630,8 +639,8 @@ static void run_zones(struct miniature *mini, uint64_t *ret_ns, uint64_t *ret_ti
     const uint64_t from_ns = hp_clock_monotonic_ns();
     const uint64_t from = hotpath_ticks_();
     for (uint32_t zones = 0; zones < CALIBRATION_ZONES; zones++) {
-        struct hotpath_zone zone = {hotpath_enter_(&zone, &mini->site)};
-        hotpath_leave_(&zone);
+        struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
+        hotpath_close_(&zone);
     }
     *ret_ticks = hotpath_ticks_() - from;
     *ret_ns = hp_clock_monotonic_ns() - from_ns;

@@ -1,6 +1,6 @@
 /*
- * A report as JSON. Numbers are raw and their unit is in the key; every column is there, whether a table would show it or
- * not; null stands where there is no value. SPDX-License-Identifier: MIT
+ * A report as JSON. Numbers are raw and their unit is in the key; every column is there, whether a table would show
+ * it or not; null stands where there is no value. SPDX-License-Identifier: MIT
  */
 #include "json_report.h"
 

@@ -1,9 +1,9 @@
 /*
  * A report as text for people.
  *
- * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the columns
- * get their widths; if that is wider than the terminal, the name column gives way first, then columns are dropped from
- * the right, then the name column gives what is left. SPDX-License-Identifier: MIT
+ * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
+ * columns get their widths; if that is wider than the terminal, the name column gives way first, then columns are
+ * dropped from the right, then the name column gives what is left. SPDX-License-Identifier: MIT
  */
 #include "table.h"
 
@@ -133,8 +133,8 @@ static bool make_cells(struct table *table)
 {
     const struct hotpath_section *section = table->section;
     table->scratch = hp_arena_take(table->results->arena, CELL_BYTES);
-    table->cells = hp_arena_take_array(table->results->arena, section->row_count + 1,
-                                       table->count * sizeof *table->cells);
+    table->cells =
+        hp_arena_take_array(table->results->arena, section->row_count + 1, table->count * sizeof *table->cells);
     if (table->scratch == NULL || table->cells == NULL)
         return false;
     for (size_t row = 0; row < section->row_count; row++)
@@ -385,10 +385,7 @@ static void put_line(const hotpath_results *results, struct hp_text *out, const 
         put_wrapped(style, out, scratch, line.length);
 }
 
-static void put_trust(const hotpath_results *results, struct hp_text *line)
-{
-    hp_trust_put(&results->trust, line);
-}
+static void put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(&results->trust, line); }
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {

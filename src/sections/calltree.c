@@ -1,8 +1,8 @@
 /*
  * The section `calltree`: one row per path of calls, parents before children, siblings by total time.
  *
- * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that whoever is
- * kept keeps its parents. SPDX-License-Identifier: MIT
+ * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
+ * whoever is kept keeps its parents. SPDX-License-Identifier: MIT
  */
 #include "calltree.h"
 
@@ -17,8 +17,8 @@
 
 struct place {
     struct hp_tree_node *node;
-    uint64_t heat;    /* the smallest total on the way here */
-    bool is_wanted;   /* it, or something below it, matches the focus */
+    uint64_t heat;  /* the smallest total on the way here */
+    bool is_wanted; /* it, or something below it, matches the focus */
     bool is_kept;
 };
 
@@ -28,8 +28,8 @@ struct columns {
 
 struct view {
     struct hotpath_results *results;
-    struct place *places;         /* by index of the node: parents first */
-    struct place **kept;          /* the hottest first, then in order of the tree */
+    struct place *places; /* by index of the node: parents first */
+    struct place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
     size_t wanted_count;
 };
@@ -110,7 +110,7 @@ static bool sort_tree(struct view *view)
 {
     struct hp_profile *profile = view->results->profile;
     struct hp_tree_node **scratch =
-        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(struct hp_tree_node *));
+        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
     profile->first_root = sort_siblings(profile->first_root, scratch);
@@ -189,7 +189,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->is_tree = true;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.kept);
+    view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
         return false;
     mark_wanted(&view);
@@ -198,10 +198,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return fill_rows(&view, section);
 }
 
-static bool has_data(const struct hotpath_results *results)
-{
-    return results->profile->node_count > 0;
-}
+static bool has_data(const struct hotpath_results *results) { return results->profile->node_count > 0; }
 
 const struct hp_section_type hp_section_calltree = {
     .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill};

@@ -6,8 +6,8 @@
  *   3. open     the zones that are open now are added to their records
  *   4. merge    level by level, records of one site below one merged parent become one node of the tree
  *
- * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen by an
- * enemy, and n log n is the worst they can get. SPDX-License-Identifier: MIT
+ * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen
+ * by an enemy, and n log n is the worst they can get. SPDX-License-Identifier: MIT
  */
 #include "profile.h"
 
@@ -57,10 +57,7 @@ struct builder {
     size_t record_count;
 };
 
-uint64_t hp_sums_self(const struct hp_sums *sums)
-{
-    return (int64_t)sums->self < 0 ? 0 : sums->self;
-}
+uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 /* --------------------------------------------------------------------------------------------- sites */
 
@@ -111,14 +108,11 @@ static struct hp_site_sums **site_place(struct builder *builder, uint32_t id)
         return &builder->other;
     struct hp_site_sums ***chunk = &builder->chunks[id / HP_SITES_PER_CHUNK];
     if (*chunk == NULL)
-        *chunk = hp_arena_take_array(builder->arena, HP_SITES_PER_CHUNK, sizeof **chunk);
+        *chunk = hp_arena_take_array(builder->arena, HP_SITES_PER_CHUNK, sizeof(void *));
     return *chunk == NULL ? NULL : &(*chunk)[id % HP_SITES_PER_CHUNK];
 }
 
-static bool is_site_id(uint32_t id)
-{
-    return id < HP_MAX_SITES || id == HP_SITE_OTHER;
-}
+static bool is_site_id(uint32_t id) { return id < HP_MAX_SITES || id == HP_SITE_OTHER; }
 
 static struct hp_site_sums *find_site(struct builder *builder, uint32_t id)
 {
@@ -250,8 +244,8 @@ static void link_parents(struct builder *builder)
 }
 
 /*
- * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to write
- * them down. An ancestor met for the second time in one search closes a circle, which is cut there.
+ * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
+ * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
  */
 static void set_depth(struct record *record, uint32_t search)
 {
@@ -274,7 +268,7 @@ static void set_depth(struct record *record, uint32_t search)
 
 static bool link_records(struct builder *builder)
 {
-    builder->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof *builder->records);
+    builder->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
     if (builder->records == NULL)
         return false;
     size_t at = 0;
@@ -314,9 +308,9 @@ static bool add_open(struct builder *builder, struct record *record, const struc
 }
 
 /*
- * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just being
- * moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier zone; no zone
- * begins before the one around it.
+ * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just
+ * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
+ * zone; no zone begins before the one around it.
  */
 static bool add_open_zones(struct builder *builder, uint32_t index, const struct hp_thread *thread,
                            struct hp_walk *walk)
@@ -433,7 +427,9 @@ static bool merge(struct builder *builder)
     return true;
 }
 
-/* Children come before parents in this list, so what a node has inside is complete when its parent takes it over. */
+/*
+ * Children come before parents in this list, so what a node has inside is complete when its parent takes it over.
+ */
 static void count_calls_inside(struct builder *builder)
 {
     for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next) {
@@ -565,7 +561,7 @@ static void list_site(struct hp_profile *profile, struct hp_site_sums *site)
 static bool list_sites(struct builder *builder)
 {
     struct hp_profile *profile = builder->profile;
-    profile->sites = hp_arena_take_array(builder->arena, builder->all_sites + 1, sizeof *profile->sites);
+    profile->sites = hp_arena_take_array(builder->arena, builder->all_sites + 1, sizeof(void *));
     if (profile->sites == NULL)
         return false;
     list_site(profile, builder->other);
@@ -699,8 +695,8 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
 }
 
 /*
- * Of each own call the inner part of a zone's cost falls into its duration; of each call inside, all of it. Inner calls
- * of a recursion lie inside, too.
+ * Of each own call the inner part of a zone's cost falls into its duration; of each call inside, all of it. Inner
+ * calls of a recursion lie inside, too.
  */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site)
 {

@@ -1,6 +1,6 @@
 /*
- * A session added up: every thread's tree merged into one, and every site's numbers over all threads. The sections about
- * functions are views of this. All times are in ticks; hp_snapshot_ns converts.
+ * A session added up: every thread's tree merged into one, and every site's numbers over all threads. The sections
+ * about functions are views of this. All times are in ticks; hp_snapshot_ns converts.
  *
  * Zones that are open at the moment of the snapshot count as calls that end there. SPDX-License-Identifier: MIT
  */
@@ -31,11 +31,11 @@ struct hp_site_sums {
     struct hp_location location;
     uint32_t id;
     uint32_t kind;
-    uint32_t threads;         /* threads that called it */
-    uint64_t min;             /* ticks; UINT64_MAX: no call was timed */
+    uint32_t threads; /* threads that called it */
+    uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
-    uint64_t calls_inside;    /* zones of others that ran inside its calls */
-    const char *plain_name;   /* private to profile.c from here on */
+    uint64_t calls_inside;  /* zones of others that ran inside its calls */
+    const char *plain_name; /* private to profile.c from here on */
     uint32_t name_level;
     struct hp_stat_link *stats;
     struct hp_open_link *opens;

@@ -1,9 +1,9 @@
 /*
  * Results: the sections a report asks for, and the public way to walk them.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names (exactly
- * those), "-name" (without it; alone or first it means auto without it). Order in the text does not matter: the report has
- * one order. SPDX-License-Identifier: MIT
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
+ * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * matter: the report has one order. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -187,50 +187,29 @@ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
     return hp_snapshot_elapsed_ns(results->snapshot);
 }
 
-const char *hotpath_results_label(const hotpath_results *results)
-{
-    return results->label;
-}
+const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
 
-size_t hotpath_results_sections(const hotpath_results *results)
-{
-    return results->section_count;
-}
+size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
 
 const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
 {
     return index < results->section_count ? results->sections[index] : NULL;
 }
 
-const char *hotpath_section_name(const hotpath_section *section)
-{
-    return section->name;
-}
+const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
 
-const char *hotpath_section_description(const hotpath_section *section)
-{
-    return section->description;
-}
+const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
 
-size_t hotpath_section_columns(const hotpath_section *section)
-{
-    return section->column_count;
-}
+size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
 
 const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
 {
     return index < section->column_count ? &section->columns[index].shown : NULL;
 }
 
-size_t hotpath_section_rows(const hotpath_section *section)
-{
-    return section->row_count;
-}
+size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
 
-size_t hotpath_section_total_rows(const hotpath_section *section)
-{
-    return section->total_rows;
-}
+size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
 
 /* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
 int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)

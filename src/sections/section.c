@@ -46,7 +46,8 @@ bool hp_section_has_column(const struct hotpath_section *section, const char *na
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
 {
     size_t length;
-    for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+    for (const char *rest = results->settings->columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;) {
         const bool is_all = hp_text_equal_nocase(item, length, "all");
         for (size_t at = 0; at < section->column_count; at++)
             if (is_all || is_called(&section->columns[at], item, length))
@@ -73,10 +74,7 @@ static struct hp_cell *cell_of(struct hp_row *row, size_t column)
     return &row->cells[column];
 }
 
-void hp_section_set_text(struct hp_row *row, size_t column, const char *text)
-{
-    cell_of(row, column)->text = text;
-}
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { cell_of(row, column)->text = text; }
 
 void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
 {

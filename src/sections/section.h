@@ -1,13 +1,13 @@
 /*
  * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
- * one function from a snapshot. Renderers know columns and units, never sections; a new section is a new file in this
- * folder and one line in registry.c.
+ * one function from a snapshot. Renderers know columns and units, never sections; a new section is a new file in
+ * this folder and one line in registry.c.
  *
  *   results ─▶ sections ─▶ columns (key, title, unit)
  *                       └▶ rows ─▶ cells, one per column
  *
- * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function here
- * that returns a pointer returns NULL when the memory does not suffice. SPDX-License-Identifier: MIT
+ * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function
+ * here that returns a pointer returns NULL when the memory does not suffice. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_SECTION_H
 #define HP_SECTIONS_SECTION_H
@@ -68,9 +68,9 @@ struct hp_row {
 struct hotpath_section {
     const char *name;
     const char *description;
-    const char *main;       /* name of the row the shares refer to, or NULL */
-    const char *percent_of; /* what 100 % is: "main", "elapsed" or "rows" */
-    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *main;                /* name of the row the shares refer to, or NULL */
+    const char *percent_of;          /* what 100 % is: "main", "elapsed" or "rows" */
+    const char *if_empty;            /* what to say instead of a table without rows */
     const char *notes[HP_MAX_NOTES]; /* lines below the table */
     size_t note_count;
     bool is_tree;
@@ -109,8 +109,8 @@ struct hotpath_results {
 /* A kind of section. */
 struct hp_section_type {
     const char *name;
-    const char *alias;  /* another name it answers to, or NULL */
-    bool is_on_request; /* "auto" leaves it out */
+    const char *alias;                                       /* another name it answers to, or NULL */
+    bool is_on_request;                                      /* "auto" leaves it out */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };

@@ -1,8 +1,8 @@
 /*
  * The section `timing`: one row per site, the time its calls took.
  *
- * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then percentiles are
- * left out: they are known of whole calls only. SPDX-License-Identifier: MIT
+ * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
+ * percentiles are left out: they are known of whole calls only. SPDX-License-Identifier: MIT
  */
 #include "timing.h"
 
@@ -32,10 +32,7 @@ struct view {
 
 /* ------------------------------------------------------------------------------------------- columns */
 
-static bool is_extreme(double percentile)
-{
-    return percentile <= 0 || percentile >= 100;
-}
+static bool is_extreme(double percentile) { return percentile <= 0 || percentile >= 100; }
 
 /* "P99.9" and "p99_9_ns": up to three decimals, no zeros at the end. */
 static void name_percentile(double percentile, char title[24], char key[24])
@@ -81,7 +78,8 @@ static bool describe(struct view *view)
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
-    for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+    for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
+         at++)
         if (!add_percentile(view, settings->percentiles[at]))
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
@@ -96,8 +94,7 @@ static bool describe(struct view *view)
     columns->location =
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->overhead =
-        hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
     hp_section_show_columns(view->results, section);
     return true;
 }
@@ -129,19 +126,19 @@ static size_t rank(const struct hotpath_results *results, const struct hp_site_s
 {
     const struct hp_profile *profile = results->profile;
     const struct hp_settings *settings = results->settings;
-    const struct hp_site_sums *main = settings->exclude_wrapper ? NULL : profile->main;
-    const bool is_main_first =
-        main != NULL && !settings->time_exclusive && hp_pattern_matches(&results->focus, main->name);
+    const struct hp_site_sums *main = profile->main;
+    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
+                               hp_pattern_matches(&results->focus, main->name);
     size_t count = 0;
     if (is_main_first)
         sites[count++] = main;
     const size_t first = count;
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
-        if ((site == profile->main && (is_main_first || settings->exclude_wrapper)) ||
-            !hp_pattern_matches(&results->focus, site->name))
+        if (main != NULL && site == main && (is_main_first || settings->exclude_wrapper))
             continue;
-        sites[count++] = site;
+        if (hp_pattern_matches(&results->focus, site->name))
+            sites[count++] = site;
     }
     hp_sort(sites + first, count - first, settings->time_exclusive ? compare_selfs : compare_totals);
     return count;
@@ -174,7 +171,8 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     double ticks;
     hp_profile_durations(view->results->profile, site, view->durations);
     const uint64_t timed = view->durations->timed;
-    const uint64_t spent = settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    const uint64_t spent =
+        settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
     if (timed > 0)
         set_ticks(view, row, columns->average, (double)spent / (double)timed);
     if (settings->time_exclusive)
@@ -234,7 +232,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     const struct hp_profile *profile = results->profile;
     struct view *view = hp_arena_take(results->arena, sizeof *view);
-    const struct hp_site_sums **sites = hp_arena_take_array(results->arena, profile->site_count + 1, sizeof *sites);
+    const struct hp_site_sums **sites =
+        hp_arena_take_array(results->arena, profile->site_count + 1, sizeof(void *));
     if (view == NULL || sites == NULL)
         return false;
     *view = (struct view){.results = results, .section = section};
@@ -244,10 +243,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                                ? "Function execution time, without measured functions inside."
                                : "Function execution time.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty = profile->site_count > 0
-                            ? "no function matches the focus"
-                            : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-                              "into blocks, that run while the session is active";
+    section->if_empty =
+        profile->site_count > 0
+            ? "no function matches the focus"
+            : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+              "into blocks, that run while the session is active";
     if (view->durations == NULL || !describe(view))
         return false;
     section->total_rows = rank(results, sites);

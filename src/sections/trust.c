@@ -19,7 +19,8 @@ const struct hp_loss_words hp_loss_words[] = {
                            "zones were left by longjmp or the like: counted, not timed"},
     [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
                          "zones were closed on another thread, or twice: not timed"},
-    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded", "zones were nested too deep: not recorded"},
+    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
+                       "zones were nested too deep: not recorded"},
     [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
                        "durations were below zero: counted as zero"},
     [HP_LOSS_CHILDREN] = {"children", "forked child could not begin a session",
@@ -45,8 +46,8 @@ static const char *clock_name(uint32_t kind)
 }
 
 /*
- * The share of the run that measuring may have taken. Threads measure at the same time, so what delays the run is the
- * busiest of them, or all together where there are fewer cores than threads: the larger of the two.
+ * The share of the run that measuring may have taken. Threads measure at the same time, so what delays the run is
+ * the busiest of them, or all together where there are fewer cores than threads: the larger of the two.
  */
 static double measuring_share(const struct hotpath_results *results)
 {

@@ -35,6 +35,8 @@
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
 #define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
 
+#define HP_GATE_GONE 0x7fffffffu /* `gate` of a range that has no session and never will */
+
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
 

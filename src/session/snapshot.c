@@ -2,11 +2,12 @@
  * Reading a session safely.
  *
  * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store; all
- * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees the
- * link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
+ * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
+ * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
  *
- * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes after it.
- * Each walk counts its steps and stops at the number of such records that the file could hold without overlapping.
+ * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes
+ * after it. Each walk counts its steps and stops at the number of such records that the file could hold without
+ * overlapping.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -153,10 +154,7 @@ void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
 
 /* -------------------------------------------------------------------------------------------- walks */
 
-void hp_walk_rewind(struct hp_walk *walk)
-{
-    *walk = (struct hp_walk){.steps = walk->steps};
-}
+void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
 
 /* Counts a step; false when there cannot be that many records of this size. */
 static bool may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
@@ -190,8 +188,7 @@ static uint32_t nodes_in(const struct hp_snapshot *snapshot, uint32_t chunk)
 {
     const uint32_t capacity = field32(snapshot, chunk, offsetof(struct hp_node_chunk, capacity));
     const uint32_t used = field32(snapshot, chunk, offsetof(struct hp_node_chunk, used));
-    const uint64_t fit =
-        (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
+    const uint64_t fit = (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
     const uint32_t claimed = used < capacity ? used : capacity;
     return claimed < fit ? claimed : (uint32_t)fit;
 }
@@ -215,8 +212,8 @@ bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_t
     while (walk->index >= nodes_in(snapshot, walk->chunk))
         if (!enter_chunk(snapshot, walk, field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))))
             return walk->is_begun = false;
-    const uint64_t offset = (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) +
-                            (uint64_t)walk->index * sizeof(struct hotpath_node_);
+    const uint64_t offset =
+        (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) + (uint64_t)walk->index * sizeof(struct hotpath_node_);
     if (offset > UINT32_MAX || !may_step(snapshot, walk, sizeof(struct hotpath_node_)))
         return walk->is_begun = false;
     walk->offset = (uint32_t)offset;
@@ -227,8 +224,8 @@ bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_stat_ *ret_stat)
 {
-    walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next))
-                                  : thread->stats;
+    walk->offset =
+        walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next)) : thread->stats;
     walk->is_begun = walk->offset != 0 && may_step(snapshot, walk, sizeof *ret_stat) &&
                      hp_snapshot_stat(snapshot, walk->offset, ret_stat);
     return walk->is_begun;
@@ -317,13 +314,14 @@ static const char *check_opening(struct hp_snapshot *snapshot)
         return say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
                    HP_HEADER_BYTES, "");
     if (size < HP_HEADER_BYTES)
-        return say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES, " bytes");
+        return say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES,
+                   " bytes");
     return NULL;
 }
 
 /*
- * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks takes
- * some 50 ns, and 50 ns in 20 µs is 0.3 %.
+ * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks
+ * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
 #define SHORTEST_BASE_NS 20000u
 
@@ -342,12 +340,12 @@ static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *e
     snapshot->is_rate_known = true;
 }
 
-static uint64_t latest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
+static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* The last sign of life of a process that ended without finishing its session. A closed frame has its end in `child`. */
+/*
+ * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
+ * `child`.
+ */
 static uint64_t last_sign(const struct hp_snapshot *snapshot)
 {
     struct hp_walk threads = {0}, frames = {0};

@@ -1,7 +1,8 @@
 /*
- * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself, or
- * a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and string
- * is checked against the size before use, every list walk is bounded, so a reader can neither crash nor hang.
+ * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
+ * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
+ * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
+ * hang.
  *
  * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
  * structure never does, since everything is written before it is linked.
@@ -23,17 +24,17 @@ struct hp_snapshot {
     struct hp_header header; /* a copy, taken when opened */
     uint64_t now_ticks;      /* open zones are counted to here */
     double ns_per_tick;
-    bool is_rate_known;      /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
-    bool is_live;            /* the process was running when the snapshot was taken */
-    bool is_finished;        /* the session was ended properly: its numbers are final */
-    bool is_cut_off;         /* the bytes end before what the header says is used */
-    char problem[128];       /* storage of the sentence that hp_snapshot_open returns */
+    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
+    bool is_live;       /* the process was running when the snapshot was taken */
+    bool is_finished;   /* the session was ended properly: its numbers are final */
+    bool is_cut_off;    /* the bytes end before what the header says is used */
+    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
 };
 
 /*
- * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process is
- * alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns NULL, or
- * one line that says what is wrong with the bytes, valid as long as `snapshot`.
+ * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
+ * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
+ * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
  */
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
@@ -43,15 +44,17 @@ double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
 /* Time from the start of the session to `now_ticks`. */
 uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
 
-/* A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long. */
+/*
+ * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
+ */
 const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
 
 /* Copies site `id`. False: there is no such site. */
 bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
 
 /*
- * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at the
- * end. `offset` then names the record just copied.
+ * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
+ * the end. `offset` then names the record just copied.
  *
  *     struct hp_walk threads = {0}, nodes = {0};
  *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
@@ -82,7 +85,8 @@ struct hp_node {
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
 };
 
-bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread);
+bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_thread *ret_thread);
 bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hp_node *ret_node);
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
@@ -95,7 +99,8 @@ bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
 
 /*
- * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal steps.
+ * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
+ * steps.
  */
 #define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
 typedef uint64_t hp_duration_line[64];

@@ -231,8 +231,11 @@ void hp_store_retire(struct hp_store *store, bool is_quiet)
         return;
     void *empty = mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (!is_quiet || empty == MAP_FAILED)
-        store->base = NULL; /* left to late writers for good; the next session gets another range */
+    if (!is_quiet || empty == MAP_FAILED) {
+        /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
+        __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
+        store->base = NULL;
+    }
     store->path[0] = '\0';
 }
 
@@ -322,15 +325,25 @@ void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count)
 #define PRUNE_LOOKS_AT 512
 
 struct found {
-    uint32_t pid;
     int64_t changed;
     char name[64];
 };
 
 struct prune {
+    char folder[1200];
     size_t count;
     struct found found[PRUNE_LOOKS_AT];
 };
+
+/* A process that lives may have ended this session of it and be on its next. */
+static bool is_finished(const struct prune *prune, const char *name)
+{
+    char path[sizeof prune->folder + 65];
+    struct hp_header header;
+    const size_t opening = offsetof(struct hp_header, pid);
+    put_text(path, sizeof path, put_text(path, sizeof path, put_text(path, sizeof path, 0, prune->folder), "/"), name);
+    return hp_file_read_bytes(path, &header, opening) == opening && header.state == HP_STATE_FINISHED;
+}
 
 /* Remembers names of the form PID-STARTTIME-N.hotpath. */
 static void remember(const char *name, void *context)
@@ -348,10 +361,10 @@ static void remember(const char *name, void *context)
         return;
     for (at++; *at >= '0' && *at <= '9'; at++)
         start = start * 10 + (uint64_t)(*at - '0');
-    if (*at != '-' || (hp_process_exists((uint32_t)pid) && hp_process_start_time((uint32_t)pid) == start))
+    if (*at != '-' || (hp_process_exists((uint32_t)pid) && hp_process_start_time((uint32_t)pid) == start &&
+                       !is_finished(prune, name)))
         return;
     struct found *found = &prune->found[prune->count++];
-    found->pid = (uint32_t)pid;
     memcpy(found->name, name, length + 1);
 }
 
@@ -367,13 +380,12 @@ static size_t oldest(const struct prune *prune)
 
 void hp_store_prune(const struct hp_store *store, uint32_t keep)
 {
-    char folder[sizeof store->path];
-    put_text(folder, sizeof folder, 0, store->path);
-    char *slash = strrchr(folder, '/');
-    struct prune *prune = slash ? hp_memory_map(sizeof *prune) : NULL;
+    struct prune *prune = hp_memory_map(sizeof *prune);
     if (prune == NULL)
         return;
-    *slash = '\0';
+    const char *folder = prune->folder;
+    put_text(prune->folder, sizeof prune->folder, 0, store->path);
+    *strrchr(prune->folder, '/') = '\0';
     hp_file_each(folder, remember, prune);
     const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     for (size_t at = 0; fd >= 0 && at < prune->count; at++) {

@@ -1,9 +1,8 @@
 // Every macro of the header, in every place of C++ it is meant for.
 #include <hotpath.h>
 
-#include <stdexcept>
+#include <exception>
 #include <utility>
-#include <vector>
 
 namespace
 {
@@ -30,11 +29,17 @@ struct shape {
     int sides;
 };
 
+struct move_only {
+    explicit move_only(int value_) : value(value_) {}
+    move_only(move_only &&) = default;
+    int value;
+};
+
 template <typename First, typename... Rest> First sum(First first, Rest... rest)
 {
     HOTPATH_MEASURE(); HOTPATH_BLOCK("same line");
     First total = first;
-    const std::vector<First> others{static_cast<First>(rest)...};
+    const First others[] = {static_cast<First>(rest)...};
     for (const First &other : others) {
         HOTPATH_BLOCK("add");
         if (other == 0)
@@ -50,8 +55,8 @@ int throws(int n)
     try {
         HOTPATH_BLOCK("try");
         if (n > 1)
-            throw std::runtime_error("over");
-    } catch (const std::runtime_error &) {
+            throw std::exception();
+    } catch (const std::exception &) {
         HOTPATH_BLOCK("catch");
         return 1;
     }
@@ -98,7 +103,7 @@ int main()
     square += HOTPATH_EXPR("lambda", lambda(1));
     HOTPATH_EXPR("void", nothing());
     const std::pair<int, int> both = HOTPATH_EXPR("commas", std::pair<int, int>(square.area(), shape::corners(square)));
-    std::vector<int> moved = HOTPATH_EXPR("move only", std::vector<int>{1, 2});
+    const move_only moved = HOTPATH_EXPR("move only", move_only(2));
     HOTPATH_END(zone);
-    return sum(both.first, both.second, 3L) + function_try(2) + skipped(1) + moved[0];
+    return sum(both.first, both.second, 3L) + function_try(2) + skipped(1) + moved.value;
 }

@@ -21,16 +21,27 @@ static inline uint64_t now_ns(void)
 }
 
 /* Works, without sleeping, for this long. */
-static inline void spin_us(uint64_t us)
+static inline void spin_ns(uint64_t ns)
 {
-    const uint64_t end = now_ns() + us * 1000;
+    const uint64_t end = now_ns() + ns;
     while (now_ns() < end)
         ;
+}
+
+static inline void spin_us(uint64_t us)
+{
+    spin_ns(us * 1000);
 }
 
 static inline void tell(const char *key, uint64_t value)
 {
     printf("%s %llu\n", key, (unsigned long long)value);
+}
+
+/* The same beside the output, for numbers that differ from run to run. */
+static inline void tell_aside(const char *key, uint64_t value)
+{
+    fprintf(stderr, "%s %llu\n", key, (unsigned long long)value);
 }
 
 static inline void sleep_us(uint64_t us)

@@ -21,16 +21,19 @@ struct CMUnitTest {
 };
 
 #define cmocka_unit_test(f) cmocka_unit_test_setup_teardown(f, NULL, NULL)
-#define cmocka_unit_test_setup_teardown(f, setup, teardown) {#f, f, setup, teardown, NULL}
+#define cmocka_unit_test_setup_teardown(f, setup, teardown)                                                        \
+    {                                                                                                              \
+#f, f, setup, teardown, NULL                                                                               \
+    }
 #define cmocka_run_group_tests(tests, setup, teardown) cmocka_run_group_tests_name(#tests, tests, setup, teardown)
-#define cmocka_run_group_tests_name(name, tests, setup, teardown) \
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                                  \
     cmocka_run(name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 /* How a failed test is left, and what became of it: 0 passed, 1 failed, 2 skipped. */
 static jmp_buf cmocka_end;
 enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 
-#define fail_msg(...) \
+#define fail_msg(...)                                                                                              \
     (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), puts(""), longjmp(cmocka_end, CMOCKA_FAILED))
 #define fail() fail_msg("failed")
 #define skip() longjmp(cmocka_end, CMOCKA_SKIPPED)
@@ -42,16 +45,18 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 #define assert_non_null(p) cmocka_check((p) != NULL, "NULL: %s", #p)
 #define assert_ptr_equal(a, b) cmocka_check((const void *)(a) == (const void *)(b), "not the same: %s, %s", #a, #b)
 #define assert_ptr_not_equal(a, b) cmocka_check((const void *)(a) != (const void *)(b), "the same: %s, %s", #a, #b)
-#define assert_int_equal(a, b) \
-    cmocka_check((uintmax_t)(a) == (uintmax_t)(b), "%s is %" PRIdMAX ", %s is %" PRIdMAX, #a, (intmax_t)(a), #b, (intmax_t)(b))
-#define assert_int_not_equal(a, b) \
+#define assert_int_equal(a, b)                                                                                     \
+    cmocka_check((uintmax_t)(a) == (uintmax_t)(b), "%s is %" PRIdMAX ", %s is %" PRIdMAX, #a, (intmax_t)(a), #b,   \
+                 (intmax_t)(b))
+#define assert_int_not_equal(a, b)                                                                                 \
     cmocka_check((uintmax_t)(a) != (uintmax_t)(b), "%s and %s are both %" PRIdMAX, #a, #b, (intmax_t)(a))
-#define assert_in_range(v, low, high) \
-    cmocka_check((uintmax_t)(v) >= (uintmax_t)(low) && (uintmax_t)(v) <= (uintmax_t)(high), "%s is %" PRIuMAX, #v, (uintmax_t)(v))
+#define assert_in_range(v, low, high)                                                                              \
+    cmocka_check((uintmax_t)(v) >= (uintmax_t)(low) && (uintmax_t)(v) <= (uintmax_t)(high), "%s is %" PRIuMAX, #v, \
+                 (uintmax_t)(v))
 #define assert_string_equal(a, b) cmocka_check(strcmp(a, b) == 0, "\"%s\" is not \"%s\"", a, b)
 #define assert_string_not_equal(a, b) cmocka_check(strcmp(a, b) != 0, "both are \"%s\"", a)
 #define assert_memory_equal(a, b, size) cmocka_check(memcmp(a, b, size) == 0, "bytes differ: %s, %s", #a, #b)
-#define assert_float_equal(a, b, most) \
+#define assert_float_equal(a, b, most)                                                                             \
     cmocka_check((a) - (b) <= (most) && (b) - (a) <= (most), "%s is %g, %s is %g", #a, (double)(a), #b, (double)(b))
 
 static int cmocka_run_one(const struct CMUnitTest *test)

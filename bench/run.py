@@ -1,0 +1,274 @@
+#!/usr/bin/python3
+"""Measures what hotpath costs on this machine, prints it beside its budgets and writes bench/RESULTS.md.
+
+usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
+
+Exit status 1 when a budget that must hold is missed by more than 10 %.
+"""
+import datetime
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "peers"))
+import peers  # noqa: E402
+
+TOLERANCE = 1.10
+FLAT_SESSION_BYTES = 256 << 10  # how much a session may grow while calls or threads go by, and still be called flat
+CLOCK_SOURCES = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+
+# case of zone_cost, how it is shown, what must hold, what is aimed for; ratios to the base that zone_cost names
+ZONE_BUDGETS = (
+    ("zone", "zone, empty body", 1.25, 1.10),
+    ("zone_2_threads", "the same on two threads at once, against one", 1.10, 1.02),
+    ("floor_2_threads", "(the floor on two threads at once, against one)", None, None),
+    ("siblings_64", "64 siblings in turn", None, 1.3),
+    ("sites_1024", "1024 sites in turn", None, 1.8),
+    ("floor_1024", "(the floor in 1024 functions in turn)", None, None),
+    ("shared_child", "a child shared by two parents", None, 1.3),
+    ("nested_8", "eight zones, one inside the other", None, None),
+    ("recursion_8", "recursion, eight calls deep", None, None),
+)
+
+
+def run(command, **variables):
+    environment = dict(os.environ, **variables)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                          universal_newlines=True)
+    if done.returncode != 0:
+        print(done.stdout + done.stderr)
+        raise SystemExit("%s failed with status %d" % (" ".join(command), done.returncode))
+    return done.stdout
+
+
+def table(title, rows):
+    """Rows of equal length, the first of them the head, as Markdown that is also readable as it is."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(["## " + title, ""] + lines + [""])
+
+
+class Gate:
+    """Compares with budgets and remembers whether one that must hold was missed by more than the tolerance."""
+
+    def __init__(self):
+        self.missed = []
+
+    def verdict(self, name, value, must, goal):
+        if must is not None and value > must * TOLERANCE:
+            self.missed.append(name)
+        if must is not None and value > must:
+            return "over"
+        if goal is not None and value > goal:
+            return "ok, above goal" if must is not None else "above goal"
+        return "ok" if must is not None or goal is not None else ""
+
+
+# ------------------------------------------------------------------------------------------------ zones
+
+def parse_cases(text):
+    """{name: (ns, ratio, low, high)} from lines of zone_cost."""
+    pattern = r"^(\w+) +([\d.]+) ns +([\d.]+) x \w+ +\(([\d.]+) \.\. ([\d.]+), \d+ rounds\)$"
+    return {found[0]: tuple(map(float, found[1:])) for found in re.findall(pattern, text, re.M)}
+
+
+def budget(value, unit):
+    return "" if value is None else "%g%s" % (value, unit)
+
+
+def off_cost(program):
+    """Nanoseconds a zone costs when recording is off: the median of a few processes."""
+    values = []
+    for _ in range(5):
+        text = run([program, "--off"], HOTPATH="0")
+        values.append(float(re.search(r"minus empty_call: (-?[\d.]+) ns", text).group(1)))
+    return sorted(values)[2]
+
+
+def slow_clock_cost(program):
+    """Zone against the floor where the CPU's counter cannot be trusted, which a mount namespace pretends. Or None."""
+    if not os.path.exists(CLOCK_SOURCES) or shutil.which("unshare") is None:
+        return None
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("none\n")
+        file.flush()
+        script = 'mount --bind "$1" "$2" && exec "$3" --short'
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", file.name, CLOCK_SOURCES, program],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+    return parse_cases(done.stdout).get("zone")
+
+
+def body_row(cases, name, title):
+    """What measuring adds to a function that works, beside what two reads of the counter add to it."""
+    plain, floor, measured = cases[name], cases[name + "_floor"], cases[name + "_zone"]
+    return (title, "%.0f -> %.0f" % (plain[0], measured[0]),
+            "+%.1f %% (floor +%.1f %%)" % (100 * (measured[1] - 1), 100 * (floor[1] - 1)), "", "", "")
+
+
+def zones(folder, gate):
+    program = os.path.join(folder, "zone_cost")
+    text = run([program])
+    print(text)
+    cases = parse_cases(text)
+    rows = [("what", "ns per zone", "ratio (middle half of rounds)", "must", "goal", "verdict")]
+    rows.append(("floor: two reads of the CPU's counter", "%.1f" % cases["floor"][0], "1", "", "", ""))
+    for name, title, must, goal in ZONE_BUDGETS:
+        ns, ratio, low, high = cases[name]
+        rows.append((title, "%.1f" % ns, "%.3f (%.3f .. %.3f)" % (ratio, low, high), budget(must, " x"),
+                     budget(goal, " x"), gate.verdict(title, ratio, must, goal)))
+    off = off_cost(program)
+    rows.append(("compiled in, off at run time (HOTPATH=0)", "%.2f" % off, "", "1 ns", "0.6 ns",
+                 gate.verdict("off at run time", off, 1.0, 0.6)))
+    slow = slow_clock_cost(program)
+    if slow is not None:
+        rows.append(("zone where the counter cannot be trusted", "%.1f" % slow[0], "%.3f" % slow[1], "", "", ""))
+    rows.append(body_row(cases, "body_100ns", "a function of about 100 ns, not measured -> measured"))
+    rows.append(body_row(cases, "body_1us", "a function of about 1 us"))
+    return cases, table("Zones", rows)
+
+
+# ----------------------------------------------------------------------------------------------- memory
+
+def points(folder, *arguments):
+    text = run([os.path.join(folder, "memory")] + list(arguments))
+    return [tuple(map(int, line.split()[1:])) for line in text.splitlines()]
+
+
+def memory(folder, gate, extent):
+    calls = ["1000000", "10000000"] + ["100000000"] * (extent >= 1) + ["1000000000"] * (extent >= 2)
+    threads = ["10", "1000", "20000"] + ["200000"] * (extent >= 1)
+    rows = [("after", "session", "resident", "verdict")]
+    for what, numbers in (("calls", calls), ("threads, one after the other", threads)):
+        series = points(folder, what.split(",")[0], *numbers)
+        for count, session, resident in series:
+            growth = session - series[0][1]
+            is_last = count == series[-1][0]
+            if is_last and growth > FLAT_SESSION_BYTES:
+                gate.missed.append("memory against " + what)
+            rows.append(("%s %s" % (format(count, ","), what), "%.0f KiB" % (session / 1024),
+                         "%.0f KiB" % (resident / 1024),
+                         "" if not is_last else "flat" if growth <= FLAT_SESSION_BYTES else "grows"))
+    before, after = points(folder, "together", "200")
+    rows.append(("200 threads at once", "%.0f KiB" % (after[1] / 1024), "%.0f KiB" % (after[2] / 1024),
+                 "%.1f KiB of session per thread" % ((after[1] - before[1]) / 200 / 1024)))
+    return table("Memory", rows)
+
+
+# ------------------------------------------------------------------------------------------ paid once
+
+SCALE = {
+    "session": "start and stop a session (no report)",
+    "thread": "start and join a thread that does nothing",
+    "thread_with_zone": "the same with one zone in it",
+    "first_call": "first call of a new site (average of 10,000)",
+    "first_call_again": "the same in the next session",
+    "report_json": "report of 10,000 sites as JSON",
+    "report_table": "report of 10,000 sites as a table",
+}
+
+
+def scale(folder):
+    found = dict(re.findall(r"^(\w+) +([\d.]+) us$", run([os.path.join(folder, "scale")]), re.M))
+    times = [(title, float(found[name])) for name, title in SCALE.items()]
+    return table("Paid once", [("what", "time")] + [
+        (title, "%.1f us" % time if time < 1000 else "%.1f ms" % (time / 1000)) for title, time in times])
+
+
+# --------------------------------------------------------------------------------------- peers, process
+
+def other_profilers(cases):
+    rows = [("profiler", "ns per call", "ratio to the floor of the same run")]
+    rows.append(("hotpath", "%.1f" % cases["zone"][0], "%.2f" % cases["zone"][1]))
+    for name, values, problem in peers.measure():
+        rows.append((name, "%.1f" % values[0], "%.2f" % values[1]) if values else (name, "-", "skipped: " + problem))
+    return table("Other profilers, on an empty function", rows)
+
+
+def hyperfine(program, **variables):
+    with tempfile.NamedTemporaryFile() as file:
+        run(["hyperfine", "-N", "--warmup", "3", "--style", "none", "--export-json", file.name, program], **variables)
+        return json.load(open(file.name))["results"][0]
+
+
+def whole_program(examples):
+    program = os.path.join(examples, "benchmark")
+    if shutil.which("hyperfine") is None or not os.path.exists(program):
+        return "Whole program: skipped, as hyperfine or examples/benchmark is not there.\n"
+    rows = [("examples/benchmark: 1,000,000 empty calls, by hyperfine", "mean", "deviation")]
+    for title, path, variables in (("measured", program, {}), ("switched off at run time", program, {"HOTPATH": "0"}),
+                                   ("compiled out", program + "_off", {})):
+        if os.path.exists(path):
+            times = hyperfine(path, **variables)
+            rows.append((title, "%.1f ms" % (times["mean"] * 1e3), "%.1f ms" % ((times["stddev"] or 0) * 1e3)))
+    return table("A whole program", rows)
+
+
+# ------------------------------------------------------------------------------------------------ results
+
+def cpu_model():
+    with open("/proc/cpuinfo") as file:
+        found = re.search(r"^(?:model name|CPU part)\s*: (.*)$", file.read(), re.M)
+    return found.group(1) if found else platform.machine()
+
+
+def compiler(build):
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        path = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", file.read(), re.M).group(1)
+    return run([path, "--version"]).splitlines()[0]
+
+
+def introduction(build, load_before, load_after):
+    return """# What hotpath costs
+
+Written by `./dev bench`; do not edit.
+
+- date: %s
+- CPU: %s, %d cores%s
+- kernel: %s
+- compiler: %s
+- load average before and after: %s, %s
+
+All ratios of a table come from one process and one run: many short rounds, each runs every case once in random order,
+the ratio is taken within a round, and the table shows the median over all rounds and the middle half. Other work on
+the machine shows as a wide middle half. Nanoseconds are of this machine at this hour; compare ratios.
+""" % (datetime.date.today().isoformat(), cpu_model(), os.cpu_count(),
+       ", virtual machine" if " hypervisor " in open("/proc/cpuinfo").read() else "",
+       platform.release(), compiler(build), load_before, load_after)
+
+
+def load():
+    return "%.1f" % os.getloadavg()[0]
+
+
+def main():
+    arguments = sys.argv[1:]
+    extent = 2 if "--very-long" in arguments else 1 if "--long" in arguments else 0
+    folders = [argument for argument in arguments if not argument.startswith("-")]
+    if len(folders) != 1:
+        raise SystemExit(__doc__)
+    build, bench = folders[0], os.path.join(folders[0], "bench")
+    gate, load_before = Gate(), load()
+    cases, zone_table = zones(bench, gate)
+    parts = [zone_table, memory(bench, gate, extent), scale(bench)]
+    if "--no-peers" not in arguments:
+        parts.append(other_profilers(cases))
+    parts.append(whole_program(os.path.join(build, "examples")))
+    text = "\n".join([introduction(build, load_before, load())] + parts)
+    with open(os.path.join(HERE, "RESULTS.md"), "w") as file:
+        file.write(text)
+    print(text)
+    for name in gate.missed:
+        print("missed by more than 10 %: " + name)
+    return 1 if gate.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,422 @@
+/*
+ * What a zone costs, as ratios to the floor: two reads of the CPU's counter in a function of its own, which no profiler
+ * that times every call can undercut.
+ *
+ *   zone_cost [ROUNDS]          everything below
+ *   HOTPATH=0 zone_cost --off   recording switched off: what is left of a zone
+ *   zone_cost --short           only the plain zone, for runs under other conditions
+ *
+ * Prints one line per case: name, nanoseconds per zone, then the ratio to its base with the middle half of all rounds.
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include <hotpath.h>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "sites.h"
+#include "timing.h"
+
+#define NOINLINE __attribute__((noinline))
+/* Keeps the compiler from dropping calls of functions that do nothing. */
+#define HERE() __asm__ volatile("" ::: "memory")
+
+/* ------------------------------------------------------------------------- the floor, and a call of nothing */
+
+static NOINLINE uint64_t floor_call(void)
+{
+    const uint64_t start = hotpath_ticks_();
+    HERE();
+    return hotpath_ticks_() - start;
+}
+
+static NOINLINE void empty_call(void) { HERE(); }
+
+static NOINLINE void zone_call(void)
+{
+    HOTPATH_MEASURE();
+    HERE();
+}
+
+static void run_floor(uint32_t passes)
+{
+    while (passes-- > 0)
+        floor_call();
+}
+
+static void run_empty(uint32_t passes)
+{
+    while (passes-- > 0)
+        empty_call();
+}
+
+static void run_zone(uint32_t passes)
+{
+    while (passes-- > 0)
+        zone_call();
+}
+
+/* ----------------------------------------------------------------------------------------- two threads at once */
+
+static NOINLINE void zone_beside(void)
+{
+    HOTPATH_MEASURE();
+    HERE();
+}
+
+static struct {
+    sem_t go;
+    bool with_zones;
+    uint32_t is_wanted; /* atomic */
+    uint32_t progress;  /* atomic: hundreds of calls made */
+    uint32_t progress_before;
+} beside;
+
+static void *run_beside(void *context)
+{
+    (void)context;
+    for (;;) {
+        while (sem_wait(&beside.go) != 0)
+            ;
+        while (__atomic_load_n(&beside.is_wanted, __ATOMIC_ACQUIRE)) {
+            for (int calls = 0; calls < 100; calls++)
+                beside.with_zones ? zone_beside() : (void)floor_call();
+            __atomic_add_fetch(&beside.progress, 1, __ATOMIC_RELAXED);
+        }
+    }
+    return NULL;
+}
+
+static void start_beside(bool with_zones)
+{
+    beside.with_zones = with_zones;
+    beside.progress_before = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED);
+    __atomic_store_n(&beside.is_wanted, 1, __ATOMIC_RELEASE);
+    sem_post(&beside.go);
+    const uint64_t limit = bench_ns() + 2000000;
+    while (__atomic_load_n(&beside.progress, __ATOMIC_RELAXED) == beside.progress_before && bench_ns() < limit)
+        ;
+    beside.progress_before = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED);
+}
+
+static void start_floor_beside(void) { start_beside(false); }
+
+static void start_zones_beside(void) { start_beside(true); }
+
+/* Rounds in which the other thread hardly ran are not rounds of two threads. */
+static bool stop_beside(void)
+{
+    const uint32_t hundreds = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED) - beside.progress_before;
+    __atomic_store_n(&beside.is_wanted, 0, __ATOMIC_RELEASE);
+    return hundreds >= 5;
+}
+
+/* ------------------------------------------------------------------------------------------------- many sites */
+
+#define FLOOR_SITE(name)                                                                                           \
+    static NOINLINE uint64_t name(void)                                                                            \
+    {                                                                                                              \
+        const uint64_t start = hotpath_ticks_();                                                                   \
+        HERE();                                                                                                    \
+        return hotpath_ticks_() - start;                                                                           \
+    }
+#define ZONE_SITE(name)                                                                                            \
+    static NOINLINE void name(void)                                                                                \
+    {                                                                                                              \
+        HOTPATH_MEASURE();                                                                                         \
+        HERE();                                                                                                    \
+    }
+#define CALL(name) name();
+
+BENCH_64(ZONE_SITE, sibling_)
+BENCH_1024(ZONE_SITE, site_)
+BENCH_1024(FLOOR_SITE, floor_)
+
+static void run_64(uint32_t passes)
+{
+    while (passes-- > 0) {
+        BENCH_64(CALL, sibling_)
+    }
+}
+
+static void run_1024(uint32_t passes)
+{
+    while (passes-- > 0) {
+        BENCH_1024(CALL, site_)
+    }
+}
+
+static void run_1024_floor(uint32_t passes)
+{
+    while (passes-- > 0) {
+        BENCH_1024(CALL, floor_)
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- shapes of call trees */
+
+static NOINLINE void shared_child(void)
+{
+    HOTPATH_MEASURE();
+    HERE();
+}
+
+static NOINLINE void first_parent(void)
+{
+    HOTPATH_MEASURE();
+    shared_child();
+    HERE();
+}
+
+static NOINLINE void second_parent(void)
+{
+    HOTPATH_MEASURE();
+    shared_child();
+    HERE();
+}
+
+static void run_shared(uint32_t passes)
+{
+    while (passes-- > 0) {
+        first_parent();
+        second_parent();
+    }
+}
+
+static NOINLINE void recurse(uint32_t depth)
+{
+    HOTPATH_MEASURE();
+    if (depth > 1)
+        recurse(depth - 1);
+    HERE();
+}
+
+static void run_recursion(uint32_t passes)
+{
+    while (passes-- > 0)
+        recurse(8);
+}
+
+#define LEVEL(name, inner)                                                                                         \
+    static NOINLINE void name(void)                                                                                \
+    {                                                                                                              \
+        HOTPATH_MEASURE();                                                                                         \
+        inner();                                                                                                   \
+        HERE();                                                                                                    \
+    }
+LEVEL(level_8, empty_call)
+LEVEL(level_7, level_8)
+LEVEL(level_6, level_7)
+LEVEL(level_5, level_6)
+LEVEL(level_4, level_5)
+LEVEL(level_3, level_4)
+LEVEL(level_2, level_3)
+LEVEL(level_1, level_2)
+
+static void run_nested(uint32_t passes)
+{
+    while (passes-- > 0)
+        level_1();
+}
+
+/* ------------------------------------------------------------------------------ functions that do some work */
+
+static uint64_t work_steps_100ns, work_steps_1us;
+
+/* Arithmetic that depends on itself, and on the call before, so that calls cannot overlap. */
+static inline __attribute__((always_inline)) void work(uint64_t steps)
+{
+    static uint64_t kept = 1;
+    uint64_t value = kept;
+    while (steps-- > 0) {
+        value = value * UINT64_C(6364136223846793005) + 1;
+        __asm__ volatile("" : "+r"(value));
+    }
+    kept = value;
+}
+
+static NOINLINE void plain_body(uint64_t steps) { work(steps); }
+
+/* The least that timing this body can cost: a read of the counter also keeps the CPU from working ahead. */
+static NOINLINE uint64_t floor_body(uint64_t steps)
+{
+    const uint64_t start = hotpath_ticks_();
+    work(steps);
+    return hotpath_ticks_() - start;
+}
+
+static NOINLINE void zone_body(uint64_t steps)
+{
+    HOTPATH_MEASURE();
+    work(steps);
+}
+
+static void run_100ns(uint32_t passes)
+{
+    while (passes-- > 0)
+        plain_body(work_steps_100ns);
+}
+
+static void run_100ns_floor(uint32_t passes)
+{
+    while (passes-- > 0)
+        floor_body(work_steps_100ns);
+}
+
+static void run_100ns_zone(uint32_t passes)
+{
+    while (passes-- > 0)
+        zone_body(work_steps_100ns);
+}
+
+static void run_1us(uint32_t passes)
+{
+    while (passes-- > 0)
+        plain_body(work_steps_1us);
+}
+
+static void run_1us_floor(uint32_t passes)
+{
+    while (passes-- > 0)
+        floor_body(work_steps_1us);
+}
+
+static void run_1us_zone(uint32_t passes)
+{
+    while (passes-- > 0)
+        zone_body(work_steps_1us);
+}
+
+static void fit_work(void)
+{
+    uint64_t best = UINT64_MAX;
+    for (int tries = 0; tries < 50; tries++) {
+        const uint64_t from = bench_ns();
+        plain_body(20000);
+        const uint64_t ns = bench_ns() - from;
+        best = ns < best ? ns : best;
+    }
+    work_steps_100ns = 100 * 20000 / best;
+    work_steps_1us = 1000 * 20000 / best;
+}
+
+/* ------------------------------------------------------------------------------------------------- the run */
+
+static struct bench_case all_cases[] = {
+    {.name = "floor", .run = run_floor, .zones = 1, .base = "floor"},
+    {.name = "empty_call", .run = run_empty, .zones = 1, .base = "floor"},
+    {.name = "zone", .run = run_zone, .zones = 1, .base = "floor"},
+    {.name = "siblings_64", .run = run_64, .zones = 64, .base = "floor"},
+    {.name = "sites_1024", .run = run_1024, .zones = 1024, .base = "floor"},
+    {.name = "floor_1024", .run = run_1024_floor, .zones = 1024, .base = "floor"},
+    {.name = "shared_child", .run = run_shared, .zones = 4, .base = "floor"},
+    {.name = "recursion_8", .run = run_recursion, .zones = 8, .base = "floor"},
+    {.name = "nested_8", .run = run_nested, .zones = 8, .base = "floor"},
+    {.name = "floor_2_threads",
+     .run = run_floor,
+     .zones = 1,
+     .base = "floor",
+     .before = start_floor_beside,
+     .after = stop_beside},
+    {.name = "zone_2_threads",
+     .run = run_zone,
+     .zones = 1,
+     .base = "zone",
+     .before = start_zones_beside,
+     .after = stop_beside},
+    {.name = "body_100ns", .run = run_100ns, .zones = 1, .base = "body_100ns"},
+    {.name = "body_100ns_floor", .run = run_100ns_floor, .zones = 1, .base = "body_100ns"},
+    {.name = "body_100ns_zone", .run = run_100ns_zone, .zones = 1, .base = "body_100ns"},
+    {.name = "body_1us", .run = run_1us, .zones = 1, .base = "body_1us"},
+    {.name = "body_1us_floor", .run = run_1us_floor, .zones = 1, .base = "body_1us"},
+    {.name = "body_1us_zone", .run = run_1us_zone, .zones = 1, .base = "body_1us"},
+};
+#define ALL_CASES (sizeof all_cases / sizeof all_cases[0])
+#define SHORT_CASES 3
+
+static struct bench_case *find_case(const char *name)
+{
+    for (size_t i = 0; i < ALL_CASES; i++)
+        if (strcmp(all_cases[i].name, name) == 0)
+            return &all_cases[i];
+    abort();
+}
+
+static void print_cases(uint32_t count, uint32_t rounds)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct bench_case *one = &all_cases[i];
+        const struct bench_spread ns = bench_ratio(one, NULL, rounds);
+        const struct bench_spread ratio = bench_ratio(one, find_case(one->base), rounds);
+        printf("%-16s %8.2f ns  %6.3f x %-10s (%.3f .. %.3f, %u rounds)\n", one->name, ns.median, ratio.median,
+               one->base, ratio.low, ratio.high, ratio.count);
+    }
+}
+
+static void print_difference(const char *name, const char *base, uint32_t rounds)
+{
+    const struct bench_spread ns = bench_difference(find_case(name), find_case(base), rounds);
+    printf("%s minus %s: %.2f ns (%.2f .. %.2f)\n", name, base, ns.median, ns.low, ns.high);
+}
+
+/* Trusts nobody: the session must have counted exactly the zones that were run. */
+static void check_count(const hotpath_results *results, void *context)
+{
+    const hotpath_section *timing = hotpath_results_section(results, 0);
+    for (size_t row = 0; row < hotpath_section_rows(timing); row++) {
+        struct hotpath_cell name, calls;
+        hotpath_section_cell(timing, row, 0, &name);
+        hotpath_section_cell(timing, row, 1, &calls);
+        if (name.text != NULL && strcmp(name.text, "zone_call") == 0)
+            *(uint64_t *)context = calls.count;
+    }
+}
+
+static int measure(uint32_t count, uint32_t rounds)
+{
+    uint64_t counted = 0;
+    const struct hotpath_options options = {.size = sizeof options, .report = "timing", .limit = HOTPATH_NO_LIMIT};
+    hotpath_set_reporter(check_count, &counted);
+    const int status = hotpath_start(&options);
+    if (status != HOTPATH_OK) {
+        fprintf(stderr, "zone_cost: no session: %s\n", hotpath_strerror(status));
+        return 1;
+    }
+    bench_rounds(all_cases, count, rounds);
+    print_cases(count, rounds);
+    uint64_t expected = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (all_cases[i].run == run_zone)
+            expected += all_cases[i].total_passes;
+    hotpath_stop();
+    printf("zones counted: %llu of %llu\n", (unsigned long long)counted, (unsigned long long)expected);
+    return counted == expected ? 0 : 1;
+}
+
+static int measure_off(uint32_t rounds)
+{
+    if (hotpath_start(NULL) == HOTPATH_OK) {
+        fprintf(stderr, "zone_cost: --off is for HOTPATH=0\n");
+        return 1;
+    }
+    bench_rounds(all_cases, SHORT_CASES, rounds);
+    print_cases(SHORT_CASES, rounds);
+    print_difference("zone", "empty_call", rounds);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    const uint32_t rounds = argc > 1 && mode[0] != '-' ? (uint32_t)strtoul(mode, NULL, 10) : 1500;
+    pthread_t thread;
+    if (rounds == 0 || rounds > 1000000 || sem_init(&beside.go, 0, 0) != 0 ||
+        pthread_create(&thread, NULL, run_beside, NULL) != 0)
+        return 2;
+    fit_work();
+    if (strcmp(mode, "--off") == 0)
+        return measure_off(rounds);
+    return measure(strcmp(mode, "--short") == 0 ? SHORT_CASES : ALL_CASES, rounds);
+}

@@ -1,0 +1,71 @@
+/*
+ * Gives arbitrary bytes to everything that reads a session: the snapshot, all sections, both renderers. Nothing may
+ * crash, hang or read outside; what the numbers are does not matter. SPDX-License-Identifier: MIT
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "snapshot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+#define LARGEST_INPUT (1u << 20)
+
+static bool swallow(void *context, const char *bytes, size_t length)
+{
+    uint64_t *sum = context;
+    for (size_t at = 0; at < length; at++)
+        *sum = *sum * 31 + (unsigned char)bytes[at];
+    return true;
+}
+
+/* Everything there is to show, in an order of its own for each way to look at it. */
+static void choose(struct hp_settings *settings, uint32_t format, bool is_exclusive)
+{
+    memset(settings, 0, sizeof *settings);
+    settings->format = format;
+    settings->time_exclusive = is_exclusive;
+    settings->exclude_wrapper = is_exclusive;
+    settings->functions_limit = is_exclusive ? 3 : HOTPATH_NO_LIMIT;
+    settings->calltree_limit = is_exclusive ? 5 : HOTPATH_NO_LIMIT;
+    settings->percentiles[0] = 0;
+    settings->percentiles[1] = 99.9;
+    settings->percentile_count = 2;
+    strcpy(settings->report, "all");
+    strcpy(settings->columns, "all");
+    strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
+}
+
+static void render(const struct hp_snapshot *snapshot)
+{
+    static struct hp_settings settings;
+    uint64_t sum = 0;
+    struct hp_report_target target = {.sink = swallow, .context = &sum};
+    choose(&settings, HP_FORMAT_JSON_PRETTY, false);
+    hp_report_render(snapshot, &settings, &target);
+    choose(&settings, HP_FORMAT_TABLE, true);
+    target.width = 72;
+    target.color = true;
+    hp_report_render(snapshot, &settings, &target);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct hp_snapshot snapshot;
+    const struct hp_clock_pair now = {.ticks = UINT64_C(1) << 40, .ns = UINT64_C(1) << 39};
+    if (size > LARGEST_INPUT)
+        return 0;
+    /* A copy: aligned, and exactly as large as it says, so that a sanitizer sees the first byte read too many. */
+    unsigned char *copy = malloc(size > 0 ? size : 1);
+    if (copy == NULL)
+        return 0;
+    memcpy(copy, bytes, size);
+    if (hp_snapshot_open(&snapshot, copy, size, NULL) == NULL)
+        render(&snapshot);
+    if (hp_snapshot_open(&snapshot, copy, size, &now) == NULL)
+        render(&snapshot);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,98 @@
+/*
+ * Writes the seeds of fuzz_session into a folder: small sessions of every shape the reader knows. Run it again when
+ * the layout changes:
+ *
+ *     cc -O1 -DHOTPATH=1 -Iinclude -Isrc/session -Itests/unit fuzz/make_corpus.c tests/unit/session_builder.c \
+ *         -o make_corpus
+ *     ./make_corpus fuzz/corpus
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session_builder.h"
+
+static struct session_builder builder;
+
+static void begin(void)
+{
+    builder_init(&builder, 64u << 10);
+    builder.sites_per_chunk = 8;
+}
+
+static void write_seed(const char *folder, const char *name, size_t size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fwrite(builder.bytes, 1, size, file) != size || fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+    builder_free(&builder);
+}
+
+static void build_tree(void)
+{
+    const uint32_t main_site = builder_site(&builder, "main", "src/main.c", 3);
+    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(&builder, "parse", "src/lexer.c", 99);
+    builder_header(&builder)->main_site = main_site;
+    for (unsigned threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(&builder);
+        const uint32_t root = builder_node(&builder, thread, 0, main_site);
+        const uint32_t child = builder_node(&builder, thread, root, parse);
+        const uint32_t leaf = builder_node(&builder, thread, child, lex);
+        for (uint64_t ticks = 5; ticks < 3000; ticks *= 7) {
+            builder_call(&builder, thread, root, ticks * 3, ticks);
+            builder_call(&builder, thread, child, ticks, ticks / 2);
+            builder_nested_call(&builder, thread, leaf, ticks / 2, 0);
+        }
+    }
+}
+
+static void build_open(void)
+{
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t outer = builder_node(&builder, thread, 0, builder_site(&builder, "größe", "a.c", 1));
+    const uint32_t inner = builder_node(&builder, thread, outer, builder_site(&builder, "解析", "a.c", 2));
+    builder_header(&builder)->state = HP_STATE_LIVE;
+    builder_abandoned_call(&builder, inner);
+    builder_missed_call(&builder, thread, inner, 77);
+    builder_open(&builder, thread, outer, 100, 20);
+    builder_open(&builder, thread, inner, 200, 0);
+    builder_open(&builder, thread, outer, 300, 0);
+    builder_call(&builder, thread, builder_node(&builder, thread, 0, HP_SITE_OTHER), 40, 0);
+    builder_header(&builder)->metadata = builder_text(&builder, "branch=main,rev=1");
+    builder_header(&builder)->label = builder_text(&builder, "nightly");
+    builder_header(&builder)->zone_cost_ps = 40000;
+    builder_header(&builder)->zone_inner_ps = 20000;
+    builder_elapse(&builder, 100000, 0.5);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    begin();
+    write_seed(argv[1], "empty-session", builder_size(&builder));
+    begin();
+    build_tree();
+    write_seed(argv[1], "tree", builder_size(&builder));
+    begin();
+    build_open();
+    write_seed(argv[1], "open-zones", builder_size(&builder));
+    begin();
+    build_tree();
+    write_seed(argv[1], "cut-off", builder_size(&builder) / 2 & ~(size_t)7);
+    begin();
+    write_seed(argv[1], "cut-header", 100);
+    begin();
+    builder_header(&builder)->version = 2;
+    write_seed(argv[1], "other-version", HP_HEADER_BYTES);
+    return 0;
+}

@@ -1,0 +1,98 @@
+"""Runs every example, measured and with hotpath compiled out: both must print the same and end the same way, and the
+counts in the report must be exact."""
+import csv
+import re
+
+import pytest
+
+from harness import BUILD, SOURCE
+
+EXAMPLES = BUILD / "examples"
+
+# What a report must hold: all its rows with their calls. None: the example says so itself, see its check below.
+CALLS = {
+    "basic": {"main": 1, "sync_function": 100, "custom_block": 100},
+    "benchmark": {"main": 1, "nothing": 1000000},
+    "blocks": {"main": 1, "fill with noise": 50, "digest": 50, "hash a page": 200, "fold": 50, "add up": 50},
+    "cpp_methods": {"main": 1, "text::Words::Words": 1000, "text::Words::add": 2900, "text::Words::longest": 900,
+                    "longest word": 900},
+    "csv_reporter": None,
+    "early_returns": {"main": 1, "add_numbers": 2000, "word": 8000, "parse_number": 7000},
+    "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
+    "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
+    "profile_cpu": {"main": 1, "heavy_work": 1000, "light_work": 1000},
+    "recursion": {"main": 1, "round": 20, "fibonacci": 13520, "is_even": 110, "is_odd": 100},
+    "threads": {"main": 1, "worker": 4, "process_item": 1000, "join": 4},
+    "timeout": None,
+    "unit_test": None,
+}
+
+
+def check_csv_reporter(measured, plain):
+    assert plain.stdout == ""
+    tables = re.split(r"^# (\w+)\n", measured.stdout, flags=re.M)[1:]
+    timing = dict(zip(tables[::2], tables[1::2]))["timing"]
+    rows = {row["name"]: row for row in csv.DictReader(timing.splitlines())}
+    assert {name: int(row["calls"]) for name, row in rows.items()} == {"main": 1, "step": 100}
+    assert float(rows["main"]["percent_total"]) == 100
+    assert int(rows["step"]["min_ns"]) <= int(rows["step"]["p95_ns"]) <= int(rows["step"]["max_ns"])
+
+
+def check_unit_test(measured, plain):
+    assert measured.stdout == "ok: 9978 comparisons, budget 10000\n"
+    assert plain.stdout == "ok: all values found; comparisons not counted\n"
+
+
+def check_timeout(measured, plain):
+    assert measured.row("main").open == 1
+    assert 500e6 <= measured.report.values["elapsed_ns"] < 2900e6
+    assert 0 < measured.calls("serve_request") < 600
+
+
+def check_overview(measured, plain):
+    assert measured.row("wait_for_reply").min_ns >= 10e6
+    assert measured.report.names()[0] == "main"
+
+
+def check_profile_blocking_io(measured, plain):
+    assert measured.row("create_test_file").total_ns > measured.row("fsync").total_ns
+    assert list(measured.folder.glob("hotpath-io-*")) == []
+
+
+def check_recursion(measured, plain):
+    main = measured.row("main", "calltree")
+    assert main.child("round").child("is_even").child("is_odd").children == []
+    assert main.child("round").child("fibonacci").calls == 13520
+    assert measured.row("fibonacci").total_ns <= main.total_ns
+
+
+def check_threads(measured, plain):
+    assert measured.row("process_item").threads == 4
+    assert measured.row("join").threads == 1
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_example(box, name):
+    folder = box.folder()
+    plain = box.run(EXAMPLES / f"{name}_off", folder=folder, env={"TMPDIR": folder})
+    measured = box.run(EXAMPLES / name, folder=folder, env={"TMPDIR": folder})
+    assert measured.lines == []
+    if CALLS[name] is not None:
+        assert plain.stdout == measured.stdout
+        assert {row.name: row.calls for row in measured.report.rows()} == CALLS[name]
+        assert measured.report.lost == {}
+    check = globals().get(f"check_{name}")
+    assert check or CALLS[name] is not None
+    if check:
+        check(measured, plain)
+
+
+def test_no_example_is_forgotten():
+    folder = SOURCE / "examples"
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".c", ".cc"))
+    assert [file.stem for file in files] == sorted(CALLS)
+    readme = (folder / "README.md").read_text()
+    listed = re.findall(r"^\| \[(.+?)\]\((.+?)\) \|", readme, re.M)
+    assert sorted(target for _, target in listed) == [file.name for file in files]
+    cmake = (folder / "CMakeLists.txt").read_text()
+    assert [file.stem for file in files if not re.search(rf"\b{file.stem}\b", cmake)] == []

@@ -1,0 +1,584 @@
+"""The host comes first: whatever happens, it behaves as if it were not measured.
+
+`box.same` runs a program measured and unmeasured (compiled with -DHOTPATH=0) and demands the same output and the same end.
+Then the report is looked at: what could be recorded is right, what could not is counted.
+"""
+import fcntl
+import json
+import os
+import platform
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, without_emulator,
+                     without_sanitizer)
+
+TABLE_ON_STDERR = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None}
+
+
+# -------------------------------------------------------------------------------- jumps, exceptions, coroutines
+
+def test_longjmp_over_zones(box):
+    result = box.same("longjmp", "over")
+    report = result.report
+    for name in ("first", "second", "third", "in third", "after"):
+        assert report.row(name).calls == 1000 and report.row(name).open == 0, name
+    assert report.row("around").calls == 1
+    assert report.lost == {"abandoned": 3000}
+
+
+def test_100000_longjmps_with_nothing_measured_around(box):
+    """Each leaves up to seven zones behind. They must not pile up: neither in the session nor in time."""
+    # AddressSanitizer puts every frame at an address of its own, so that stale guards cannot be told by theirs.
+    count = 100000 if not SANITIZER else 2000
+    result = box.same("longjmp", "loop", count)
+    dives = sum(jumps % 7 + 1 for jumps in range(count))
+    assert abs(result.calls("dive") - dives) <= 7
+    assert result.calls("after") == 1
+    sizes = [path.stat().st_size for path in result.sessions()]
+    assert SANITIZER or max(sizes) <= 256 << 10
+
+
+def test_siglongjmp_out_of_a_handler(box):
+    result = box.same("longjmp", "handler")
+    for name in ("raises", "on_signal", "after"):
+        assert result.calls(name) == 5000, name
+
+
+@without_emulator("timers that fast starve an emulator")
+@without_sanitizer("siglongjmp out of the middle of its runtime")
+def test_siglongjmp_out_of_the_middle_of_the_recorder(box):
+    result = box.same("alarm_jump")
+    assert result.calls("round") == 3000 and result.calls("after") == 1000
+    assert result.row("after").open == 0
+    # A jump out of the very beginning of a handler's zone can cost one count.
+    assert 3000 - 30 <= result.calls("on_alarm") <= 3000
+
+
+def test_exceptions(box):
+    if not (PROGRAMS / "exceptions").exists():
+        pytest.skip("no C++ in this build")
+    report = box.same("exceptions").report
+    assert report.row("attempt").calls == 200
+    assert report.row("app::Parser::parse").calls == sum(i % 5 + 1 for i in range(200))
+    assert report.row("inside parse").calls == sum(i % 5 for i in range(200))
+    assert report.row("Closer::~Closer").calls == 200
+    assert report.row("lambda").calls == 1 and report.row("expression").calls == 1
+    assert any(name.startswith("app::twice") for name in report.names())
+    assert report.lost == {}
+
+
+@without_sanitizer("the guard is not initialised by design")
+def test_goto_and_switch_over_the_macro(box):
+    report = box.same("jumps").report
+    assert report.row("after").calls == 100
+    assert report.row("again").calls == 30 and report.row("left by goto").calls == 30
+    for row in report.rows():
+        if row.name == "jumped over":
+            assert row.calls == 10000
+        if row.name == "in a switch":
+            assert row.calls == 5000
+
+
+@pytest.mark.parametrize("case", ["turn", "elsewhere", "abandoned", "reused"])
+def test_coroutines(box, case):
+    """No crash, the same sums, and everything that runs to its end on its own thread counted."""
+    report = box.same("coroutines", case).report
+    assert report.row("after").calls == 50
+    name = {"turn": "in_turn", "elsewhere": "elsewhere", "abandoned": "abandoned", "reused": "reused"}[case]
+    assert report.row(name).calls == 100 and report.row(name).open == 0
+    steps = {"turn": 600, "elsewhere": 300, "abandoned": 100, "reused": 1000}[case]
+    assert report.row("before the switch").calls == steps
+
+
+# -------------------------------------------------------------------------------------------------- signals
+
+@without_emulator("timers that fast starve an emulator")
+@pytest.mark.parametrize("case, count", [("storm", 20000), ("nested", 2000)])
+def test_zones_in_signal_handlers(box, case, count):
+    if SANITIZER:
+        count //= 10
+    result = box.run("signals", case, count)
+    told = result.told
+    assert told["handled"] >= count
+    if case == "storm":
+        assert result.calls("on_signal") == result.calls("in_handler") == told["handled"]
+    else:
+        assert result.calls("on_first") == told["handled"]
+        assert result.calls("on_second") == told["nested"] == told["handled"]
+        assert result.calls("on_third") == told["inner"] == told["handled"]
+    assert result.calls("tiny") == told["tiny"]
+    assert result.calls("nest") == told["nest"]
+    assert result.report.lost == {}
+
+
+def interrupted(box, program, case, number, env=None, **popen):
+    process = box.start(program, case, env=env, **popen)
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(number)
+    return box.finish(process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("case", ["default", "busy"])
+def test_report_and_death_by_signal(box, case, number):
+    plain = interrupted(box, "interrupts_off", case, number)
+    result = interrupted(box, "interrupts", case, number)
+    assert result.status == plain.status == -number
+    if case == "default":
+        assert result.calls("work") == 12
+    assert result.row("wait_for_signal").open == 1
+    assert result.row("main").percent_total == pytest.approx(100)
+
+
+@pytest.mark.parametrize("case", ["before", "after"])
+def test_own_handlers_are_left_alone(box, case):
+    plain = interrupted(box, "interrupts_off", case, signal.SIGINT)
+    result = interrupted(box, "interrupts", case, signal.SIGINT)
+    assert (result.status, result.stdout) == (plain.status, plain.stdout) == (11, "caught 2\n")
+    assert result.row("wait_for_signal").open == 0
+
+
+def test_ignored_stays_ignored(box):
+    result = interrupted(box, "interrupts", "ignored", signal.SIGINT)
+    assert (result.status, result.stdout) == (11, "caught 0\n")
+    assert result.calls("work") == 12
+
+
+def test_leave_signals(box):
+    result = interrupted(box, "interrupts", "default", signal.SIGINT, env={"HOTPATH_LEAVE_SIGNALS": "1"})
+    assert result.status == -signal.SIGINT
+    assert not result.report_path.exists()
+    assert box.read(result.sessions()[0]).row("work").calls == 12
+
+
+def test_shutdown_ms(box):
+    begun = time.monotonic()
+    result = box.run("interrupts", "default", env={"HOTPATH_SHUTDOWN_MS": "300"})
+    assert time.monotonic() - begun < 6  # the program alone waits eight seconds
+    assert result.calls("work") == 12 and result.row("wait_for_signal").open == 1
+
+
+# ------------------------------------------------------------------------------------------------- children
+
+@pytest.mark.parametrize("way", ["fork", "_Fork", "clone", "spawn", "vfork", "daemon"])
+def test_children_of_a_threaded_process(box, way):
+    result = box.same("children", way, env={"HOTPATH_KEEP": "1000"})
+    assert "died" not in result.stdout
+    assert result.status == 4
+    report = result.report
+    assert report.row("busy").calls == result.aside["busy"]
+    assert report.row("one").calls == 20
+    assert "in_child" not in report.names()
+    assert report.lost == {}
+    sessions = {path: box.read(path) for path in result.sessions() if not path.name.startswith(f"{result.pid}-")}
+    per_child = {"spawn": [3], "vfork": [3], "daemon": [1, 1]}.get(way, [7])
+    assert sorted(report.calls("in_child") for report in sessions.values()) == sorted(per_child * 20)
+    for child in sessions.values():
+        assert child.calls("busy") == 0
+        assert child.values["meta"]["parent_pid"] != child.values["meta"]["pid"]
+
+
+def test_exec_of_itself(box):
+    result = box.same("children", "exec")
+    assert result.calls("in_child") == 3
+    counts = [box.read(path).calls("in_child") for path in result.sessions()]
+    assert sorted(counts) == [2, 3]
+
+
+# ------------------------------------------------------------------------------------- libraries that come and go
+
+@pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
+def test_reopened_plugin(box, plugin):
+    result = box.same("host", PROGRAMS / plugin)
+    report = result.report
+    assert (report.row("plugin_work").calls, report.row("plugin_inner").calls) == (200, 400)
+    assert report.row("use").calls == 100
+    use = report.row("main", "calltree").child("use")
+    assert use.child("plugin_work").child("plugin_inner").calls == 400
+    assert report.lost == {}
+
+
+@pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
+def test_measured_library_in_an_unmeasured_program(box, plugin):
+    quiet = box.run("host_off", PROGRAMS / plugin)
+    assert quiet.stderr == "" and not quiet.report_path.exists() and quiet.sessions() == []
+    result = box.run("host_off", PROGRAMS / plugin, env={"HOTPATH": "1"})
+    assert result.stdout == quiet.stdout
+    assert (result.row("plugin_work").calls, result.row("plugin_inner").calls) == (200, 400)
+    assert len(result.sessions()) == 1
+
+
+@without_sanitizer("two copies of the library are two of each instrumented variable")
+@pytest.mark.parametrize("program, first, second", [
+    ("copies", "plugin.so", "plugin_two.so"),
+    ("copies", "plugin_static.so", "plugin_two_static.so"),
+    ("copies_static", "plugin.so", "plugin_two.so"),
+    ("copies_static", "plugin_static.so", "plugin_two.so"),
+    ("copies_static", "plugin_static.so", "plugin_two_static.so"),
+])
+def test_copies_of_the_library_share_one_session(box, program, first, second):
+    result = box.run(program, PROGRAMS / first, PROGRAMS / second)
+    report = result.report
+    calls = {name: report.row(name).calls for name in report.names()}
+    assert calls == {"main": 1, "across": 8, "plugin_call": 8000, "between": 8000, "second_call": 8000,
+                     "innermost": 8000}
+    assert len(result.sessions()) == 1
+    # Nested zones find their parents in whichever copy those were opened.
+    across = report.row("main", "calltree").child("across")
+    chain = across.child("plugin_call").child("between").child("second_call").child("innermost")
+    assert chain.calls == 2000
+    assert report.row("across").threads == 7
+    assert report.lost == {}
+
+
+# ------------------------------------------------------------------------------------------- before and after main
+
+@pytest.mark.parametrize("case, status", [("return", 7), ("exit", 6), ("quick_exit", 8), ("_exit", 9)])
+def test_constructors_destructors_atexit(box, case, status):
+    result = box.same("lifetimes", case)
+    assert result.status == status
+    if case in ("return", "exit"):
+        for name in ("work", "at_exit", "after_main", "long_after_main"):
+            assert result.calls(name) == 1, name
+        assert result.row("main").open == (case == "exit")
+        assert result.calls("before_main") == 0  # there was no session yet
+    else:
+        assert box.read(result.sessions()[0]).row("work").calls == 1
+
+
+def test_constructors_are_recorded_on_request(box):
+    result = box.same("lifetimes", "return", env={"HOTPATH": "1"})
+    assert result.calls("before_main") == 1 and result.calls("work") == 1
+    assert result.row("main").percent_total == pytest.approx(100)
+    assert len(result.sessions()) == 1
+
+
+# --------------------------------------------------------------------------------------------- threads that end
+
+def test_pthread_exit_in_main(box):
+    result = box.same("thread_ends", "main")
+    assert result.calls("work") == 150 and result.row("slow_worker").threads == 3
+
+
+def test_detached_threads_at_exit(box):
+    result = box.same("thread_ends", "detached")
+    assert result.row("endless").open == 4 and result.calls("work") > 0
+
+
+@without_sanitizer("cancellation in the middle of its runtime")
+@pytest.mark.parametrize("case", ["deferred", "asynchronous"])
+def test_cancellation(box, case):
+    result = box.same("thread_ends", case)
+    assert result.calls("work") >= 50
+    for row in result.report.rows():
+        if row.name != "main":
+            assert row.open == 0, row
+
+
+def test_zones_in_destructors_of_thread_data(box):
+    result = box.same("thread_ends", "destructors")
+    assert result.calls("on_thread_end") == 200 and result.calls("work") == 250
+    assert result.row("on_thread_end").threads == 100
+    assert result.report.lost == {}
+
+
+def test_first_zone_of_a_thread_in_its_last_moment(box):
+    """Too late for a thread to say that it has ended; its record must be found free all the same."""
+    result = box.same("thread_ends", "late")
+    assert result.calls("work") + result.report.lost.get("zones", 0) >= 1000
+    assert result.sessions()[0].stat().st_size <= 256 << 10
+
+
+# ------------------------------------------------------------------------------------------------ space and limits
+
+@pytest.fixture
+def mounted(box):
+    """mounted("size=64k") is a fresh tmpfs."""
+    if not IS_ROOT:
+        pytest.skip("needs root to mount a tmpfs")
+    places = []
+
+    def mount(options):
+        place = box.folder()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(place)],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", "-l", str(place)], check=False)
+
+
+def check_workload(result, exact=True):
+    """All that the workload does is in the report, or its absence is."""
+    report = result.report
+    if exact:
+        assert report.row("work").calls == 5 and report.row("each").calls == 5 * 20 * 400
+        assert report.row("fib").calls == 1973
+        assert report.lost == {}
+    else:
+        assert report.lost != {}
+
+
+def test_folder_that_cannot_be_written(box):
+    result = box.same("workload", env={"HOTPATH_DIR": "/proc"})
+    check_workload(result)
+    result = box.same("workload", env={"HOTPATH_DIR": "/nonexistent/folder"})
+    check_workload(result)
+
+
+def test_read_only_tmpfs(box, mounted):
+    check_workload(box.same("workload", env={"HOTPATH_DIR": mounted("ro,size=1m")}))
+
+
+@pytest.mark.parametrize("size", ["64k", "128k", "256k", "400k", "700k"])
+def test_small_tmpfs(box, mounted, size):
+    """Too small for a session, too small for a whole one: no SIGBUS, and what is missing is counted."""
+    place = mounted(f"size={size}")
+    result = box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "4M"})
+    report = result.report
+    missing = 5 * 20 * 400 - report.calls("each")
+    assert missing == 0 or report.lost != {}
+
+
+def test_full_tmpfs(box, mounted):
+    place = mounted("size=2m")
+    filler = os.open(place / "filler", os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(filler, b"x" * 4096)
+    except OSError:
+        os.close(filler)
+    result = box.same("workload", env={"HOTPATH_DIR": place})
+    check_workload(result)  # memory takes its place
+
+
+def test_tmpfs_of_64_megabytes(box, mounted):
+    """As Docker's /dev/shm. A default session may take a quarter of it and must hold 400 sites and five threads."""
+    place = mounted("size=64m")
+    check_workload(box.same("workload", env={"HOTPATH_DIR": place}))
+    used = sum(path.stat().st_size for path in place.glob("*.hotpath"))
+    assert used <= 16 << 20
+
+
+def test_tiny_session_with_10000_sites(box):
+    result = box.same("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_REPORT": "timing"})
+    assert result.report.lost.get("sites", 0) > 0
+    assert 0 < len(result.report.rows()) < 10000
+    for row in result.report.rows():
+        if row.name.startswith("f_"):
+            assert row.calls <= 3 * (int(row.name[2:]) % 4 + 1), row.name
+    assert result.sessions()[0].stat().st_size <= 256 << 10
+    table = box.run("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_OUTPUT_FORMAT": "table"})
+    assert "sites were not recorded" in table.report_path.read_text()
+
+
+@pytest.mark.parametrize("case", ["fsize", "early-fsize", "address-space", "early-address-space", "descriptors",
+                                  "early-descriptors"])
+def test_limits(box, case):
+    """Limits set by the program itself, before or after the session began. Whatever is missing is counted."""
+    if SANITIZER and "address-space" in case:
+        pytest.skip("a sanitizer needs all of the address space")
+    result = box.same("workload", case, "/tmp", env=TABLE_ON_STDERR)
+    assert result.status == 42
+    assert any(words in result.stderr for words in ("timing", "nothing is recorded", "no memory for the report"))
+    if "timing" in result.stderr and "fib " in result.stderr:
+        row = next(line for line in result.stderr.splitlines() if "| fib " in line)
+        assert "1,973" in row or "1973" in row or "lost" not in result.stderr
+
+
+@without_sanitizer("it needs all of the address space")
+@pytest.mark.parametrize("megabytes", [6, 12, 24, 48, 100])
+def test_address_space_limited_from_outside(box, megabytes):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    box.same("workload", env=TABLE_ON_STDERR, preexec_fn=limit)
+
+
+@pytest.mark.parametrize("kilobytes", [0, 4, 100, 128, 200])
+def test_file_size_limited_from_outside(box, kilobytes):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, kilobytes << 10))
+    box.same("workload", env=TABLE_ON_STDERR, preexec_fn=limit)
+
+
+# ------------------------------------------------------------------------------------------------- descriptors
+
+@pytest.mark.parametrize("case", ["closefrom", "early-closefrom"])
+def test_closefrom_and_own_files(box, case):
+    own = box.folder()
+    result = box.same("workload", case, own)
+    check_workload(result)
+    assert [path.read_text() for path in sorted(own.iterdir())] == ["mine\n"] * 3
+
+
+@pytest.mark.parametrize("case", ["closeall", "early-closeall", "stderr-to-file"])
+def test_a_reused_stderr_gets_nothing(box, case):
+    """What was stderr at start is now the host's own data."""
+    own = box.folder()
+    result = box.same("workload", case, own, env=TABLE_ON_STDERR)
+    files = [path.read_text() for path in sorted(own.iterdir())]
+    if case == "early-closeall":
+        files[0] = files[0][:5]  # when the session began, this file was the stderr
+    assert files == ["mine\n"] * 3
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("case", ["stderr-closed", "early-stderr-closed"])
+def test_closed_stderr(box, case):
+    assert box.same("workload", case, "/tmp", env=TABLE_ON_STDERR).status == 42
+
+
+def test_broken_pipe(box):
+    for restore in (True, False):  # SIGPIPE at default, and ignored
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = box.same("workload", env=TABLE_ON_STDERR, stderr=writer, restore_signals=restore)
+        os.close(writer)
+        assert result.status == 42
+
+
+@pytest.mark.parametrize("case", ["stderr-nonblocking", "early-stderr-nonblocking"])
+def test_full_pipe_that_does_not_block(box, case):
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, b"x" * 4096)
+    except BlockingIOError:
+        pass
+    assert box.same("workload", case, "/tmp", env=TABLE_ON_STDERR, stderr=writer, timeout=30).status == 42
+    os.close(reader)
+    os.close(writer)
+
+
+def test_errno_descriptors_and_signal_mask_are_kept(box):
+    result = box.same("keeps")
+    assert result.stdout.startswith("changes 0\ndescriptors as before\n")
+
+
+# --------------------------------------------------------------------------------------------- rights and sandboxes
+
+@needs_root
+@without_emulator("binfmt has its own idea of setuid")
+def test_setuid_programs_are_not_recorded(box):
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        folder.chmod(0o755)
+        program = folder / "workload"
+        shutil.copy(PROGRAMS / "workload_static", program)
+        program.chmod(0o4755)  # root's rights for anybody who runs it
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            pytest.skip("/tmp is mounted nosuid")
+        result = box.run(program, env={"HOTPATH": "1", "HOTPATH_OUTPUT_FORMAT": "table"}, status=42, user=65534)
+        assert result.stdout == box.run("workload_off", status=42).stdout
+        assert result.sessions() == [] and result.stderr == "" and not result.report_path.exists()
+        program.chmod(0o755)
+        assert box.run(program, env={"HOTPATH_OUTPUT_PATH": None}, status=42, user=65534).stderr != ""
+    finally:
+        shutil.rmtree(folder)
+
+
+@needs_root
+def test_chroot_after_start(box):
+    """The session's path means another place now: nothing may be created there, and the numbers stay right."""
+    root = box.folder()
+    result = box.same("workload", "chroot", root, env=TABLE_ON_STDERR)
+    assert list(root.iterdir()) == []
+    assert "timing" in result.stderr
+
+
+@without_emulator("seccomp would sandbox the emulator")
+@without_sanitizer("its runtime makes system calls of its own")
+@pytest.mark.parametrize("mode", ["filter", "new", "strict"])
+def test_seccomp(box, mode):
+    if mode == "strict" and platform.machine() in ("x86_64", "i686"):
+        pytest.skip("strict seccomp on x86 forbids reading any clock, the host's too")
+    result = box.same("sandbox", mode, env={"HOTPATH_RESERVE": "1", "HOTPATH_MAX_BYTES": "8M"})
+    if result.status == 77:
+        pytest.skip("no seccomp here")
+    assert result.status == 23, end(result.status)
+    report = box.read(result.sessions()[0])
+    assert report.row("fib").calls == 15 + 1973
+    before = 0 if mode == "new" else 4
+    assert report.row("dive").calls == 301 + before and report.row("diving").calls == 300 + max(0, before - 1)
+    assert report.lost == {}
+
+
+# --------------------------------------------------------------------------------------------------------- heap
+
+@without_sanitizer("it has a malloc of its own")
+@pytest.mark.parametrize("program", ["heap", "heap_static"])
+def test_no_malloc(box, program):
+    result = box.run(program, "count", env=TABLE_ON_STDERR, status=17)
+    assert result.stdout == "inside 0\nend\n"
+    assert "work" in result.stderr and "calltree" in result.stderr
+
+
+@without_sanitizer("it has a malloc of its own")
+def test_malloc_failing_at_the_nth_call_for_all_n(box):
+    for n in range(12):
+        box.same("heap", "fail", n, env=TABLE_ON_STDERR)
+
+
+# ------------------------------------------------------------------------------------------------------ control
+
+def test_second_start(box):
+    result = box.run("control", "twice")
+    assert result.stdout == ("first 0\nsecond -1\nwords a session is active already\nstop 0\nagain -2\n")
+    assert len(result.lines) == 1 and "active already" in result.lines[0]
+    assert result.calls("work") == 2
+
+
+def test_start_and_stop_200_times_with_threads(box):
+    result = box.run("control", "restart", 200 if not SANITIZER else 50)
+    assert result.stdout == "failures 0\nstart 0\nstop 0\n"
+    assert result.calls("work") == 5 and result.report.names() == ["work"]
+    assert len(result.sessions()) <= 22
+
+
+def test_report_in_the_middle(box):
+    result = box.run("control", "middle", env={"HOTPATH_OUTPUT_PATH": None})
+    first, last = (json.loads(line) for line in result.stderr.splitlines())
+    calls = [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]} for report in (first, last)]
+    assert calls == [{"middle": 1, "work": 2}, {"middle": 1, "work": 3}]
+    assert result.stdout == "report 0\n"
+
+
+def test_reporter_gets_the_rows(box):
+    result = box.run("control", "reporter", env={"HOTPATH_REPORT": None})
+    assert result.stdout == ("start 0\ncontext mine\nsection timing\nname work\ncalls 9\nout of range 1\nelapsed 1\n"
+                             "stop 0\n")
+    assert result.stderr == "" and not result.report_path.exists()
+
+
+def test_session_in_a_scope(box):
+    result = box.run("control", "scope")
+    assert {row.name: row.calls for row in result.report.rows()} == {"measured_scope": 1, "work": 1, "in scope": 1}
+    assert result.row("measured_scope").percent_total == pytest.approx(100)
+    assert result.stdout == "path ''\n"
+
+
+def test_control_without_a_session(box):
+    result = box.run("control", "unstarted")
+    assert result.stdout == "stop -2\nreport -2\npath ''\nversion 0\n" and result.stderr == ""
+
+
+def test_options_nobody_understands(box):
+    result = box.run("control", "options")
+    assert result.stdout == "no size -4\nhuge -4\n"
+    assert len(result.lines) == 2 and not result.report_path.exists()
+
+
+def test_off_at_run_time(box):
+    result = box.same("workload", env={"HOTPATH": "0"})
+    assert result.stderr == "" and result.sessions() == [] and not result.report_path.exists()

@@ -1,0 +1,163 @@
+/*
+ * The functions of control: what they return, and that nothing happens to the host.
+ *     twice       a second start: an error code, one line, the first session goes on
+ *     restart N   start and stop N times while threads record
+ *     middle      hotpath_report() in the middle of a run
+ *     reporter    rows handed to a callback
+ *     scope       HOTPATH_SESSION in a function other than main
+ *     unstarted   stop and report without a session
+ *     options     an options struct nobody can understand
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static volatile int is_over;
+
+static void work(void)
+{
+    HOTPATH_MEASURE();
+}
+
+static void twice(void)
+{
+    printf("first %d\n", hotpath_start(NULL));
+    work();
+    printf("second %d\n", hotpath_start(NULL));
+    work();
+    printf("words %s\n", hotpath_strerror(HOTPATH_E_ACTIVE));
+    printf("stop %d\n", hotpath_stop());
+    printf("again %d\n", hotpath_stop());
+}
+
+static void *busy(void *unused)
+{
+    while (!is_over) {
+        HOTPATH_BLOCK("outer");
+        work();
+    }
+    return unused;
+}
+
+static void restart(unsigned long rounds)
+{
+    pthread_t threads[3];
+    const struct hotpath_options options = {.size = sizeof options, .format = "none"};
+    int failures = 0;
+    for (int i = 0; i < 3; i++)
+        MUST(pthread_create(&threads[i], NULL, busy, NULL) == 0);
+    for (unsigned long i = 0; i < rounds; i++) {
+        failures += hotpath_start(&options) != HOTPATH_OK;
+        for (int n = 0; n < 100; n++)
+            work();
+        failures += hotpath_stop() != HOTPATH_OK;
+    }
+    is_over = 1;
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("failures %d\n", failures);
+    /* The last session has known threads and knows only what came after its start. */
+    printf("start %d\n", hotpath_start(NULL));
+    for (int n = 0; n < 5; n++)
+        work();
+    printf("stop %d\n", hotpath_stop());
+}
+
+static void middle(void)
+{
+    HOTPATH_SESSION();
+    work();
+    work();
+    printf("report %d\n", hotpath_report());
+    work();
+}
+
+static void print_rows(const hotpath_results *results, void *context)
+{
+    printf("context %s\n", (const char *)context);
+    for (size_t s = 0; s < hotpath_results_sections(results); s++) {
+        const hotpath_section *section = hotpath_results_section(results, s);
+        printf("section %s\n", hotpath_section_name(section));
+        for (size_t row = 0; row < hotpath_section_rows(section); row++)
+            for (size_t column = 0; column < hotpath_section_columns(section); column++) {
+                struct hotpath_cell cell;
+                const struct hotpath_column *about = hotpath_section_column(section, column);
+                MUST(hotpath_section_cell(section, row, column, &cell) == HOTPATH_OK && cell.unit == about->unit);
+                if (cell.unit == HOTPATH_UNIT_TEXT && strcmp(about->key, "name") == 0)
+                    printf("name %s\n", cell.text);
+                if (strcmp(about->key, "calls") == 0)
+                    printf("calls %llu\n", (unsigned long long)cell.count);
+            }
+        struct hotpath_cell cell;
+        printf("out of range %d\n", hotpath_section_cell(section, 1000, 0, &cell) != HOTPATH_OK &&
+                                        hotpath_section_column(section, 1000) == NULL &&
+                                        hotpath_results_section(results, 1000) == NULL);
+    }
+    printf("elapsed %d\n", hotpath_results_elapsed_ns(results) > 0);
+}
+
+static void reporter(void)
+{
+    char context[] = "mine";
+    const struct hotpath_options options = {.size = sizeof options, .report = "timing", .label = "run 1"};
+    hotpath_set_reporter(print_rows, context);
+    printf("start %d\n", hotpath_start(&options));
+    for (int i = 0; i < 9; i++)
+        work();
+    printf("stop %d\n", hotpath_stop());
+}
+
+static void measured_scope(void)
+{
+    HOTPATH_SESSION();
+    work();
+    HOTPATH_BLOCK("in scope");
+}
+
+static void scope(void)
+{
+    work(); /* before: not recorded */
+    measured_scope();
+    work(); /* after: not recorded */
+    printf("path '%s'\n", hotpath_session_path());
+}
+
+static void unstarted(void)
+{
+    printf("stop %d\n", hotpath_stop());
+    printf("report %d\n", hotpath_report());
+    printf("path '%s'\n", hotpath_session_path());
+    printf("version %d\n", strcmp(hotpath_version(), HOTPATH_VERSION));
+}
+
+static void options(void)
+{
+    struct hotpath_options wrong;
+    memset(&wrong, 0, sizeof wrong);
+    printf("no size %d\n", hotpath_start(&wrong));
+    wrong.size = 1u << 30;
+    printf("huge %d\n", hotpath_start(&wrong));
+    work();
+}
+
+int main(int argc, char **argv)
+{
+    errno = 4711;
+    if (is_case(argc, argv, "twice"))
+        twice();
+    else if (is_case(argc, argv, "restart"))
+        restart(number(argc, argv, 2, 200));
+    else if (is_case(argc, argv, "middle"))
+        middle();
+    else if (is_case(argc, argv, "reporter"))
+        reporter();
+    else if (is_case(argc, argv, "scope"))
+        scope();
+    else if (is_case(argc, argv, "options"))
+        options();
+    else
+        unstarted();
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* The second plugin of copies.c: like plugin.c, with names of its own. */
+#include <hotpath.h>
+
+int second_call(int (*back)(int), int n);
+
+int second_call(int (*back)(int), int n)
+{
+    HOTPATH_MEASURE();
+    return back(n);
+}

@@ -1,0 +1,222 @@
+/* Builds session bytes in memory. SPDX-License-Identifier: MIT */
+#undef NDEBUG
+#include "session_builder.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES 16u
+#define NODES_PER_CHUNK 4u /* small, so that tests walk several */
+
+void *builder_at(struct session_builder *builder, uint32_t offset) { return builder->bytes + offset; }
+
+struct hp_header *builder_header(struct session_builder *builder) { return builder_at(builder, 0); }
+
+size_t builder_size(const struct session_builder *builder) { return builder->used; }
+
+static uint32_t take(struct session_builder *builder, size_t size, uint32_t align)
+{
+    const uint32_t offset = (builder->used + align - 1) & ~(align - 1);
+    assert(offset + size <= builder->capacity);
+    builder->used = (uint32_t)((offset + size + 7) & ~(size_t)7);
+    builder_header(builder)->used = builder->used;
+    return offset;
+}
+
+uint32_t builder_text(struct session_builder *builder, const char *text)
+{
+    const size_t length = strlen(text);
+    const uint32_t offset = take(builder, sizeof(uint32_t) + length + 1, 8);
+    struct hp_string *string = builder_at(builder, offset);
+    string->length = (uint32_t)length;
+    memcpy((char *)string + offsetof(struct hp_string, bytes), text, length + 1);
+    return offset;
+}
+
+void builder_init(struct session_builder *builder, size_t capacity)
+{
+    *builder = (struct session_builder){.bytes = calloc(1, capacity), .capacity = capacity};
+    assert(builder->bytes != NULL && capacity > HP_HEADER_BYTES);
+    builder->used = HP_HEADER_BYTES;
+    builder->sites_per_chunk = HP_SITES_PER_CHUNK;
+    struct hp_header *header = builder_header(builder);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    header->byte_order = HP_BYTE_ORDER;
+    header->version = HP_LAYOUT_VERSION;
+    header->header_bytes = HP_HEADER_BYTES;
+    header->features = HP_FEATURE_TIMING;
+    header->capacity = header->backed = capacity;
+    header->used = builder->used;
+    header->state = HP_STATE_FINISHED;
+    header->pid = 4242;
+    header->parent_pid = 1;
+    header->process_start = 77;
+    header->main_site = UINT32_MAX;
+    header->wall_start_ns = UINT64_C(1790928000) * 1000000000;
+    header->cores = 2;
+    header->command = builder_text(builder, "./demo --fast");
+    header->executable = builder_text(builder, "/usr/bin/demo");
+    header->host = builder_text(builder, "box");
+    header->system = builder_text(builder, "Linux 6.1 x86_64");
+    header->library = builder_text(builder, "hotpath 0.1.0, gcc 12");
+    builder_elapse(builder, 1000000, 1);
+}
+
+void builder_free(struct session_builder *builder)
+{
+    free(builder->bytes);
+    builder->bytes = NULL;
+}
+
+void builder_elapse(struct session_builder *builder, uint64_t ticks, double ns_per_tick)
+{
+    struct hp_header *header = builder_header(builder);
+    header->clock_kind = ns_per_tick == 1 ? HP_CLOCK_MONOTONIC : HP_CLOCK_TSC;
+    header->clock_start = (struct hp_clock_pair){.ticks = BUILDER_START, .ns = 5000};
+    header->clock_latest = (struct hp_clock_pair){.ticks = BUILDER_START + ticks,
+                                                  .ns = 5000 + (uint64_t)((double)ticks * ns_per_tick)};
+}
+
+uint32_t builder_site(struct session_builder *builder, const char *name, const char *file, uint32_t line)
+{
+    const uint32_t id = builder_header(builder)->site_count++;
+    assert(id < HP_MAX_SITES && id % HP_SITES_PER_CHUNK < builder->sites_per_chunk);
+    uint32_t *chunk = &builder_header(builder)->site_chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == 0)
+        *chunk = take(builder, builder->sites_per_chunk * sizeof(struct hp_site), 64);
+    struct hp_site *site = (struct hp_site *)builder_at(builder, *chunk) + id % HP_SITES_PER_CHUNK;
+    site->name = site->function = builder_text(builder, name);
+    site->file = builder_text(builder, file);
+    site->line = line;
+    return id;
+}
+
+uint32_t builder_thread(struct session_builder *builder)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_thread), 64);
+    struct hp_thread *thread = builder_at(builder, offset);
+    thread->next = builder_header(builder)->threads;
+    thread->state = HP_THREAD_LIVE;
+    thread->tid = 4242 + builder_header(builder)->thread_count;
+    thread->generation = 1;
+    thread->frames = take(builder, FRAMES * sizeof(struct hotpath_frame_), 64);
+    thread->frame_capacity = FRAMES;
+    builder_header(builder)->threads = offset;
+    builder_header(builder)->thread_count++;
+    builder_header(builder)->threads_seen++;
+    thread->root = builder_node(builder, offset, 0, HP_SITE_ROOT);
+    return offset;
+}
+
+static uint32_t stat_offset(struct session_builder *builder, uint32_t thread, uint32_t site)
+{
+    struct hp_thread *record = builder_at(builder, thread);
+    for (uint32_t at = record->stats; at != 0;) {
+        const struct hotpath_stat_ *stat = builder_at(builder, at);
+        if (stat->site == site)
+            return at;
+        at = stat->next;
+    }
+    const uint32_t offset = take(builder, sizeof(struct hotpath_stat_), 8);
+    struct hotpath_stat_ *stat = builder_at(builder, offset);
+    stat->site = site;
+    stat->next = record->stats;
+    stat->min = UINT64_MAX;
+    stat->threads = 1;
+    record->stats = offset;
+    record->stat_count++;
+    return offset;
+}
+
+struct hotpath_stat_ *builder_stat(struct session_builder *builder, uint32_t thread, uint32_t site)
+{
+    return builder_at(builder, stat_offset(builder, thread, site));
+}
+
+uint32_t builder_node(struct session_builder *builder, uint32_t thread, uint32_t parent, uint32_t site)
+{
+    struct hp_thread *record = builder_at(builder, thread);
+    struct hp_node_chunk *chunk = record->node_chunks ? builder_at(builder, record->node_chunks) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity) {
+        const uint32_t offset = take(builder, sizeof *chunk + NODES_PER_CHUNK * sizeof(struct hotpath_node_), 64);
+        chunk = builder_at(builder, offset);
+        chunk->next = record->node_chunks;
+        chunk->capacity = NODES_PER_CHUNK;
+        record->node_chunks = offset;
+    }
+    struct hotpath_node_ *node = &chunk->nodes[chunk->used++];
+    node->site = site;
+    node->parent = parent != 0 ? parent : record->root;
+    node->stat = site == HP_SITE_ROOT ? 0 : stat_offset(builder, thread, site);
+    record->node_count++;
+    return (uint32_t)((unsigned char *)node - builder->bytes);
+}
+
+static uint64_t *counter_of(struct session_builder *builder, struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    const uint32_t octave = hotpath_octave_(ticks);
+    assert(octave < HOTPATH_OCTAVES_);
+    const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t); /* counters before the first one there is */
+    if (stat->octaves[octave] == 0)
+        stat->octaves[octave] = take(builder, 128 * sizeof(uint64_t) - missing, 64) - missing;
+    return (uint64_t *)builder_at(builder, stat->octaves[octave]) + (ticks >> octave);
+}
+
+static void count(struct session_builder *builder, uint32_t node_offset, uint64_t ticks, uint64_t inside)
+{
+    struct hotpath_node_ *node = builder_at(builder, node_offset);
+    struct hotpath_stat_ *stat = builder_at(builder, node->stat);
+    node->calls++;
+    node->total += ticks;
+    node->self += ticks - inside;
+    stat->min = ticks < stat->min ? ticks : stat->min;
+    stat->max = ticks > stat->max ? ticks : stat->max;
+}
+
+void builder_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks, uint64_t inside)
+{
+    const uint32_t stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
+    (void)thread;
+    count(builder, node, ticks, inside);
+    ++*counter_of(builder, builder_at(builder, stat), ticks);
+}
+
+void builder_nested_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks,
+                         uint64_t inside)
+{
+    builder_call(builder, thread, node, ticks, inside);
+    ((struct hotpath_node_ *)builder_at(builder, node))->nested += ticks;
+}
+
+void builder_abandoned_call(struct session_builder *builder, uint32_t node)
+{
+    ((struct hotpath_node_ *)builder_at(builder, node))->calls++;
+    builder_header(builder)->losses[HP_LOSS_ABANDONED]++;
+}
+
+void builder_missed_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks)
+{
+    (void)thread;
+    count(builder, node, ticks, 0);
+    const uint32_t stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
+    ((struct hotpath_stat_ *)builder_at(builder, stat))->missed++;
+    builder_header(builder)->losses[HP_LOSS_BUCKETS]++;
+}
+
+void builder_open(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t start, uint64_t child)
+{
+    const struct hp_thread *record = builder_at(builder, thread);
+    struct hotpath_frame_ *frames = builder_at(builder, record->frames);
+    uint32_t depth = 1;
+    while (frames[depth].zone != 0)
+        depth++;
+    assert(depth < FRAMES);
+    struct hotpath_frame_ *frame = &frames[depth];
+    frame->start = BUILDER_START + start;
+    frame->child = child;
+    frame->node = node;
+    frame->stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
+    frame->zone = UINT64_C(0x7f0000000000) - depth * 64; /* stacks grow downwards */
+    ((struct hotpath_node_ *)builder_at(builder, node))->open++;
+}

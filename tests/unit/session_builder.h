@@ -1,0 +1,61 @@
+/*
+ * Builds session bytes in memory, call by call, with values the test chooses: the recorder's file without the
+ * recorder. Everything is checked with assert(): a builder that runs out of space is a broken test.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SESSION_BUILDER_H
+#define SESSION_BUILDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "layout.h"
+
+#define BUILDER_START 1000000u /* ticks at the start of the session */
+
+struct session_builder {
+    unsigned char *bytes;
+    size_t capacity;
+    uint32_t used;
+    uint32_t sites_per_chunk; /* places kept for sites; fewer make a smaller file that reads the same */
+};
+
+/* A session of a finished process whose ticks are nanoseconds; `builder_free` releases it. */
+void builder_init(struct session_builder *builder, size_t capacity);
+void builder_free(struct session_builder *builder);
+
+/* The bytes that are used, and the header, which a test may change as it likes. */
+size_t builder_size(const struct session_builder *builder);
+struct hp_header *builder_header(struct session_builder *builder);
+void *builder_at(struct session_builder *builder, uint32_t offset);
+
+/*
+ * Sets when the session ends, in ticks after its start; a tick is `ns_per_tick` nanoseconds of a TSC unless it is
+ * 1.
+ */
+void builder_elapse(struct session_builder *builder, uint64_t ticks, double ns_per_tick);
+
+uint32_t builder_text(struct session_builder *builder, const char *text);
+uint32_t builder_site(struct session_builder *builder, const char *name, const char *file, uint32_t line);
+uint32_t builder_thread(struct session_builder *builder);
+
+/* A node below `parent` (0: below the root) of a thread; `site` may be HP_SITE_OTHER. */
+uint32_t builder_node(struct session_builder *builder, uint32_t thread, uint32_t parent, uint32_t site);
+
+/* One call that took `ticks`, of which `inside` were spent in zones inside. */
+void builder_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks, uint64_t inside);
+/* The same for a call inside another call of the node. */
+void builder_nested_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks,
+                         uint64_t inside);
+/* A call that was counted and not timed. */
+void builder_abandoned_call(struct session_builder *builder, uint32_t node);
+/* A call whose duration found no counter. */
+void builder_missed_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks);
+
+/* Opens a zone on top of the thread's stack, `start` ticks after the start of the session. */
+void builder_open(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t start, uint64_t child);
+
+/* The stat of a site on a thread, made when it is not there. */
+struct hotpath_stat_ *builder_stat(struct session_builder *builder, uint32_t thread, uint32_t site);
+
+#endif
