@@ -2,7 +2,6 @@
  * Writes what users read about the options, from the table in src/session/options.c itself.
  *
  *     gen_docs                  docs/environment.md
- *     gen_docs --help-text      plain text, for a terminal of 80 columns
  *     gen_docs --check FILE     nothing; fails when FILE is not what `gen_docs` would write
  *
  * SPDX-License-Identifier: MIT
@@ -13,9 +12,6 @@
 #include <string.h>
 
 #include "options.h"
-
-#define TEXT_WIDTH 80
-#define TEXT_INDENT 6
 
 /* ------------------------------------------------------------------------------------------------ Markdown */
 
@@ -132,47 +128,6 @@ static void print_markdown(FILE *out)
     fputs(after_table, out);
 }
 
-/* ---------------------------------------------------------------------------------------------- plain text */
-
-/* Breaks a text into indented lines. */
-static void print_wrapped(FILE *out, const char *text)
-{
-    size_t column = 0;
-    while (*text) {
-        const size_t word = strcspn(text, " ");
-        if (column > 0 && column + 1 + word > TEXT_WIDTH) {
-            fputc('\n', out);
-            column = 0;
-        }
-        if (column == 0)
-            column = (size_t)fprintf(out, "%*s", TEXT_INDENT, "");
-        else
-            column += (size_t)fprintf(out, " ");
-        column += (size_t)fprintf(out, "%.*s", (int)word, text);
-        text += word;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
-static void print_help_entry(FILE *out, const struct hp_option *option)
-{
-    char text[512];
-    fprintf(out, "\n  %s=%s\n", option->variable, option->value);
-    snprintf(text, sizeof text, "%s Default: %s.", option->help,
-             option->initial[0] ? option->initial : option->unset);
-    print_wrapped(out, text);
-}
-
-static void print_help_text(FILE *out)
-{
-    fputs("Environment variables of programs that are measured with hotpath. Each overrules\n"
-          "the program's own option; an empty one counts as not set.\n",
-          out);
-    for (size_t i = 0; i < hp_option_count; i++)
-        print_help_entry(out, &hp_options[i]);
-}
-
 /* ------------------------------------------------------------------------------------------------ checking */
 
 static bool is_in_file(const char *expected, size_t length, FILE *file)
@@ -208,12 +163,10 @@ int main(int count, char **arguments)
 {
     if (count == 1)
         print_markdown(stdout);
-    else if (count == 2 && strcmp(arguments[1], "--help-text") == 0)
-        print_help_text(stdout);
     else if (count == 3 && strcmp(arguments[1], "--check") == 0)
         return check(arguments[2]);
     else {
-        fputs("usage: gen_docs [--help-text | --check FILE]\n", stderr);
+        fputs("usage: gen_docs [--check FILE]\n", stderr);
         return 2;
     }
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

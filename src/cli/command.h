@@ -14,6 +14,9 @@ struct hp_command {
 
 extern const struct hp_command hp_command_report;
 
+/* What `hotpath help environment` prints. */
+void hp_help_environment(void);
+
 /* What `hotpath COMMAND --help` prints. */
 void hp_command_help(const struct hp_command *command);
 

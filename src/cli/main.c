@@ -28,7 +28,7 @@ static int print_help(void)
            "usage: hotpath COMMAND [OPTIONS]\n       hotpath --help | --version\n\ncommands:\n");
     for (size_t at = 0; at < COMMAND_COUNT; at++)
         printf("  %-10s %s\n", commands[at]->name, commands[at]->help);
-    printf("\n'hotpath COMMAND --help' says more about each.\n");
+    printf("\n'hotpath COMMAND --help' says more about each, 'hotpath help environment' lists the variables.\n");
     return EXIT_DONE;
 }
 
@@ -51,6 +51,10 @@ static int help(int argc, char **argv)
 {
     if (argc < 3)
         return print_help();
+    if (strcmp(argv[2], "environment") == 0) {
+        hp_help_environment();
+        return EXIT_DONE;
+    }
     const struct hp_command *command = find(argv[2]);
     if (command == NULL)
         return misuse("unknown command", argv[2]);

@@ -39,20 +39,42 @@ static bool counter_of(uint32_t clock_kind, enum hp_counter *ret_counter)
     return hp_clock_counter() == *ret_counter;
 }
 
-/* A process is the one that began the session if it was started then, since this boot. */
-static bool is_running(const struct hp_header *header)
+static bool is_of_this_boot(const struct hp_header *header)
 {
     unsigned char boot_id[16];
     hp_process_boot_id(boot_id);
-    return header->pid != 0 && memcmp(boot_id, header->boot_id, sizeof boot_id) == 0 &&
-           header->process_start != 0 && hp_process_start_time(header->pid) == header->process_start;
+    return memcmp(boot_id, header->boot_id, sizeof boot_id) == 0;
 }
 
-/* The present moment in the session's ticks. False: its process is gone, or its clock cannot be read here. */
+/* Whether the process has the file mapped. After exec the same process does not. Cannot be told: it has. */
+static bool has_mapped(uint32_t pid, const char *path)
+{
+    char maps[64], line[4096];
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    snprintf(maps, sizeof maps, "/proc/%u/maps", (unsigned)pid);
+    FILE *stream = fopen(maps, "re");
+    if (stream == NULL)
+        return true;
+    bool is_mapped = false;
+    while (!is_mapped && fgets(line, sizeof line, stream) != NULL)
+        is_mapped = strstr(line, name) != NULL;
+    fclose(stream);
+    return is_mapped;
+}
+
+/* A process is the one that began the session if it was started then, since this boot. */
+static bool is_running(const struct hp_header *header, const char *path)
+{
+    return header->state != HP_STATE_FINISHED && header->pid != 0 && header->process_start != 0 &&
+           hp_process_start_time(header->pid) == header->process_start && has_mapped(header->pid, path);
+}
+
+/* The present moment in the session's ticks. False: its clock cannot be read here. */
 static bool read_now(const struct hp_header *header, struct hp_clock_pair *ret_now)
 {
     enum hp_counter counter;
-    if (header->state == HP_STATE_FINISHED || !is_running(header) || !counter_of(header->clock_kind, &counter))
+    if (!is_of_this_boot(header) || !counter_of(header->clock_kind, &counter))
         return false;
     hp_clock_pair(counter, &ret_now->ticks, &ret_now->ns);
     return ret_now->ticks >= header->clock_start.ticks && ret_now->ns >= header->clock_start.ns;
@@ -113,11 +135,15 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path)
     if (read_from_start(fd, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
-    const bool has_now = read_now(&header, &now);
+    const bool has_now = read_now(&header, &now), is_live = has_now && is_running(&header, path);
     if (!read_all(file, fd, path, (size_t)status.st_size))
         return false;
-    const char *problem = hp_snapshot_open(&file->snapshot, file->bytes, file->size, has_now ? &now : NULL);
-    return problem == NULL ? true : fail(file, path, problem);
+    const char *problem = hp_snapshot_open(&file->snapshot, file->bytes, file->size, is_live ? &now : NULL);
+    if (problem != NULL)
+        return fail(file, path, problem);
+    if (has_now && !is_live && !file->snapshot.is_finished)
+        hp_snapshot_use_rate(&file->snapshot, &now);
+    return true;
 }
 
 bool hp_session_file_open(struct hp_session_file *file, const char *path)

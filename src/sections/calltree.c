@@ -176,7 +176,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
         }
     section->row_count = at;
     if (has_open)
-        hp_section_note(section, "* still running when the report was made: counted up to then");
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
     return true;
 }
 

@@ -68,6 +68,9 @@ struct hp_profile {
 
 struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snapshot *snapshot);
 
+/* What the mark of open zones means. */
+const char *hp_profile_open_note(const struct hp_profile *profile);
+
 /*
  * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
  * session ("elapsed"), and when the main row is to be left out the sum of all others ("rows").

@@ -209,7 +209,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
 
-static void add_notes(struct hotpath_section *section)
+static void add_notes(struct hotpath_section *section, const struct hp_profile *profile)
 {
     bool has_open = false, has_rough = false;
     for (size_t at = 0; at < section->row_count; at++) {
@@ -217,7 +217,7 @@ static void add_notes(struct hotpath_section *section)
         has_rough |= section->rows[at].is_rough;
     }
     if (has_open)
-        hp_section_note(section, "* still running when the report was made: counted up to then");
+        hp_section_note(section, hp_profile_open_note(profile));
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     if (strcmp(section->percent_of, "elapsed") == 0)
@@ -256,7 +256,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     for (size_t at = 0; at < section->row_count; at++)
         if (!fill_row(view, &section->rows[at], sites[at]))
             return false;
-    add_notes(section);
+    add_notes(section, profile);
     return true;
 }
 

@@ -340,6 +340,11 @@ static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *e
     snapshot->is_rate_known = true;
 }
 
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
+{
+    set_rate(snapshot, later);
+}
+
 static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /*

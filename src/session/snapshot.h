@@ -39,6 +39,12 @@ struct hp_snapshot {
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
 
+/*
+ * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
+ * pair of its own, read since the same boot of the same machine.
+ */
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
+
 double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
 
 /* Time from the start of the session to `now_ticks`. */
