@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "sites.h"
 #include "timing.h"
@@ -72,7 +73,16 @@ static struct {
     uint32_t is_wanted; /* atomic */
     uint32_t progress;  /* atomic: hundreds of calls made */
     uint32_t progress_before;
+    long switches_before;
 } beside;
+
+/* How often the calling thread has lost its CPU. */
+static long switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw + usage.ru_nvcsw;
+}
 
 static void *run_beside(void *context)
 {
@@ -99,18 +109,19 @@ static void start_beside(bool with_zones)
     while (__atomic_load_n(&beside.progress, __ATOMIC_RELAXED) == beside.progress_before && bench_ns() < limit)
         ;
     beside.progress_before = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED);
+    beside.switches_before = switches();
 }
 
 static void start_floor_beside(void) { start_beside(false); }
 
 static void start_zones_beside(void) { start_beside(true); }
 
-/* Rounds in which the other thread hardly ran are not rounds of two threads. */
+/* Rounds in which the two took turns, or the other hardly ran, are not rounds of two threads at once. */
 static bool stop_beside(void)
 {
     const uint32_t hundreds = __atomic_load_n(&beside.progress, __ATOMIC_RELAXED) - beside.progress_before;
     __atomic_store_n(&beside.is_wanted, 0, __ATOMIC_RELEASE);
-    return hundreds >= 5;
+    return hundreds >= 5 && switches() == beside.switches_before;
 }
 
 /* ------------------------------------------------------------------------------------------------- many sites */
@@ -292,14 +303,14 @@ static void run_1us_zone(uint32_t passes)
 static void fit_work(void)
 {
     uint64_t best = UINT64_MAX;
-    for (int tries = 0; tries < 50; tries++) {
+    for (int tries = 0; tries < 1000; tries++) {
         const uint64_t from = bench_ns();
-        plain_body(20000);
+        plain_body(5000);
         const uint64_t ns = bench_ns() - from;
         best = ns < best ? ns : best;
     }
-    work_steps_100ns = 100 * 20000 / best;
-    work_steps_1us = 1000 * 20000 / best;
+    work_steps_100ns = 100 * 5000 / best;
+    work_steps_1us = 1000 * 5000 / best;
 }
 
 /* ------------------------------------------------------------------------------------------------- the run */
