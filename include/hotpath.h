@@ -361,7 +361,7 @@ struct hotpath_node_ {
  * 1 << o wide. Octaves are allocated when first used. The counter of a duration is number (ticks >> o) after the
  * octave's origin, which for o >= 1 is 64 counters before the first one there is.
  */
-#define HOTPATH_OCTAVES_ 48
+#define HOTPATH_OCTAVES_ 58
 struct hotpath_stat_ {
     uint32_t site;
     uint32_t next; /* offset of the thread's next stat */
@@ -399,7 +399,7 @@ struct hotpath_head_ {
     struct hotpath_slot_ *slots;
     char *base;                    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
     uint32_t mask;                 /* bytes of the table of slots - 16 */
-    uint32_t node;                 /* of the innermost open zone, as in its frame */
+    uint32_t reserved;
 };
 
 extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head __attribute__((tls_model("initial-exec")));
@@ -421,7 +421,7 @@ HOTPATH_API_ uint64_t hotpath_v1_clock(void);
 #define HOTPATH_PUT_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 /* Adds to memory that only this thread writes. One instruction where the CPU has it: compilers do not merge the two. */
 #if defined(__x86_64__)
-#define HOTPATH_ADD_(place, value) __asm__("addq %1, %0" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
+#define HOTPATH_ADD_(place, value) __asm__("{addq %1, %0|add qword ptr %0, %1}" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
 #else
 #define HOTPATH_ADD_(place, value) HOTPATH_PUT_(place, HOTPATH_GET_(place) + (value))
 #endif
@@ -454,14 +454,21 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) uin
 }
 
 /*
- * Where to look for (parent, site), or one further. The factor is odd but for the size of a slot, so the children of
- * one parent never collide with each other, and it scatters them, so those of different parents seldom do.
+ * Where to look for (parent, site). First in the row where the children of one parent lie side by side, which is quick
+ * to compute and kind to the cache; then, where rows of several parents lie across each other, in a place of its own.
+ * What is in neither place is found out of line.
  */
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
 hotpath_slot_of_(const struct hotpath_head_ *head, uint32_t parent, uint32_t site)
 {
-    const uint32_t at = parent + site * (16u * UINT32_C(0x9e3779b1));
-    return (struct hotpath_slot_ *)(void *)((char *)head->slots + (at & head->mask));
+    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((parent + site * 16u) & head->mask));
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
+hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
+{
+    const uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15);
+    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((uint32_t)(mixed >> 32) & head->mask));
 }
 
 /*
@@ -482,11 +489,11 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
         HOTPATH_ORDER_();
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
             struct hotpath_frame_ *frame = head->top;
-            const uint32_t parent = head->node;
+            const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
             if (__builtin_expect(slot->key != key, 0))
-                slot++; /* there is one more than the mask reaches */
+                slot = hotpath_second_slot_of_(head, key);
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
             if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
                 frame++;
@@ -494,7 +501,6 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
                 HOTPATH_PUT_(frame->node, slot->node);
                 HOTPATH_PUT_(frame->stat, slot->stat);
                 HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-                head->node = slot->node;
                 head->top = frame;
                 HOTPATH_PUT_(frame->start, hotpath_ticks_());
                 if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
@@ -528,8 +534,8 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
             const uint64_t now = hotpath_ticks_();
             const uint64_t ticks = now - frame->start;
             const uint32_t octave = hotpath_octave_(ticks);
-            /* A clock that went backwards gives a huge number, which has no octave either. */
-            if (HOTPATH_LIKELY_(octave < HOTPATH_OCTAVES_ && stat->octaves[octave] != 0)) {
+            /* A clock that went backwards gives a huge number, for which no octave is ever made. */
+            if (HOTPATH_LIKELY_(stat->octaves[octave] != 0)) {
                 uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
                 /* Closed first, then counted: a process that is killed in between must not have it twice. */
                 HOTPATH_PUT_(frame->zone, 0);
@@ -549,12 +555,16 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
                 if (__builtin_expect(ticks > stat->max, 0))
                     HOTPATH_PUT_(stat->max, ticks);
                 HOTPATH_PUT_(frame->child, now);
-                head->node = frame[-1].node;
                 head->top = frame - 1;
                 HOTPATH_ORDER_();
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return;
             }
+            /* With the same moment: a later one may be in another octave, and this one would never be made. */
+            HOTPATH_ORDER_();
+            HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+            hotpath_v1_leave(zone, now);
+            return;
         }
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);

@@ -55,10 +55,9 @@ static uint32_t slot_total(const struct hotpath_head_ *hot)
     return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
 }
 
-/* One slot more than can be reached: inline code looks at the next one too, which then is an empty one. */
 static size_t slots_bytes(uint32_t total)
 {
-    return ((size_t)total + 1) * sizeof(struct hotpath_slot_);
+    return (size_t)total * sizeof(struct hotpath_slot_);
 }
 
 static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
@@ -67,15 +66,50 @@ static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, ui
     hot->mask = (total - 1) * (uint32_t)sizeof *slots;
 }
 
-/* The slot that has the key, or the empty one where it belongs. There always is an empty one. */
+static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
+{
+    return slot + 1 == hot->slots + slot_total(hot) ? hot->slots : slot + 1;
+}
+
+/*
+ * The slot that has the key, or the empty one where it belongs; there always is an empty one. Slots of stats stay out of
+ * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
+ * empty one has not missed anything.
+ */
 static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
     const uint64_t key = slot_key(parent, site);
     struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
+    if (parent != STAT_OF && (slot->key == 0 || slot->key == key))
+        return slot;
+    slot = hotpath_second_slot_of_(hot, key);
     while (slot->key != 0 && slot->key != key)
-        if (++slot == hot->slots + slot_total(hot))
-            slot = hot->slots;
+        slot = next_slot(hot, slot);
     return slot;
+}
+
+/* Copies what is in `slot` to another place where it is found just as well; false where there is none. */
+static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
+{
+    struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, slot->key);
+    const bool is_stat = slot->key >> 32 == STAT_OF; /* found out of line wherever it is */
+    while (is_stat && other->key != 0)
+        other = next_slot(hot, other);
+    if (other->key != 0)
+        return false;
+    *other = *slot;
+    return true;
+}
+
+/* The slot for a new key: if at all possible one of the two where inline code looks. */
+static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+{
+    struct hotpath_slot_ *slot = find_slot(hot, parent, site);
+    struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
+    struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, slot_key(parent, site));
+    if (parent == STAT_OF || slot == first || slot == second)
+        return slot;
+    return make_room(hot, first) ? first : make_room(hot, second) ? second : slot;
 }
 
 static bool grow_slots(struct hp_head *head)
@@ -88,7 +122,7 @@ static bool grow_slots(struct hp_head *head)
     set_slots(&head->hot, bigger, total * 4);
     for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
         if (slot->key != 0)
-            *find_slot(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)slot->key) = *slot;
+            *slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)slot->key) = *slot;
     hp_memory_unmap(old, slots_bytes(total));
     return true;
 }
@@ -101,7 +135,7 @@ static void add_slot(struct hp_head *head, uint32_t parent, uint32_t site, uint3
         head->index_is_complete = false;
         return;
     }
-    struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
+    struct hotpath_slot_ *slot = slot_for(&head->hot, parent, site);
     slot->node = offset;
     slot->stat = stat;
     slot->key = slot_key(parent, site);
@@ -351,7 +385,6 @@ static uint32_t close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *n
 
 static void pop(struct hp_head *head, struct hotpath_frame_ *frame)
 {
-    head->hot.node = frame[-1].node;
     head->hot.top = frame - 1;
 }
 
@@ -380,9 +413,6 @@ static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
 /* The histogram counter for a duration, or NULL when there is no space for its octave. */
 static uint64_t *counter_of(struct hp_head *head, struct hotpath_stat_ *stat, uint64_t ticks)
 {
-    const uint64_t longest = (UINT64_C(128) << (HOTPATH_OCTAVES_ - 1)) - 1;
-    if (ticks > longest)
-        ticks = longest;
     const uint32_t octave = hotpath_octave_(ticks);
     if (stat->octaves[octave] == 0) {
         const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
@@ -444,7 +474,6 @@ static void set_frame_zero(struct hp_head *head)
     zero->start = hp_now();
     zero->child = 0;
     zero->node = head->record->root;
-    head->hot.node = zero->node;
     head->hot.top = zero;
 }
 
@@ -493,7 +522,7 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
         return HOTPATH_SKIPPED_;
     }
     struct hotpath_slot_ spare;
-    const struct hotpath_slot_ *slot = slot_of(head, hot->node, site, &spare);
+    const struct hotpath_slot_ *slot = slot_of(head, hot->top->node, site, &spare);
     struct hotpath_node_ *node = node_at(head, slot->node);
     struct hotpath_frame_ *frame = hot->top + 1;
     if (slot->stat & HOTPATH_RECURSIVE_)
@@ -503,7 +532,6 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     HOTPATH_PUT_(frame->stat, slot->stat);
     HOTPATH_PUT_(frame->start, hp_now());
     HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-    hot->node = slot->node;
     hot->top = frame;
     HOTPATH_PUT_(frame->start, hp_now());
     return (uintptr_t)hot;
@@ -604,7 +632,7 @@ struct miniature {
     struct hotpath_stat_ stat;
     uint64_t octave[256];
     struct hotpath_frame_ frames[4];
-    struct hotpath_slot_ slots[5];
+    struct hotpath_slot_ slots[4];
     struct hotpath_head_ head;
     struct hotpath_site site;
 };
@@ -621,7 +649,6 @@ static void build(struct miniature *mini)
     mini->gate = 1;
     mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
                                         .epoch = 1,
-                                        .node = OFFSET(root),
                                         .top = mini->frames,
                                         .last = mini->frames + 3,
                                         .slots = mini->slots,

@@ -143,13 +143,11 @@ void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct 
             add_counters(snapshot, stat->octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
 }
 
-/* What is too long for the last octave is counted in its last counter, as the recorder does. */
 void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
 {
     const uint32_t octave = hotpath_octave_(ticks);
-    const bool fits = octave < HOTPATH_OCTAVES_;
-    *ret_line = fits ? octave + (ticks >= 64) : HP_DURATION_LINES - 1;
-    *ret_step = fits ? (uint32_t)(ticks >> octave) & 63 : 63;
+    *ret_line = octave + (ticks >= 64);
+    *ret_step = (uint32_t)(ticks >> octave) & 63;
 }
 
 /* -------------------------------------------------------------------------------------------- walks */

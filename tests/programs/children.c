@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-static volatile int is_over;
+static int is_over;
 static uint64_t busy_calls[BUSY];
 static char *self_path;
 
@@ -29,7 +29,7 @@ static void busy(uint64_t *calls)
 
 static void *keep_busy(void *calls)
 {
-    while (!is_over)
+    while (!is_raised(&is_over))
         busy(calls);
     return NULL;
 }
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
         MUST(pthread_create(&threads[i], NULL, keep_busy, &busy_calls[i]) == 0);
     for (int n = 0; n < CHILDREN; n++)
         one(argc > 1 ? argv[1] : "fork", n);
-    is_over = 1;
+    raise_flag(&is_over);
     uint64_t sum = 0;
     for (int i = 0; i < BUSY; i++) {
         pthread_join(threads[i], NULL);

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static volatile int is_over;
+static int is_over;
 
 static void work(void)
 {
@@ -34,7 +34,7 @@ static void twice(void)
 
 static void *busy(void *unused)
 {
-    while (!is_over) {
+    while (!is_raised(&is_over)) {
         HOTPATH_BLOCK("outer");
         work();
     }
@@ -54,7 +54,7 @@ static void restart(unsigned long rounds)
             work();
         failures += hotpath_stop() != HOTPATH_OK;
     }
-    is_over = 1;
+    raise_flag(&is_over);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     printf("failures %d\n", failures);

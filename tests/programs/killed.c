@@ -18,7 +18,6 @@ struct progress {
 };
 
 static struct progress *progress;
-static volatile int is_ready;
 
 static void step_0(void)
 {

@@ -10,7 +10,8 @@
 #include <signal.h>
 #include <sys/time.h>
 
-static volatile sig_atomic_t handled, inner_handled, nested_handled, is_over;
+static volatile sig_atomic_t handled, inner_handled, nested_handled;
+static int is_over;
 static unsigned long in_main, in_nest;
 static pthread_t main_thread;
 
@@ -45,7 +46,7 @@ static void nest(int depth)
 
 static void *sender(void *unused)
 {
-    while (!is_over) {
+    while (!is_raised(&is_over)) {
         pthread_kill(main_thread, SIGUSR1);
         for (volatile int i = 0; i < 2000; i++)
             ;
@@ -79,7 +80,7 @@ static void storm(unsigned long count)
     while ((unsigned long)handled < count)
         nest(4);
     setitimer(ITIMER_REAL, &never, NULL);
-    is_over = 1;
+    raise_flag(&is_over);
     pthread_join(thread, NULL);
     while (sigpending(&set) == 0 && (sigismember(&set, SIGUSR1) || sigismember(&set, SIGALRM)))
         ;

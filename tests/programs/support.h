@@ -51,6 +51,17 @@ static inline void sleep_us(uint64_t us)
         ;
 }
 
+/* A flag that one thread raises and others look at. */
+static inline void raise_flag(int *flag)
+{
+    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
+static inline int is_raised(const int *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
 /* argv[1] is `name`. */
 static inline int is_case(int argc, char **argv, const char *name)
 {
