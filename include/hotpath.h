@@ -399,7 +399,7 @@ struct hotpath_head_ {
     struct hotpath_slot_ *slots;
     char *base;                    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
     uint32_t mask;                 /* bytes of the table of slots - 16 */
-    uint32_t reserved;
+    uint32_t skip;                 /* 1 while nothing is recorded */
 };
 
 extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head __attribute__((tls_model("initial-exec")));
@@ -574,15 +574,11 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 
 #pragma GCC diagnostic pop
 
-/*
- * What the macros call. Recording that is switched off costs no more than this: three loads and a branch to find out,
- * one to skip the end. A head without a base is one that fork has emptied: hotpath_enter_ knows what to do.
- */
+/* What the macros call. Recording that is switched off costs no more than this. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
 hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    const struct hotpath_head_ *head = hotpath_v1_head;
-    if (__builtin_expect(head->base && HOTPATH_GATE_OF_(head) == 0, 0))
+    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
         return HOTPATH_SKIPPED_;
     return hotpath_enter_(zone, site);
 }

@@ -38,7 +38,12 @@ void hp_copies_join(void)
         return;
     hp_images_each_note(meet, &hp_runtime);
     hp_image_stay_loaded(&hp_here);
-    hp_idle_head.base = (char *)hp_runtime;
+    size_t copy = 0;
+    while (copy < HP_COPIES && hp_runtime->idle_heads[copy] != NULL)
+        copy++;
+    if (copy < HP_COPIES)
+        hp_runtime->idle_heads[copy] = &hp_idle_head;
+    HOTPATH_PUT_(hp_idle_head.skip, copy < HP_COPIES && hp_runtime->gate == 0);
     hp_here.state = hp_runtime;
 }
 

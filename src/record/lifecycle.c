@@ -129,6 +129,7 @@ static bool open_session(void)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);
     __atomic_store_n(&hp_runtime->gate, hp_runtime->epoch, __ATOMIC_RELEASE);
+    hp_skip_zones(false);
     if (hp_runtime->settings.reserve)
         reserve_everything();
     return true;
@@ -154,6 +155,7 @@ bool hp_session_begin_child(void)
     const bool has_begun = open_session();
     if (!has_begun) {
         hp_runtime->gate = 0;
+        hp_skip_zones(true);
         hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
     }
     hp_store_forget(&parent);
@@ -165,6 +167,7 @@ static int begin_locked(const struct hp_settings *settings)
     if (hp_is_forked_child()) {
         forget_parent();
         hp_runtime->gate = 0;
+        hp_skip_zones(true);
         hp_store_forget(&hp_runtime->store);
     }
     if (is_active() && !hp_runtime->is_auto)
@@ -266,6 +269,7 @@ static void close_session(void)
     hp_session_touch();
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
+    hp_skip_zones(true);
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
     hp_runtime->is_sealed = false;

@@ -9,12 +9,8 @@
 #include "process.h"
 #include "sys.h"
 
-/*
- * Where hotpath_v1_head of a thread points before it registers, and after it ended. Its base is a pretended session, of
- * which inline code reads the gate: until copies.c has chosen the state to work on, one that is closed.
- */
-static char closed_session[HOTPATH_GATE_ + sizeof(uint32_t)] __attribute__((aligned(8)));
-struct hotpath_head_ hp_idle_head = {.base = closed_session};
+/* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
+struct hotpath_head_ hp_idle_head = {.skip = 1};
 
 __thread struct hotpath_head_ *hotpath_v1_head = &hp_idle_head;
 __thread uint32_t hp_thread_is_over;
@@ -30,6 +26,15 @@ static void empty_in_child(void)
         memset(head, 0, sizeof *head);
     }
     memset(page, 0, sizeof *page);
+}
+
+void hp_skip_zones(bool is_off)
+{
+    for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_heads[copy] != NULL; copy++)
+        HOTPATH_PUT_(hp_runtime->idle_heads[copy]->skip, is_off);
+    struct hp_head *head = hp_runtime->fork_page != NULL ? hp_runtime->fork_page->heads : NULL;
+    for (; head != NULL; head = head->next)
+        HOTPATH_PUT_(head->hot.skip, is_off);
 }
 
 bool hp_runtime_prepare(void)

@@ -11,7 +11,7 @@
  *
  * States of a thread, as its inline code sees them through hotpath_v1_head:
  *
- *   idle head     `ready` 0, the gate is the process's: 0 -> zones are skipped, else the thread registers
+ *   idle head     `ready` 0; `skip` 1 while there is no session, else the thread registers
  *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
  *   emptied head  all zero, after fork: the thread registers, which begins the child's session
  *
@@ -36,6 +36,7 @@
 #define HP_FIRST_SLOTS 256u
 #define HP_RESERVED_SLOTS 16384u       /* with HOTPATH_RESERVE, where the index cannot grow */
 #define HP_RESERVED_SITES 4096u
+#define HP_COPIES 16                  /* copies of the library that skip zones quickly; further ones more slowly */
 #define HP_HANDLER_DEPTH 4            /* signal handlers that interrupt the recorder, one inside the other */
 
 /* In `gate`: on, but every zone has to take the out-of-line way. */
@@ -81,7 +82,6 @@ struct hp_known_site {
 #define HP_SITE_BUCKETS 4096u
 
 struct hp_recorder {
-    unsigned char unused[HOTPATH_GATE_]; /* to idle heads this is a session, of which they read the gate */
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
@@ -96,6 +96,7 @@ struct hp_recorder {
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
     void *reporter_context;
+    struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
     struct hotpath_zone *owner; /* the guard of the HOTPATH_SESSION that began the session */
 
     uint32_t site_count;
@@ -116,6 +117,8 @@ bool hp_copy_owns_state(void);
 extern struct hotpath_head_ hp_idle_head;
 extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exec")));
 
+/* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
+void hp_skip_zones(bool is_off);
 /* Makes fork_page; false without memory. */
 bool hp_runtime_prepare(void);
 /*
