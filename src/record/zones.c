@@ -365,10 +365,11 @@ static bool grow_frames(struct hp_head *head)
     return true;
 }
 
-/* The frame of a guard, or NULL. Frame 0 is the thread's own and has no guard. */
-static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struct hotpath_zone *zone)
+/* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
+static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
 {
-    for (struct hotpath_frame_ *frame = head->hot.top; frame > frame_zero(head); frame--)
+    struct hotpath_frame_ *frame = head->hot.top;
+    for (; frame > frame_zero(head) && reach > 0; frame--, reach--)
         if (frame->zone == (uintptr_t)zone)
             return frame;
     return NULL;
@@ -402,10 +403,16 @@ static void abandon_top(struct hp_head *head)
     lose(HP_LOSS_ABANDONED);
 }
 
-/* Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. */
+/*
+ * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
+ * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
+ * through them all with every zone would cost more than a guard that is noticed later, when a zone around it ends.
+ */
+#define STALE_REACH 64u
+
 static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
 {
-    const struct hotpath_frame_ *stale = find_frame(head, zone);
+    const struct hotpath_frame_ *stale = find_frame(head, zone, STALE_REACH);
     while (stale != NULL && head->hot.top >= stale)
         abandon_top(head);
 }
@@ -583,7 +590,7 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
  */
 static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = find_frame(head, zone);
+    const struct hotpath_frame_ *frame = find_frame(head, zone, SIZE_MAX);
     if (frame == NULL)
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);

@@ -182,6 +182,7 @@ static bool create_in(struct hp_store *store, const struct hp_settings *settings
         store->path[0] = '\0';
         return false;
     }
+    store->refusals = 0;
     begin_header(store, FIRST_BYTES);
     return true;
 }
@@ -258,6 +259,17 @@ static bool raise_backed(struct hp_header *header, uint64_t to)
     return true;
 }
 
+/* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
+#define ASK_AGAIN 4096u
+
+static bool is_worth_asking(struct hp_store *store)
+{
+    const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
+    if (refusals != 0)
+        __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
+    return refusals % ASK_AGAIN == 0;
+}
+
 /* Makes the file real up to `to`, and a good piece further. */
 static bool grow(struct hp_store *store, uint64_t to)
 {
@@ -269,13 +281,15 @@ static bool grow(struct hp_store *store, uint64_t to)
     uint64_t generous = exact + step;
     if (generous > store->mapped)
         generous = store->mapped;
-    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
-    if (fd < 0)
+    if (!is_worth_asking(store))
         return false;
-    const bool has_grown = hp_file_is(fd, &store->file) &&
+    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
+    const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
                            ((hp_file_reserve(fd, backed, generous) && raise_backed(header, generous)) ||
                             (hp_file_reserve(fd, backed, exact) && raise_backed(header, exact)));
-    hp_sys_close(fd);
+    if (fd >= 0)
+        hp_sys_close(fd);
+    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
     return has_grown;
 }
 

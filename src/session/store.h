@@ -23,6 +23,7 @@ struct hp_store {
     char *base;       /* the mapping; NULL: no session */
     uint64_t mapped;  /* bytes of it */
     struct hp_file_identity file;
+    uint32_t refusals; /* times the file could not grow, since it last could */
     uint32_t number;  /* sessions of this process before this one, across exec too */
     bool is_memory;   /* no file could be had: everything is there already, nobody else can read it */
     char path[1200];  /* "" when there is no file */

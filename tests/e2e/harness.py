@@ -35,6 +35,10 @@ def without_sanitizer(reason):
     return pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: {reason}")
 
 
+def without_thread_sanitizer(reason):
+    return pytest.mark.skipif("thread" in SANITIZER, reason=f"not with ThreadSanitizer: {reason}")
+
+
 def without_emulator(reason):
     return pytest.mark.skipif(bool(EMULATOR), reason=f"not under an emulator: {reason}")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, without_emulator,
-                     without_sanitizer)
+                     without_sanitizer, without_thread_sanitizer)
 
 TABLE_ON_STDERR = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None}
 
@@ -263,6 +263,7 @@ def test_constructors_are_recorded_on_request(box):
 
 # --------------------------------------------------------------------------------------------- threads that end
 
+@without_thread_sanitizer("pthread_exit in main hangs there, unmeasured too")
 def test_pthread_exit_in_main(box):
     result = box.same("thread_ends", "main")
     assert result.calls("work") == 150 and result.row("slow_worker").threads == 3
