@@ -73,28 +73,28 @@ extern "C" {
  * Text is copied by hotpath_start.
  */
 struct hotpath_options {
-    size_t size;             /* sizeof(struct hotpath_options) */
-    const char *percentiles; /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
-    const char *format;      /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
-    const char *output_path; /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
-    const char *report;      /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
-    const char *columns;     /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
-    const char *focus;       /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
-    const char *filter;      /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
-    const char *label;       /* HOTPATH_REPORT_LABEL    a name for this run */
-    const char *metadata;    /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
-    const char *dir;         /* HOTPATH_DIR             folder of the session file */
-    const char *record;      /* HOTPATH                 what is recorded: "timing" */
-    uint64_t max_bytes;      /* HOTPATH_MAX_BYTES       upper bound of the session file */
-    uint32_t limit;          /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
-    uint32_t functions_limit;/* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
-    uint32_t calltree_limit; /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
-    uint32_t shutdown_ms;    /* HOTPATH_SHUTDOWN_MS     report and end the process after this time */
-    uint32_t keep;           /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
-    uint8_t exclude_wrapper; /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
-    uint8_t time_exclusive;  /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
-    uint8_t leave_signals;   /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM */
-    uint8_t reserve;         /* HOTPATH_RESERVE         reserve all space at start: no system call later */
+    size_t size;              /* sizeof(struct hotpath_options) */
+    const char *percentiles;  /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
+    const char *format;       /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
+    const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
+    const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
+    const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
+    const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
+    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
+    const char *dir;          /* HOTPATH_DIR             folder of the session file */
+    const char *record;       /* HOTPATH                 what is recorded: "timing" */
+    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
+    uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
+    uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
+    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process after this time */
+    uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
+    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
+    uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
+    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM */
+    uint8_t reserve;          /* HOTPATH_RESERVE         reserve all space at start: no system call later */
     uint8_t reserved[8];
 };
 
@@ -152,11 +152,11 @@ class options : public hotpath_options
 {
   public:
     options() : hotpath_options() { hotpath_options::size = sizeof(hotpath_options); }
-#define HOTPATH_OPTION_(type, name)                                                                         \
-    options &name(type value)                                                                               \
-    {                                                                                                       \
-        hotpath_options::name = value;                                                                      \
-        return *this;                                                                                       \
+#define HOTPATH_OPTION_(type, name)                                                                                \
+    options &name(type value)                                                                                      \
+    {                                                                                                              \
+        hotpath_options::name = value;                                                                             \
+        return *this;                                                                                              \
     }
     HOTPATH_OPTION_(const char *, percentiles)
     HOTPATH_OPTION_(const char *, format)
@@ -216,15 +216,15 @@ extern "C" {
 #define HOTPATH_MEASURE_AS(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_LABEL_, "" label "")
 #define HOTPATH_BLOCK(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_BLOCK_, "" label "")
 
-#define HOTPATH_BEGIN(zone, label)                                                                          \
-    HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "");                                \
+#define HOTPATH_BEGIN(zone, label)                                                                                 \
+    HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "");                                       \
     struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
 #define HOTPATH_END(zone) hotpath_close_(&(zone))
 
-#define HOTPATH_EXPR(label, ...)                                                                            \
-    (__extension__({                                                                                        \
-        HOTPATH_BLOCK(label);                                                                               \
-        __VA_ARGS__;                                                                                        \
+#define HOTPATH_EXPR(label, ...)                                                                                   \
+    (__extension__({                                                                                               \
+        HOTPATH_BLOCK(label);                                                                                      \
+        __VA_ARGS__;                                                                                               \
     }))
 
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
@@ -235,15 +235,15 @@ extern "C" {
 #define HOTPATH_OPTIONS_(...) ((struct hotpath_options){.size = sizeof(struct hotpath_options), __VA_ARGS__})
 #endif
 
-#define HOTPATH_MAIN(...)                                                                                   \
-    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                               \
-    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {               \
-        hotpath_v1_main(&hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
+#define HOTPATH_MAIN(...)                                                                                          \
+    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                      \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {hotpath_v1_main(      \
+        &hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
 
-#define HOTPATH_SESSION(...)                                                                                \
-    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                            \
-    HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {    \
-        hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                  \
+#define HOTPATH_SESSION(...)                                                                                       \
+    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                   \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {           \
+        hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
                            HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
 
 /* -------------------------------------------------------------------------------------- 3b. controlling */
@@ -311,9 +311,9 @@ struct hotpath_site {
     const char *file;
 };
 
-#define HOTPATH_ID_NEW_ UINT32_MAX                /* not registered yet */
-#define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1)     /* left out by HOTPATH_FILTER, or no space for it */
-#define HOTPATH_READY_ ((uint32_t)1 << 24)        /* ids are below this; `ready` of a head at rest */
+#define HOTPATH_ID_NEW_ UINT32_MAX            /* not registered yet */
+#define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* left out by HOTPATH_FILTER, or no space for it */
+#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* ids are below this; `ready` of a head at rest */
 
 #define HOTPATH_KIND_FUNCTION_ 0u
 #define HOTPATH_KIND_LABEL_ 1u
@@ -348,9 +348,9 @@ struct hotpath_node_ {
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
-    uint64_t total;  /* ticks of all calls */
-    uint64_t nested; /* those of them that were inside another call of this node (recursion) */
-    uint64_t self;   /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t total;     /* ticks of all calls */
+    uint64_t nested;    /* those of them that were inside another call of this node (recursion) */
+    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint32_t is_folded; /* calls further in were folded onto this node */
     uint32_t reserved;
 };
@@ -393,13 +393,13 @@ struct hotpath_slot_ {
  */
 struct hotpath_head_ {
     uint32_t ready;
-    uint32_t epoch;                /* the session this head belongs to */
-    struct hotpath_frame_ *top;    /* innermost open zone */
-    struct hotpath_frame_ *last;   /* last usable frame */
+    uint32_t epoch;              /* the session this head belongs to */
+    struct hotpath_frame_ *top;  /* innermost open zone */
+    struct hotpath_frame_ *last; /* last usable frame */
     struct hotpath_slot_ *slots;
-    char *base;                    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
-    uint32_t mask;                 /* bytes of the table of slots - 16 */
-    uint32_t skip;                 /* 1 while nothing is recorded */
+    char *base;    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
+    uint32_t mask; /* bytes of the table of slots - 16 */
+    uint32_t skip; /* 1 while nothing is recorded */
 };
 
 extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head __attribute__((tls_model("initial-exec")));
@@ -407,9 +407,9 @@ extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head __attribute__
 HOTPATH_API_ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site);
 HOTPATH_API_ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now);
 HOTPATH_API_ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
-                                      const struct hotpath_options *options);
+                                       const struct hotpath_options *options);
 HOTPATH_API_ uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
-                                         const struct hotpath_options *options);
+                                          const struct hotpath_options *options);
 HOTPATH_API_ void hotpath_v1_session_end(struct hotpath_zone *zone);
 HOTPATH_API_ uint64_t hotpath_v1_clock(void);
 
@@ -421,7 +421,8 @@ HOTPATH_API_ uint64_t hotpath_v1_clock(void);
 #define HOTPATH_PUT_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 /* Adds to memory that only this thread writes. One instruction where the CPU has it: compilers do not merge the two. */
 #if defined(__x86_64__)
-#define HOTPATH_ADD_(place, value) __asm__("{addq %1, %0|add qword ptr %0, %1}" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
+#define HOTPATH_ADD_(place, value)                                                                                 \
+    __asm__("{addq %1, %0|add qword ptr %0, %1}" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
 #else
 #define HOTPATH_ADD_(place, value) HOTPATH_PUT_(place, HOTPATH_GET_(place) + (value))
 #endif
@@ -448,7 +449,8 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) uin
 }
 
 /* The octave of a duration; see hotpath_stat_. */
-static inline __attribute__((always_inline, unused, no_instrument_function)) uint32_t hotpath_octave_(uint64_t ticks)
+static inline __attribute__((always_inline, unused, no_instrument_function)) uint32_t
+hotpath_octave_(uint64_t ticks)
 {
     return ((uint32_t)__builtin_clzll(ticks | 127) ^ 63u) - 6u;
 }
@@ -583,7 +585,8 @@ hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
     return hotpath_enter_(zone, site);
 }
 
-static inline __attribute__((always_inline, unused, no_instrument_function)) void hotpath_close_(struct hotpath_zone *zone)
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_close_(struct hotpath_zone *zone)
 {
     if (zone->state != HOTPATH_SKIPPED_)
         hotpath_leave_(zone);
@@ -604,14 +607,13 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) voi
 #define HOTPATH_SCOPE_ __attribute__((unused))
 #define HOTPATH_AT_END_(function) __attribute__((cleanup(function)))
 
-#define HOTPATH_SITE_(site, kind, label)                                                                    \
-    static struct hotpath_site site = {                                                                     \
-        HOTPATH_ID_NEW_, (kind) | HOTPATH_LANGUAGE_, __LINE__, 0, label, HOTPATH_FUNCTION_, __FILE__}
+#define HOTPATH_SITE_(site, kind, label)                                                                           \
+    static struct hotpath_site site = {HOTPATH_ID_NEW_, (kind) | HOTPATH_LANGUAGE_, __LINE__, 0,                   \
+                                       label,           HOTPATH_FUNCTION_,          __FILE__}
 #define HOTPATH_ZONE_(zone, kind, label) HOTPATH_ZONE_NAMED_(zone, kind, label)
-#define HOTPATH_ZONE_NAMED_(zone, kind, label)                                                              \
-    HOTPATH_SITE_(zone##_site, kind, label);                                                                \
-    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                             \
-        hotpath_open_(&zone, &zone##_site)}
+#define HOTPATH_ZONE_NAMED_(zone, kind, label)                                                                     \
+    HOTPATH_SITE_(zone##_site, kind, label);                                                                       \
+    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {hotpath_open_(&zone, &zone##_site)}
 
 #else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
 
@@ -652,7 +654,10 @@ HOTPATH_OFF_ const char *hotpath_strerror(int status)
 }
 HOTPATH_OFF_ const char *hotpath_version(void) { return HOTPATH_VERSION; }
 HOTPATH_OFF_ const char *hotpath_session_path(void) { return ""; }
-HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results) { return (void)results, UINT64_C(0); }
+HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+{
+    return (void)results, UINT64_C(0);
+}
 HOTPATH_OFF_ const char *hotpath_results_label(const hotpath_results *results) { return (void)results, ""; }
 HOTPATH_OFF_ size_t hotpath_results_sections(const hotpath_results *results) { return (void)results, (size_t)0; }
 HOTPATH_OFF_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)

@@ -17,15 +17,9 @@ static uint64_t read_clock(clockid_t id)
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
-uint64_t hp_clock_monotonic_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
+uint64_t hp_clock_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
-uint64_t hp_clock_wall_ns(void)
-{
-    return read_clock(CLOCK_REALTIME);
-}
+uint64_t hp_clock_wall_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -64,20 +58,11 @@ enum hp_counter hp_clock_counter(void)
 }
 
 #elif defined(__aarch64__)
-enum hp_counter hp_clock_counter(void)
-{
-    return HP_COUNTER_CNTVCT;
-}
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_CNTVCT; }
 #elif defined(__riscv) && __riscv_xlen == 64
-enum hp_counter hp_clock_counter(void)
-{
-    return HP_COUNTER_RDTIME;
-}
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
 #else
-enum hp_counter hp_clock_counter(void)
-{
-    return HP_COUNTER_NONE;
-}
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
 #endif
 
 uint64_t hp_clock_ticks(enum hp_counter counter)

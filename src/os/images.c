@@ -21,12 +21,9 @@ struct notes {
     void *context;
 };
 
-static size_t round_up(size_t size, size_t step)
-{
-    return (size + step - 1) & ~(step - 1);
-}
+static size_t round_up(size_t size, size_t step) { return (size + step - 1) & ~(step - 1); }
 
-static void follow(const ElfW(Nhdr) *note, const char *name, const char *target, const struct notes *notes)
+static void follow(const ElfW(Nhdr) * note, const char *name, const char *target, const struct notes *notes)
 {
     int32_t distance;
     if (note->n_namesz != sizeof our_name || note->n_descsz != sizeof distance || note->n_type != 1 ||

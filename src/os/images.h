@@ -13,12 +13,12 @@
 #else
 #define HP_IMAGE_NOTE_TYPE_ "@note"
 #endif
-#define HP_IMAGE_NOTE(object)                                                                                        \
-    __asm__(".pushsection .note.hotpath,\"a\"," HP_IMAGE_NOTE_TYPE_ "\n"                                             \
-            ".p2align 2\n"                                                                                           \
-            ".long 8, 4, 1\n" /* bytes of the name, bytes of the distance, type */                                   \
-            ".asciz \"hotpath\"\n"                                                                                   \
-            ".long " object " - .\n"                                                                                 \
+#define HP_IMAGE_NOTE(object)                                                                                      \
+    __asm__(".pushsection .note.hotpath,\"a\"," HP_IMAGE_NOTE_TYPE_ "\n"                                           \
+            ".p2align 2\n"                                                                                         \
+            ".long 8, 4, 1\n" /* bytes of the name, bytes of the distance, type */                                 \
+            ".asciz \"hotpath\"\n"                                                                                 \
+            ".long " object " - .\n"                                                                               \
             ".popsection\n")
 
 /* Calls `visit` with the object that each note of ours in any image leads to. Not in a signal handler. */

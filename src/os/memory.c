@@ -21,10 +21,7 @@ void hp_memory_unmap(void *memory, size_t size)
         munmap(memory, size);
 }
 
-bool hp_memory_wipe_on_fork(void *memory, size_t size)
-{
-    return madvise(memory, size, MADV_WIPEONFORK) == 0;
-}
+bool hp_memory_wipe_on_fork(void *memory, size_t size) { return madvise(memory, size, MADV_WIPEONFORK) == 0; }
 
 /* linux/membarrier.h is not there for musl-gcc; these numbers are the kernel's ABI. */
 enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };

@@ -48,20 +48,14 @@ uint64_t hp_process_start_time(uint32_t pid)
     return start;
 }
 
-bool hp_process_exists(uint32_t pid)
-{
-    return kill((pid_t)pid, 0) == 0 || errno == EPERM;
-}
+bool hp_process_exists(uint32_t pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
 bool hp_process_has_thread(uint32_t thread_id)
 {
     return syscall(SYS_tgkill, hp_sys_process_id(), thread_id, 0) == 0 || errno != ESRCH;
 }
 
-bool hp_process_is_privileged(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
+bool hp_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
 void hp_process_command(char *text, size_t size)
 {

@@ -6,10 +6,7 @@
 
 #include "sys.h"
 
-static uint64_t bit(int signal)
-{
-    return UINT64_C(1) << (signal - 1);
-}
+static uint64_t bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
 static void set_mask(int how, uint64_t mask, uint64_t *ret_before)
 {
@@ -25,10 +22,7 @@ void hp_signals_hold(struct hp_signals *held)
     set_mask(SIG_BLOCK, ~faults, &held->before);
 }
 
-void hp_signals_release(const struct hp_signals *held)
-{
-    set_mask(SIG_SETMASK, held->before, NULL);
-}
+void hp_signals_release(const struct hp_signals *held) { set_mask(SIG_SETMASK, held->before, NULL); }
 
 uint64_t hp_signals_pending(void)
 {

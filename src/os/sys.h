@@ -20,10 +20,7 @@ static inline int hp_sys_open(const char *path, int flags, unsigned mode)
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
 }
 
-static inline int hp_sys_close(int fd)
-{
-    return (int)syscall(SYS_close, fd);
-}
+static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
 
 static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
 {
@@ -47,14 +44,8 @@ static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
 #endif
 }
 
-static inline uint32_t hp_sys_thread_id(void)
-{
-    return (uint32_t)syscall(SYS_gettid);
-}
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
 
-static inline uint32_t hp_sys_process_id(void)
-{
-    return (uint32_t)syscall(SYS_getpid);
-}
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
 
 #endif

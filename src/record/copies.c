@@ -47,7 +47,4 @@ void hp_copies_join(void)
     hp_here.state = hp_runtime;
 }
 
-bool hp_copy_owns_state(void)
-{
-    return hp_runtime == &own_state;
-}
+bool hp_copy_owns_state(void) { return hp_runtime == &own_state; }

@@ -93,7 +93,8 @@ static void say_output_failed(const char *what, const char *path)
 static void say_no_memory(void)
 {
     const char *path = hp_runtime->store.path;
-    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "", path};
+    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
+                           path};
     say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 

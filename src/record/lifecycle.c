@@ -41,10 +41,7 @@ static void warn(const char *line, void *context)
     hp_say(line);
 }
 
-static bool is_active(void)
-{
-    return hp_runtime->gate != 0;
-}
+static bool is_active(void) { return hp_runtime->gate != 0; }
 
 /* -------------------------------------------------------------------------------------------- beginning */
 
@@ -401,7 +398,8 @@ static void set_main_site(struct hotpath_site *site)
         __atomic_store_n(&hp_store_header(&hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
 }
 
-uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site, const struct hotpath_options *options)
+uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
+                          const struct hotpath_options *options)
 {
     const int saved = errno;
     if (hotpath_start(options) == HOTPATH_OK) {
@@ -416,7 +414,8 @@ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site, 
     return hotpath_open_(zone, site);
 }
 
-uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site, const struct hotpath_options *options)
+uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
+                             const struct hotpath_options *options)
 {
     const int saved = errno;
     if (hotpath_start(options) == HOTPATH_OK) {
@@ -458,15 +457,9 @@ const char *hotpath_strerror(int status)
     }
 }
 
-const char *hotpath_version(void)
-{
-    return HOTPATH_VERSION;
-}
+const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
-const char *hotpath_session_path(void)
-{
-    return is_active() ? hp_runtime->store.path : "";
-}
+const char *hotpath_session_path(void) { return is_active() ? hp_runtime->store.path : ""; }
 
 void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {

@@ -82,10 +82,7 @@ void hp_unlock(const struct hp_signals *held)
         hp_signals_release(held);
 }
 
-void *hp_more_memory(size_t size)
-{
-    return hp_runtime->is_sealed ? NULL : hp_memory_map(size);
-}
+void *hp_more_memory(size_t size) { return hp_runtime->is_sealed ? NULL : hp_memory_map(size); }
 
 bool hp_is_forked_child(void)
 {
@@ -93,15 +90,9 @@ bool hp_is_forked_child(void)
     return page != NULL && __atomic_load_n(&page->is_ours, __ATOMIC_RELAXED) == 0;
 }
 
-uint64_t hp_now(void)
-{
-    return hp_clock_ticks(hp_runtime->counter);
-}
+uint64_t hp_now(void) { return hp_clock_ticks(hp_runtime->counter); }
 
-uint64_t hotpath_v1_clock(void)
-{
-    return hp_clock_monotonic_ns();
-}
+uint64_t hotpath_v1_clock(void) { return hp_clock_monotonic_ns(); }
 
 void hp_say(const char *line)
 {

@@ -30,14 +30,14 @@
 #include "signals.h"
 #include "store.h"
 
-#define HP_MAX_NODES 65536u           /* per thread; further paths fall under <other> */
-#define HP_FIRST_FRAMES 64u           /* zones that can be open at once before the stack grows */
+#define HP_MAX_NODES 65536u /* per thread; further paths fall under <other> */
+#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
 #define HP_MAX_FRAMES (1u << 18)
 #define HP_FIRST_SLOTS 256u
-#define HP_RESERVED_SLOTS 16384u       /* with HOTPATH_RESERVE, where the index cannot grow */
+#define HP_RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
 #define HP_RESERVED_SITES 4096u
-#define HP_COPIES 16                  /* copies of the library that skip zones quickly; further ones more slowly */
-#define HP_HANDLER_DEPTH 4            /* signal handlers that interrupt the recorder, one inside the other */
+#define HP_COPIES 16       /* copies of the library that skip zones quickly; further ones more slowly */
+#define HP_HANDLER_DEPTH 4 /* signal handlers that interrupt the recorder, one inside the other */
 
 /* In `gate`: on, but every zone has to take the out-of-line way. */
 #define HP_GATE_OUT_OF_LINE 0x80000000u
@@ -48,20 +48,20 @@ struct hp_head {
     struct hp_head *handler;  /* for zones of signal handlers that interrupt this one */
     struct hp_thread *record; /* in the session */
     uint32_t record_offset;
-    uint32_t thread_id;       /* 0: the head is free */
-    uint32_t copies;          /* copies of the library whose hotpath_v1_head points here */
-    uint32_t generation;      /* of the record while this thread has it */
-    uint32_t slot_count;      /* slots in use */
-    uint32_t space;           /* next free byte of this thread's piece of the session */
+    uint32_t thread_id;  /* 0: the head is free */
+    uint32_t copies;     /* copies of the library whose hotpath_v1_head points here */
+    uint32_t generation; /* of the record while this thread has it */
+    uint32_t slot_count; /* slots in use */
+    uint32_t space;      /* next free byte of this thread's piece of the session */
     uint32_t space_end;
-    uint32_t farewells;       /* rounds of thread-exit destructors seen */
-    bool is_handler;          /* belongs to signal handlers of a thread, not to the thread itself */
-    bool index_is_complete;   /* every node and stat of the record is in the slots */
+    uint32_t farewells;     /* rounds of thread-exit destructors seen */
+    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete; /* every node and stat of the record is in the slots */
 };
 
 struct hp_fork_page {
-    uint32_t is_ours;  /* 0 in a forked child */
-    uintptr_t lock;    /* 0, or the address of the holder's hotpath_v1_head */
+    uint32_t is_ours; /* 0 in a forked child */
+    uintptr_t lock;   /* 0, or the address of the holder's hotpath_v1_head */
     struct hp_head *heads;
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
@@ -85,11 +85,11 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;        /* begun by HOTPATH=1, not by the program */
-    bool is_child;       /* begun by a zone after fork */
-    bool is_forked;      /* this process is a forked child of a recording one */
-    bool has_wipe;       /* the kernel empties heads in a child */
-    bool is_sealed;      /* everything is reserved: no system call from now on */
+    bool is_auto;   /* begun by HOTPATH=1, not by the program */
+    bool is_child;  /* begun by a zone after fork */
+    bool is_forked; /* this process is a forked child of a recording one */
+    bool has_wipe;  /* the kernel empties heads in a child */
+    bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
     struct hp_store store;
     struct hp_settings settings;
@@ -97,12 +97,12 @@ struct hp_recorder {
     hotpath_reporter *reporter;
     void *reporter_context;
     struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
-    struct hotpath_zone *owner; /* the guard of the HOTPATH_SESSION that began the session */
+    struct hotpath_zone *owner;                  /* the guard of the HOTPATH_SESSION that began the session */
 
     uint32_t site_count;
     uint32_t site_buckets[HP_SITE_BUCKETS];
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
-    char *text;      /* private copies of names */
+    char *text; /* private copies of names */
     size_t text_left;
 };
 

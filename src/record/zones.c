@@ -38,27 +38,18 @@ static struct hotpath_frame_ *frame_zero(const struct hp_head *head)
     return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
 }
 
-static void lose(enum hp_loss loss)
-{
-    hp_store_lose(&hp_runtime->store, loss, 1);
-}
+static void lose(enum hp_loss loss) { hp_store_lose(&hp_runtime->store, loss, 1); }
 
 /* ------------------------------------------------------------------------------------------- the index */
 
-static uint64_t slot_key(uint32_t parent, uint32_t site)
-{
-    return (uint64_t)parent << 32 | site;
-}
+static uint64_t slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
 
 static uint32_t slot_total(const struct hotpath_head_ *hot)
 {
     return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
 }
 
-static size_t slots_bytes(uint32_t total)
-{
-    return (size_t)total * sizeof(struct hotpath_slot_);
-}
+static size_t slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
 
 static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
 {
@@ -384,10 +375,7 @@ static uint32_t close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *n
     return node->open;
 }
 
-static void pop(struct hp_head *head, struct hotpath_frame_ *frame)
-{
-    head->hot.top = frame - 1;
-}
+static void pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
 
 /* A zone whose end nobody announced. That it was called is certain, how long it took is not. */
 static void abandon_top(struct hp_head *head)

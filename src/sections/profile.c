@@ -593,8 +593,9 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snap
 const char *hp_profile_open_note(const struct hp_profile *profile)
 {
     const struct hp_snapshot *snapshot = profile->snapshot;
-    return snapshot->is_live || snapshot->is_finished ? "* still running when the report was made: counted up to then"
-                                                      : "* still running when the process was killed: counted up to its last sign";
+    return snapshot->is_live || snapshot->is_finished
+               ? "* still running when the report was made: counted up to then"
+               : "* still running when the process was killed: counted up to its last sign";
 }
 
 static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)

@@ -24,9 +24,9 @@
 
 #include "hotpath.h"
 
-#define HP_MAGIC "hotpath"     /* with its final zero: 8 bytes */
+#define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 1u   /* readers refuse any other */
+#define HP_LAYOUT_VERSION 1u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
@@ -141,11 +141,11 @@ enum hp_thread_state {
 };
 
 struct hp_thread {
-    uint32_t next;  /* offset of the next thread record */
-    uint32_t state; /* enum hp_thread_state */
-    uint32_t tid;   /* of the thread that writes, or wrote last */
+    uint32_t next;       /* offset of the next thread record */
+    uint32_t state;      /* enum hp_thread_state */
+    uint32_t tid;        /* of the thread that writes, or wrote last */
     uint32_t generation; /* how many threads have written here */
-    uint32_t frames;       /* offset of hotpath_frame_[frame_capacity]; frame 0 is the thread itself */
+    uint32_t frames;     /* offset of hotpath_frame_[frame_capacity]; frame 0 is the thread itself */
     uint32_t frame_capacity;
     uint32_t root;        /* offset of the root node */
     uint32_t other;       /* offset of the <other> node */

@@ -30,10 +30,7 @@
 #define DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
-static uint64_t page_floor(uint64_t size)
-{
-    return size & ~(PAGE - 1);
-}
+static uint64_t page_floor(uint64_t size) { return size & ~(PAGE - 1); }
 
 /* ------------------------------------------------------------------------------------------ text */
 
@@ -275,6 +272,8 @@ static bool grow(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
     const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    if (backed >= to)
+        return true; /* another thread was here meanwhile */
     uint64_t step = backed / 2;
     step = step < GROW_AT_LEAST ? GROW_AT_LEAST : step > GROW_AT_MOST ? GROW_AT_MOST : step;
     const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
@@ -355,7 +354,8 @@ static bool is_finished(const struct prune *prune, const char *name)
     char path[sizeof prune->folder + 65];
     struct hp_header header;
     const size_t opening = offsetof(struct hp_header, pid);
-    put_text(path, sizeof path, put_text(path, sizeof path, put_text(path, sizeof path, 0, prune->folder), "/"), name);
+    put_text(path, sizeof path, put_text(path, sizeof path, put_text(path, sizeof path, 0, prune->folder), "/"),
+             name);
     return hp_file_read_bytes(path, &header, opening) == opening && header.state == HP_STATE_FINISHED;
 }
 

@@ -20,13 +20,13 @@
 #include "options.h"
 
 struct hp_store {
-    char *base;       /* the mapping; NULL: no session */
-    uint64_t mapped;  /* bytes of it */
+    char *base;      /* the mapping; NULL: no session */
+    uint64_t mapped; /* bytes of it */
     struct hp_file_identity file;
     uint32_t refusals; /* times the file could not grow, since it last could */
-    uint32_t number;  /* sessions of this process before this one, across exec too */
-    bool is_memory;   /* no file could be had: everything is there already, nobody else can read it */
-    char path[1200];  /* "" when there is no file */
+    uint32_t number;   /* sessions of this process before this one, across exec too */
+    bool is_memory;    /* no file could be had: everything is there already, nobody else can read it */
+    char path[1200];   /* "" when there is no file */
 };
 
 /* Why a session could not begin, as a sentence; or NULL. */
@@ -46,10 +46,7 @@ static inline struct hp_header *hp_store_header(const struct hp_store *store)
     return (struct hp_header *)(void *)store->base;
 }
 
-static inline void *hp_store_at(const struct hp_store *store, uint32_t offset)
-{
-    return store->base + offset;
-}
+static inline void *hp_store_at(const struct hp_store *store, uint32_t offset) { return store->base + offset; }
 
 /* Hands out `size` zeroed bytes; `align` is a power of two. Returns their offset, or 0 when there is no space. */
 uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align);

@@ -19,10 +19,7 @@ static void on_alarm(int signal)
     siglongjmp(back, 1);
 }
 
-static void tiny(void)
-{
-    HOTPATH_MEASURE();
-}
+static void tiny(void) { HOTPATH_MEASURE(); }
 
 static void nest(int depth)
 {

@@ -34,10 +34,7 @@ static void *keep_busy(void *calls)
     return NULL;
 }
 
-static void in_child(void)
-{
-    HOTPATH_MEASURE();
-}
+static void in_child(void) { HOTPATH_MEASURE(); }
 
 /* What every child does: 7 zones, the first in the middle of whatever the parent's other threads were at. */
 static void child(int n)
@@ -49,33 +46,24 @@ static void child(int n)
     _exit(10 + n % 5);
 }
 
-static pid_t raw_clone(void)
-{
-    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-}
+static pid_t raw_clone(void) { return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }
 
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-static pid_t fork_without_handlers(void)
-{
-    return _Fork();
-}
+static pid_t fork_without_handlers(void) { return _Fork(); }
 #else
-static pid_t fork_without_handlers(void)
-{
-    return fork();
-}
+static pid_t fork_without_handlers(void) { return fork(); }
 #endif
 
 static pid_t spawn(void)
 {
     pid_t pid = -1;
-    char *arguments[] = {self_path, (char *)(uintptr_t)"grandchild", NULL};
+    char *arguments[] = {self_path, (char *)(uintptr_t) "grandchild", NULL};
     return posix_spawn(&pid, self_path, NULL, NULL, arguments, environ) == 0 ? pid : -1;
 }
 
 static pid_t vfork_and_exec(void)
 {
-    char *arguments[] = {self_path, (char *)(uintptr_t)"grandchild", NULL};
+    char *arguments[] = {self_path, (char *)(uintptr_t) "grandchild", NULL};
     const pid_t pid = vfork();
     if (pid == 0) {
         execv(self_path, arguments);
@@ -117,7 +105,9 @@ static void one(const char *way, int n)
     else if (strcmp(way, "daemon") == 0)
         pid = daemonise();
     else
-        pid = strcmp(way, "_Fork") == 0 ? fork_without_handlers() : strcmp(way, "clone") == 0 ? raw_clone() : fork();
+        pid = strcmp(way, "_Fork") == 0   ? fork_without_handlers()
+              : strcmp(way, "clone") == 0 ? raw_clone()
+                                          : fork();
     if (pid == 0)
         child(n);
     MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
@@ -138,7 +128,7 @@ int main(int argc, char **argv)
         return 21;
     }
     if (is_case(argc, argv, "exec")) {
-        char *arguments[] = {self_path, (char *)(uintptr_t)"grandchild", NULL};
+        char *arguments[] = {self_path, (char *)(uintptr_t) "grandchild", NULL};
         in_child();
         in_child();
         execv(self_path, arguments);

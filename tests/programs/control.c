@@ -16,10 +16,7 @@
 
 static int is_over;
 
-static void work(void)
-{
-    HOTPATH_MEASURE();
-}
+static void work(void) { HOTPATH_MEASURE(); }
 
 static void twice(void)
 {

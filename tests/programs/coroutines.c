@@ -22,10 +22,7 @@ static __thread struct coroutine *running;
 /* Volatile access: a compiler may keep a thread's address of a variable across a switch. */
 static struct coroutine *volatile entering;
 
-static void suspend(struct coroutine *self)
-{
-    swapcontext(&self->context, &self->caller);
-}
+static void suspend(struct coroutine *self) { swapcontext(&self->context, &self->caller); }
 
 static void step(struct coroutine *self)
 {
@@ -71,10 +68,7 @@ static void make(struct coroutine *coroutine)
     makecontext(&coroutine->context, body, 0);
 }
 
-static void drop(struct coroutine *coroutine)
-{
-    munmap(coroutine->stack, STACK);
-}
+static void drop(struct coroutine *coroutine) { munmap(coroutine->stack, STACK); }
 
 /* Two coroutines in turn: the zones of one are open while those of the other open and close. */
 static int in_turn(void)

@@ -15,15 +15,9 @@ static int early(int n)
     return 2;
 }
 
-static void nothing(void)
-{
-    HOTPATH_MEASURE_AS("no statement at all, 7");
-}
+static void nothing(void) { HOTPATH_MEASURE_AS("no statement at all, 7"); }
 
-static int add(int a, int b)
-{
-    return a + b;
-}
+static int add(int a, int b) { return a + b; }
 
 static int blocks(int rounds)
 {
@@ -85,10 +79,7 @@ static void same_label(void)
     }
 }
 
-static void leaf(void)
-{
-    HOTPATH_MEASURE();
-}
+static void leaf(void) { HOTPATH_MEASURE(); }
 
 static void middle(void)
 {

@@ -29,10 +29,7 @@ template <typename T> T twice(T value)
 
 struct Closer {
     // A destructor that runs while the exception passes has zones of its own.
-    ~Closer()
-    {
-        HOTPATH_MEASURE();
-    }
+    ~Closer() { HOTPATH_MEASURE(); }
 };
 
 static int attempt(int depth)

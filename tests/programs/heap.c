@@ -28,15 +28,9 @@ static void *take(size_t size)
     return arena + from;
 }
 
-void *malloc(size_t size)
-{
-    return take(size);
-}
+void *malloc(size_t size) { return take(size); }
 
-void *calloc(size_t count, size_t size)
-{
-    return take(count * size); /* the arena is zero and never reused */
-}
+void *calloc(size_t count, size_t size) { return take(count * size); /* the arena is zero and never reused */ }
 
 void *realloc(void *old, size_t size)
 {
@@ -49,10 +43,7 @@ void *realloc(void *old, size_t size)
     return fresh;
 }
 
-void free(void *memory)
-{
-    (void)memory;
-}
+void free(void *memory) { (void)memory; }
 
 static void work(int depth)
 {

@@ -13,10 +13,7 @@
 
 static volatile sig_atomic_t caught;
 
-static void on_signal(int signal)
-{
-    caught = signal;
-}
+static void on_signal(int signal) { caught = signal; }
 
 static void install(void)
 {
@@ -27,10 +24,7 @@ static void install(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static void work(void)
-{
-    HOTPATH_MEASURE();
-}
+static void work(void) { HOTPATH_MEASURE(); }
 
 static void *busy(void *unused)
 {

@@ -40,10 +40,7 @@ __attribute__((noinline)) static int chooses(int n)
     }
 }
 #else
-static int skips(int n)
-{
-    return n + 3;
-}
+static int skips(int n) { return n + 3; }
 
 static int chooses(int n)
 {
@@ -56,7 +53,7 @@ static int chooses(int n)
 static int leaves(int n)
 {
     int rounds = 0;
-again: {
+again : {
     HOTPATH_BLOCK("again");
     for (;;) {
         HOTPATH_BLOCK("left by goto");

@@ -19,10 +19,7 @@ struct progress {
 
 static struct progress *progress;
 
-static void step_0(void)
-{
-    HOTPATH_MEASURE();
-}
+static void step_0(void) { HOTPATH_MEASURE(); }
 
 static void step_1(void)
 {

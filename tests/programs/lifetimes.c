@@ -42,10 +42,7 @@ static void at_exit(void)
     put("atexit\n");
 }
 
-static void work(void)
-{
-    HOTPATH_MEASURE();
-}
+static void work(void) { HOTPATH_MEASURE(); }
 
 int main(int argc, char **argv)
 {

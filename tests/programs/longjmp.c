@@ -34,10 +34,7 @@ static int first(int way)
     return came;
 }
 
-static void after(void)
-{
-    HOTPATH_MEASURE();
-}
+static void after(void) { HOTPATH_MEASURE(); }
 
 static void over(void)
 {

@@ -3,10 +3,7 @@
 
 void other_unit(void);
 
-static void helper(void)
-{
-    HOTPATH_MEASURE();
-}
+static void helper(void) { HOTPATH_MEASURE(); }
 
 int main(void)
 {

@@ -54,20 +54,11 @@ static uint64_t around(void (*run)(void))
     return now_ns() - from;
 }
 
-static void run_fib(void)
-{
-    fib(15);
-}
+static void run_fib(void) { fib(15); }
 
-static void run_ping(void)
-{
-    ping(49);
-}
+static void run_ping(void) { ping(49); }
 
-static void run_deep(void)
-{
-    deep(10000);
-}
+static void run_deep(void) { deep(10000); }
 
 int main(void)
 {

@@ -15,10 +15,7 @@ static int is_over;
 static unsigned long in_main, in_nest;
 static pthread_t main_thread;
 
-static void in_handler(void)
-{
-    HOTPATH_MEASURE();
-}
+static void in_handler(void) { HOTPATH_MEASURE(); }
 
 static void on_signal(int signal)
 {

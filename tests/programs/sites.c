@@ -2,17 +2,19 @@
    about their number only. */
 #include "support.h"
 
-#define ONE(n) static void f##n(void) { HOTPATH_MEASURE(); }
+#define ONE(n)                                                                                                     \
+    static void f##n(void) { HOTPATH_MEASURE(); }
 #define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
 #define CENT(n) TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
-#define MILLE(n) CENT(n##0) CENT(n##1) CENT(n##2) CENT(n##3) CENT(n##4) CENT(n##5) CENT(n##6) CENT(n##7) CENT(n##8) CENT(n##9)
+#define MILLE(n)                                                                                                   \
+    CENT(n##0) CENT(n##1) CENT(n##2) CENT(n##3) CENT(n##4) CENT(n##5) CENT(n##6) CENT(n##7) CENT(n##8) CENT(n##9)
 #define ALL MILLE(_0) MILLE(_1) MILLE(_2) MILLE(_3) MILLE(_4) MILLE(_5) MILLE(_6) MILLE(_7) MILLE(_8) MILLE(_9)
 
 ALL
 
 #undef ONE
 #define ONE(n) f##n,
-static void (*const functions[])(void) = {ALL};
+    static void (*const functions[])(void) = {ALL};
 
 int main(int argc, char **argv)
 {

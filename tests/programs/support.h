@@ -28,15 +28,9 @@ static inline void spin_ns(uint64_t ns)
         ;
 }
 
-static inline void spin_us(uint64_t us)
-{
-    spin_ns(us * 1000);
-}
+static inline void spin_us(uint64_t us) { spin_ns(us * 1000); }
 
-static inline void tell(const char *key, uint64_t value)
-{
-    printf("%s %llu\n", key, (unsigned long long)value);
-}
+static inline void tell(const char *key, uint64_t value) { printf("%s %llu\n", key, (unsigned long long)value); }
 
 /* The same beside the output, for numbers that differ from run to run. */
 static inline void tell_aside(const char *key, uint64_t value)
@@ -52,15 +46,9 @@ static inline void sleep_us(uint64_t us)
 }
 
 /* A flag that one thread raises and others look at. */
-static inline void raise_flag(int *flag)
-{
-    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
-}
+static inline void raise_flag(int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
-static inline int is_raised(const int *flag)
-{
-    return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-}
+static inline int is_raised(const int *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 
 /* argv[1] is `name`. */
 static inline int is_case(int argc, char **argv, const char *name)
@@ -75,13 +63,13 @@ static inline unsigned long number(int argc, char **argv, int n, unsigned long u
 }
 
 /* Ends a program whose own preparation failed: 99 is no status any case ends with. */
-#define MUST(condition)                                                                                     \
-    do {                                                                                                    \
-        if (!(condition)) {                                                                                 \
-            printf("cannot: %s\n", #condition);                                                             \
-            fflush(stdout);                                                                                 \
-            _Exit(99);                                                                                      \
-        }                                                                                                   \
+#define MUST(condition)                                                                                            \
+    do {                                                                                                           \
+        if (!(condition)) {                                                                                        \
+            printf("cannot: %s\n", #condition);                                                                    \
+            fflush(stdout);                                                                                        \
+            _Exit(99);                                                                                             \
+        }                                                                                                          \
     } while (0)
 
 #endif

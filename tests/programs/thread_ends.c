@@ -11,10 +11,7 @@
 static pthread_key_t key;
 static pthread_barrier_t barrier;
 
-static void work(void)
-{
-    HOTPATH_MEASURE();
-}
+static void work(void) { HOTPATH_MEASURE(); }
 
 static void *slow_worker(void *unused)
 {

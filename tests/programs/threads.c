@@ -9,10 +9,7 @@
 
 static pthread_barrier_t barrier;
 
-static void work(void)
-{
-    HOTPATH_MEASURE();
-}
+static void work(void) { HOTPATH_MEASURE(); }
 
 static void *five(void *unused)
 {

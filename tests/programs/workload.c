@@ -12,14 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ONE(n) static void f##n(void) { HOTPATH_MEASURE(); }
+#define ONE(n)                                                                                                     \
+    static void f##n(void) { HOTPATH_MEASURE(); }
 #define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
 #define CENT(n) TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
 #define ALL CENT(_0) CENT(_1) CENT(_2) CENT(_3)
 ALL
 #undef ONE
 #define ONE(n) f##n,
-static void (*const functions[])(void) = {ALL};
+    static void (*const functions[])(void) = {ALL};
 
 #define FUNCTIONS (sizeof functions / sizeof functions[0])
 
