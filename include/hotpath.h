@@ -209,8 +209,8 @@ extern "C" {
  *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
  *   HOTPATH_SKIP                 attribute     keeps a function out of "measure everything" builds
  *
- * Labels are string literals. A zone that is left by longjmp, or never closed, is noticed when an enclosing
- * zone ends: its call is counted, its time is not.
+ * Labels are string literals. A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
+ * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
  */
 #define HOTPATH_MEASURE() HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_)
 #define HOTPATH_MEASURE_AS(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_LABEL_, "" label "")

@@ -115,9 +115,22 @@ static int fail(const char *line)
     return EXIT_FAILED;
 }
 
+/* Which run it is: the newest session may not be the one that was meant. */
+static void print_origin(const struct hp_snapshot *snapshot)
+{
+    char command[200];
+    snprintf(command, sizeof command, "%s", hp_snapshot_text(snapshot, snapshot->header.command));
+    for (char *at = command; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?'; /* nobody's arguments shall steer the terminal */
+    printf("pid %u: %s\n", (unsigned)snapshot->header.pid, command);
+}
+
 static int render(const struct hp_session_file *file, const struct hp_settings *settings)
 {
     const struct hp_report_target target = target_of(stdout, settings);
+    if (settings->format == HP_FORMAT_TABLE)
+        print_origin(&file->snapshot);
     const int status = hp_report_render(&file->snapshot, settings, &target);
     if (status == HOTPATH_E_SPACE)
         return fail("not enough memory for the report");

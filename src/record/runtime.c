@@ -15,12 +15,13 @@ struct hotpath_head_ hp_idle_head = {.skip = 1};
 __thread struct hotpath_head_ *hotpath_v1_head = &hp_idle_head;
 __thread uint32_t hp_thread_is_over;
 
+/*
+ * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
+ * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
+ */
 static void empty_in_child(void)
 {
-    /* Only where the kernel cannot do it for us. */
     struct hp_fork_page *page = hp_runtime->fork_page;
-    if (page == NULL || hp_runtime->has_wipe)
-        return;
     for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
         next = head->next;
         memset(head, 0, sizeof *head);
@@ -44,12 +45,11 @@ bool hp_runtime_prepare(void)
     struct hp_fork_page *page = hp_memory_map(sizeof *page);
     if (page == NULL)
         return false;
-    hp_runtime->has_wipe = hp_memory_wipe_on_fork(page, sizeof *page);
-    if (!hp_runtime->has_wipe)
-        pthread_atfork(NULL, NULL, empty_in_child);
+    hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
     hp_runtime->counter = hp_clock_counter();
     hp_runtime->fork_page = page;
+    pthread_atfork(NULL, NULL, empty_in_child);
     return true;
 }
 

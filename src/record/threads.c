@@ -80,8 +80,7 @@ static struct hp_head *new_head(void)
         page->spare = hp_more_memory(HP_HEADS_BYTES);
         if (page->spare == NULL)
             return NULL;
-        if (hp_runtime->has_wipe)
-            hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
+        hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
         page->spare_count = (uint32_t)(HP_HEADS_BYTES / stride);
     }
     struct hp_head *head = page->spare;

@@ -377,34 +377,6 @@ static uint32_t close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *n
 
 static void pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
 
-/* A zone whose end nobody announced. That it was called is certain, how long it took is not. */
-static void abandon_top(struct hp_head *head)
-{
-    struct hotpath_frame_ *frame = head->hot.top;
-    struct hotpath_node_ *node = node_at(head, frame->node);
-    HOTPATH_PUT_(frame->zone, 0);
-    HOTPATH_ORDER_();
-    HOTPATH_ADD_(node->calls, 1);
-    HOTPATH_ADD_(frame[-1].child, frame->child);
-    close_call(frame, node);
-    pop(head, frame);
-    lose(HP_LOSS_ABANDONED);
-}
-
-/*
- * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
- * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
- * through them all with every zone would cost more than a guard that is noticed later, when a zone around it ends.
- */
-#define STALE_REACH 64u
-
-static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
-{
-    const struct hotpath_frame_ *stale = find_frame(head, zone, STALE_REACH);
-    while (stale != NULL && head->hot.top >= stale)
-        abandon_top(head);
-}
-
 /* The histogram counter for a duration, or NULL when there is no space for its octave. */
 static uint64_t *counter_of(struct hp_head *head, struct hotpath_stat_ *stat, uint64_t ticks)
 {
@@ -450,6 +422,34 @@ static void close_top(struct hp_head *head, uint64_t now)
         HOTPATH_PUT_(stat->max, ticks);
     HOTPATH_PUT_(frame->child, now);
     pop(head, frame);
+}
+
+/*
+ * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
+ * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
+ */
+static void abandon_top(struct hp_head *head)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    uint64_t last_sign = frame->start;
+    if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
+        last_sign = frame[1].child;
+    close_top(head, last_sign);
+    lose(HP_LOSS_ABANDONED);
+}
+
+/*
+ * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
+ * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
+ * through them all with every zone would cost more than a guard that is noticed later, when a zone around it ends.
+ */
+#define STALE_REACH 64u
+
+static void drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
+{
+    const struct hotpath_frame_ *stale = find_frame(head, zone, STALE_REACH);
+    while (stale != NULL && head->hot.top >= stale)
+        abandon_top(head);
 }
 
 void hp_zones_close_all(struct hp_head *head, uint64_t now)
@@ -616,7 +616,8 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
 
 /* ---------------------------------------------------------------------------------------- what a zone costs */
 
-#define CALIBRATION_ZONES 400u
+#define CALIBRATION_ZONES 100u
+#define CALIBRATION_ROUNDS 24
 
 /* A session in miniature, private to the measurement. Offsets count from its start. */
 struct miniature {
@@ -688,7 +689,7 @@ void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps)
     build(&mini);
     hotpath_v1_head = &mini.head;
     uint64_t best = UINT64_MAX;
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < CALIBRATION_ROUNDS; round++) {
         uint64_t ns, ticks;
         run_zones(&mini, &ns, &ticks);
         if (ns >= best || ticks == 0)

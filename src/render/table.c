@@ -203,6 +203,16 @@ static void shrink_name(struct table *table, size_t name, size_t natural, size_t
     table->widths[name] = natural > floor + excess ? natural - excess : floor;
 }
 
+/* Drops columns from the right until the table fits, but none that has one of these traits. */
+static void drop_columns(struct table *table, size_t name, size_t natural, uint32_t spared)
+{
+    for (size_t at = table->count; at-- > 0 && table_width(table) > table->style->width;)
+        if (!(column_at(table, at)->traits & spared)) {
+            table->widths[at] = 0;
+            shrink_name(table, name, natural, NAME_COMFORT);
+        }
+}
+
 static void fit_columns(struct table *table)
 {
     const size_t name = name_at(table);
@@ -210,11 +220,8 @@ static void fit_columns(struct table *table)
         return;
     const size_t natural = table->widths[name];
     shrink_name(table, name, natural, NAME_COMFORT);
-    for (size_t at = table->count; at-- > 0 && table_width(table) > table->style->width;)
-        if (!(column_at(table, at)->traits & HP_COLUMN_KEEP)) {
-            table->widths[at] = 0;
-            shrink_name(table, name, natural, NAME_COMFORT);
-        }
+    drop_columns(table, name, natural, HP_COLUMN_KEEP | HP_COLUMN_LATE);
+    drop_columns(table, name, natural, HP_COLUMN_KEEP);
     if (table_width(table) > table->style->width)
         shrink_name(table, name, natural, 4);
 }

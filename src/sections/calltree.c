@@ -137,7 +137,8 @@ static struct columns describe(struct hotpath_section *section)
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, 0, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
     columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     return columns;
 }

@@ -430,13 +430,26 @@ static bool merge(struct builder *builder)
 /*
  * Children come before parents in this list, so what a node has inside is complete when its parent takes it over.
  */
+/*
+ * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them. Nobody
+ * knows how many, so all of them count: this is an upper bound.
+ */
+static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
+{
+    uint64_t calls = node->calls_inside;
+    for (const struct hp_tree_node *above = node; above != NULL; above = above->parent)
+        if (above->sums.nested > 0)
+            calls = above->calls_inside + above->sums.calls;
+    return calls;
+}
+
 static void count_calls_inside(struct builder *builder)
 {
-    for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next) {
-        node->site->calls_inside += node->calls_inside;
+    for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next)
         if (node->parent != NULL)
             node->parent->calls_inside += node->calls_inside + node->sums.calls;
-    }
+    for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next)
+        node->site->calls_inside += calls_perhaps_inside(node);
 }
 
 static void count_calls_by_thread(struct builder *builder)

@@ -84,7 +84,8 @@ static bool describe(struct view *view)
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
     if (!settings->time_exclusive) {
         columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);

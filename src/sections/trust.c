@@ -15,8 +15,8 @@ const struct hp_loss_words hp_loss_words[] = {
                          "durations are in no percentile: no space for them"},
     [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
                        "sites were not recorded: no space for them"},
-    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: counted, not timed",
-                           "zones were left by longjmp or the like: counted, not timed"},
+    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
+                           "zones were left by longjmp or the like: timed up to their last sign"},
     [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
                          "zones were closed on another thread, or twice: not timed"},
     [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
@@ -100,7 +100,7 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     if (trust->share_percent < 0.1) {
         hp_text_string(text, "less than 0.1");
     } else {
-        hp_text_string(text, "at most ");
+        hp_text_string(text, "about ");
         hp_text_fixed(text, trust->share_percent, 1);
     }
     hp_text_string(text, " % of the run");

@@ -64,7 +64,7 @@ enum hp_loss {
     HP_LOSS_NODES,     /* zones counted under <other>: no space or too many nodes */
     HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
     HP_LOSS_SITES,     /* sites that found no space */
-    HP_LOSS_ABANDONED, /* zones left by longjmp and the like: counted, not timed */
+    HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
     HP_LOSS_FOREIGN,   /* zones closed on another thread, or twice */
     HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
     HP_LOSS_CLOCK,     /* durations below zero, clamped */

@@ -27,7 +27,7 @@ def shape(report):
         if line.startswith("|") and len(cells) > 3:
             lines.append(f"{cells[1]} {cells[2]}")
         elif not line.startswith("+"):
-            lines.append(re.sub(r"(less than |at most )?[0-9.]+ ?(GHz|MHz|ns|µs|ms|s|%)?", "N", line))
+            lines.append(re.sub(r"(less than |about )?[0-9.]+ ?(GHz|MHz|ns|µs|ms|s|%)?", "N", line))
     # Rows are in order of time, which may change from run to run.
     return sorted(filter(None, lines))
 

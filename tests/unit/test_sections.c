@@ -690,8 +690,8 @@ static void the_trust_line_says_it_all(void **state)
     builder_header(&builder)->zone_cost_ps = 460000;
     build();
     assert_string_equal(trust_line(),
-                        "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took at most 0.3 % of the run; "
-                        "12 zones were left by longjmp or the like: counted, not timed; "
+                        "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; "
+                        "12 zones were left by longjmp or the like: timed up to their last sign; "
                         "1 zone was nested too deep: not recorded");
 }
 

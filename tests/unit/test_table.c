@@ -135,7 +135,7 @@ static void marks_rows_and_explains_the_marks(void **state)
                         "~ measuring itself may be more than 10 % of this time\n"
                         "% Total is of the time of the session: no HOTPATH_MAIN() was in it\n"
                         "\n"
-                        "clock monotonic; one zone costs 90.0 ns; measuring took at most 18.0 % of the "
+                        "clock monotonic; one zone costs 90.0 ns; measuring took about 18.0 % of the "
                         "run; nothing was lost\n");
 }
 
@@ -284,6 +284,9 @@ static void names_give_way_first_then_columns(void **state)
     assert_non_null(strstr(report, "…"));
     assert_non_null(strstr(report, "generated"));
     report = render(50, false);
+    assert_null(strstr(report, "P95 |"));
+    assert_non_null(strstr(report, "% Total |")); /* the share goes last */
+    report = render(34, false);
     assert_null(strstr(report, "% Total |"));
     assert_non_null(strstr(report, "| Calls "));
 }
