@@ -65,18 +65,23 @@ bool hp_file_size_is_allowed(uint64_t size)
 static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
-    if (lseek(fd, (off_t)from, SEEK_SET) < 0)
+    /* Only ever at the end: what is there already, another thread may be using. */
+    if (fcntl(fd, F_SETFL, O_APPEND) != 0)
         return false;
-    while (from < to) {
+    for (;;) {
+        const off_t end = lseek(fd, 0, SEEK_END);
+        if (end < 0)
+            return false;
+        from = (uint64_t)end;
+        if (from >= to)
+            return true;
         const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
         const ssize_t put = hp_sys_write(fd, zeros, size);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
             return false;
-        from += (uint64_t)put;
     }
-    return true;
 }
 
 bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
@@ -168,7 +173,7 @@ void hp_file_each(const char *folder, hp_file_visit *visit, void *context)
     const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (fd < 0)
         return;
-    _Alignas(8) char buffer[4096];
+    _Alignas(8) char buffer[1024]; /* small: a forked child may be here on a signal stack */
     long got;
     while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
         for (long at = 0; at < got;) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "files.h"
@@ -53,6 +54,12 @@ bool hp_process_exists(uint32_t pid) { return kill((pid_t)pid, 0) == 0 || errno 
 bool hp_process_has_thread(uint32_t thread_id)
 {
     return syscall(SYS_tgkill, hp_sys_process_id(), thread_id, 0) == 0 || errno != ESRCH;
+}
+
+uint32_t hp_process_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
 }
 
 bool hp_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }

@@ -14,6 +14,9 @@ bool hp_process_exists(uint32_t pid);
 /* Whether this process has such a thread. */
 bool hp_process_has_thread(uint32_t thread_id);
 
+/* The pid namespace this process is in, as a number; 0: not known. */
+uint32_t hp_process_namespace(void);
+
 /* True in a program that got rights its caller does not have (setuid and the like). */
 bool hp_process_is_privileged(void);
 

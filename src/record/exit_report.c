@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include "memory.h"
 #include "process.h"
@@ -92,7 +93,7 @@ static void say_output_failed(const char *what, const char *path)
 
 static void say_no_memory(void)
 {
-    const char *path = hp_runtime->store.path;
+    const char *path = hp_runtime->store->path;
     const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
                            path};
     say_parts(parts, sizeof parts / sizeof parts[0]);
@@ -154,7 +155,9 @@ static int write_report(struct work *work)
 
 static int report_with(struct work *work, bool is_in_handler)
 {
-    const struct hp_header *header = hp_store_header(&hp_runtime->store);
+    const struct hp_header *header = hp_store_header(hp_runtime->store);
+    if (header == NULL)
+        return HOTPATH_E_INACTIVE;
     const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
     const bool is_over = __atomic_load_n(&header->state, __ATOMIC_RELAXED) == HP_STATE_FINISHED;
     hotpath_reporter *reporter = is_in_handler ? NULL : hp_runtime->reporter;
@@ -162,7 +165,7 @@ static int report_with(struct work *work, bool is_in_handler)
     if (!is_over)
         now = hp_session_touch();
     work->settings = hp_runtime->settings;
-    if (hp_snapshot_open(&work->snapshot, hp_runtime->store.base, (size_t)size, is_over ? NULL : &now) != NULL)
+    if (hp_snapshot_open(&work->snapshot, hp_runtime->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     if (reporter != NULL)
         return hp_report_hand_over(&work->snapshot, &work->settings, reporter, hp_runtime->reporter_context);
@@ -173,17 +176,33 @@ static int report_with(struct work *work, bool is_in_handler)
     return status;
 }
 
-/* One report at a time; a second one that comes meanwhile (a signal in the middle of the first) is left out. */
+/* Waits, two seconds at most, for a report that another thread is writing. One of our own will not end meanwhile. */
+static bool take_turn(uintptr_t *reporter, bool is_in_handler)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    const struct timespec pause = {0, 1000000};
+    uintptr_t holder = 0;
+    for (int tries = 0;
+         !__atomic_compare_exchange_n(reporter, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
+        if (is_in_handler || holder == us || tries == 2000)
+            return false;
+        holder = 0;
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    return true;
+}
+
+/* One report at a time. */
 int hp_exit_report(bool is_in_handler)
 {
-    uint32_t *is_reporting = &hp_runtime->fork_page->is_reporting;
-    if (__atomic_exchange_n(is_reporting, 1, __ATOMIC_ACQUIRE) != 0)
+    uintptr_t *reporter = &hp_runtime->fork_page->reporter;
+    if (!take_turn(reporter, is_in_handler))
         return HOTPATH_E_ACTIVE;
     struct work *work = hp_memory_map(sizeof *work);
     const int status = work != NULL ? report_with(work, is_in_handler) : HOTPATH_E_SPACE;
     if (status == HOTPATH_E_SPACE)
         say_no_memory();
     hp_memory_unmap(work, sizeof *work);
-    __atomic_store_n(is_reporting, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
     return status;
 }

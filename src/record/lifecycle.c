@@ -47,7 +47,7 @@ static bool is_active(void) { return hp_runtime->gate != 0; }
 
 struct hp_clock_pair hp_session_touch(void)
 {
-    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_header *header = hp_store_header(hp_runtime->store);
     struct hp_clock_pair now;
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
@@ -70,18 +70,19 @@ static uint32_t described(describe *fact)
 {
     char text[1024];
     fact(text, sizeof text);
-    return hp_store_text(&hp_runtime->store, text);
+    return hp_store_text(hp_runtime->store, text);
 }
 
 static void fill_header(void)
 {
-    struct hp_store *store = &hp_runtime->store;
+    struct hp_store *store = hp_runtime->store;
     struct hp_header *header = hp_store_header(store);
     header->features = HP_FEATURE_TIMING;
     header->state = HP_STATE_LIVE;
     header->pid = hp_sys_process_id();
     header->parent_pid = (uint32_t)getppid();
     header->process_start = hp_process_start_time(0);
+    header->pid_namespace = hp_process_namespace();
     header->exec_count = store->number;
     header->main_site = HOTPATH_ID_NEW_;
     header->wall_start_ns = hp_clock_wall_ns();
@@ -103,7 +104,7 @@ static void fill_header(void)
 /* All that recording may ever ask the kernel for, so that from now on it need not. */
 static void reserve_everything(void)
 {
-    hp_store_reserve_all(&hp_runtime->store);
+    hp_store_reserve_all(hp_runtime->store);
     hp_sites_reserve();
     hp_thread_reserve();
     hp_runtime->is_sealed = true;
@@ -113,14 +114,14 @@ static void reserve_everything(void)
 static bool open_session(void)
 {
     hp_runtime->is_sealed = false;
-    if (hp_store_create(&hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
+    if (hp_store_create(hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
         return false;
-    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_runtime->epoch++;
     fill_header();
     hp_sites_begin();
-    if (hp_runtime->store.path[0] != '\0')
-        hp_store_prune(&hp_runtime->store, hp_runtime->settings.keep);
+    if (hp_runtime->store->path[0] != '\0')
+        hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
     header->gate = hp_runtime->epoch | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -144,11 +145,11 @@ static void forget_parent(void)
 
 bool hp_session_begin_child(void)
 {
-    struct hp_store parent = hp_runtime->store;
+    struct hp_store parent = *hp_runtime->store;
     forget_parent();
     if (!is_active())
         return false;
-    memset(&hp_runtime->store, 0, sizeof hp_runtime->store);
+    memset(hp_runtime->store, 0, sizeof *hp_runtime->store);
     const bool has_begun = open_session();
     if (!has_begun) {
         hp_runtime->gate = 0;
@@ -165,7 +166,7 @@ static int begin_locked(const struct hp_settings *settings)
         forget_parent();
         hp_runtime->gate = 0;
         hp_skip_zones(true);
-        hp_store_forget(&hp_runtime->store);
+        hp_store_forget(hp_runtime->store);
     }
     if (is_active() && !hp_runtime->is_auto)
         return HOTPATH_E_ACTIVE;
@@ -195,7 +196,7 @@ static void explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
         hp_say("hotpath: a session is active already and goes on; stop it before starting another");
-    if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store.is_memory)
+    if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "256 KB free); the session is kept in memory and ends with the process");
     if (status == HOTPATH_E_SPACE)
@@ -246,13 +247,16 @@ static bool is_at_rest(const struct hp_head *head)
     return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
 }
 
+#define PATIENCE_NS UINT64_C(50000000)
+
 static bool wait_until_quiet(void)
 {
     if (!hp_memory_barrier_everywhere())
         return false;
+    const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
     for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
-        for (int tries = 0; head->thread_id != 0 && !is_at_rest(head); tries++) {
-            if (tries == 1000)
+        while (head->thread_id != 0 && !is_at_rest(head)) {
+            if (hp_clock_monotonic_ns() > until)
                 return false;
             sched_yield();
         }
@@ -262,7 +266,7 @@ static bool wait_until_quiet(void)
 /* Under the lock: marks the file as whole and turns recording off. */
 static void close_session(void)
 {
-    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_session_touch();
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -270,6 +274,16 @@ static void close_session(void)
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
     hp_runtime->is_sealed = false;
+}
+
+/* A store that somebody may still be writing to is left to him for good. */
+static void retire_store(void)
+{
+    const bool is_quiet = wait_until_quiet();
+    struct hp_store *next = is_quiet ? hp_runtime->store : hp_memory_map(sizeof *next);
+    hp_store_retire(hp_runtime->store, is_quiet);
+    if (next != NULL)
+        hp_runtime->store = next;
 }
 
 /* Closes the session if this process has one; the caller reports on it. */
@@ -294,7 +308,7 @@ int hotpath_stop(void)
     const int status = hp_exit_report(false);
     if (hp_lock(&held)) {
         if (!is_active())
-            hp_store_retire(&hp_runtime->store, wait_until_quiet());
+            retire_store();
         hp_unlock(&held);
     }
     errno = saved;
@@ -329,6 +343,7 @@ __attribute__((constructor(101))) static void at_load(void)
     const int saved = errno;
     const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
+    hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (wish != NULL && wish[0] != '\0' && hp_runtime->fork_page == NULL) {
         struct hp_settings settings;
         hp_runtime->standard_error = hp_file_identify(2);
@@ -395,7 +410,7 @@ static void set_main_site(struct hotpath_site *site)
 {
     const uint32_t id = hp_site_id(site);
     if (id < HOTPATH_READY_)
-        __atomic_store_n(&hp_store_header(&hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
+        __atomic_store_n(&hp_store_header(hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
 }
 
 uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
@@ -459,7 +474,7 @@ const char *hotpath_strerror(int status)
 
 const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
-const char *hotpath_session_path(void) { return is_active() ? hp_runtime->store.path : ""; }
+const char *hotpath_session_path(void) { return is_active() ? hp_runtime->store->path : ""; }
 
 void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {

@@ -48,10 +48,20 @@ bool hp_runtime_prepare(void)
     hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
     hp_runtime->counter = hp_clock_counter();
-    hp_runtime->fork_page = page;
-    pthread_atfork(NULL, NULL, empty_in_child);
+    struct hp_fork_page *none = NULL;
+    if (__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        pthread_atfork(NULL, NULL, empty_in_child);
+    else
+        hp_memory_unmap(page, sizeof *page); /* another thread was first */
     return true;
 }
+
+/*
+ * In a host that runs under ThreadSanitizer with a library that was not built for it, these tell it about the lock, over
+ * which heads pass from thread to thread.
+ */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
 
 /*
  * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
@@ -62,21 +72,29 @@ bool hp_lock(struct hp_signals *held)
     uintptr_t *lock = &hp_runtime->fork_page->lock;
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
     uintptr_t holder = 0;
+    uint32_t spins = 0;
     held->is_held = !hp_runtime->is_sealed;
     if (held->is_held)
         hp_signals_hold(held);
     while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         if (holder == us)
             return false;
+        /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
+        if (!held->is_held && ++spins == 1u << 20)
+            return false;
         holder = 0;
         if (held->is_held)
             sched_yield();
     }
+    if (__tsan_acquire != NULL)
+        __tsan_acquire(lock);
     return true;
 }
 
 void hp_unlock(const struct hp_signals *held)
 {
+    if (__tsan_release != NULL)
+        __tsan_release(&hp_runtime->fork_page->lock);
     __atomic_store_n(&hp_runtime->fork_page->lock, 0, __ATOMIC_RELEASE);
     if (held->is_held)
         hp_signals_release(held);

@@ -46,6 +46,7 @@ struct hp_head {
     struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
     struct hp_head *next;     /* all heads of the process */
     struct hp_head *handler;  /* for zones of signal handlers that interrupt this one */
+    struct hp_store *store;   /* the session it works for, which may have ended */
     struct hp_thread *record; /* in the session */
     uint32_t record_offset;
     uint32_t thread_id;  /* 0: the head is free */
@@ -65,7 +66,7 @@ struct hp_fork_page {
     struct hp_head *heads;
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
-    uint32_t is_reporting;
+    uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
 };
 
 /* A site as the process knows it, whatever session runs. */
@@ -90,7 +91,8 @@ struct hp_recorder {
     bool is_forked; /* this process is a forked child of a recording one */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
-    struct hp_store store;
+    struct hp_store *store; /* of the running session, or the next */
+    struct hp_store first_store;
     struct hp_settings settings;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;

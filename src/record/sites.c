@@ -66,7 +66,7 @@ static bool is_same(const struct hp_known_site *known, const char *name, const s
 /* Writes one site into the running session's table. */
 static bool write_site(uint32_t id)
 {
-    struct hp_store *store = &hp_runtime->store;
+    struct hp_store *store = hp_runtime->store;
     struct hp_header *header = hp_store_header(store);
     uint32_t *chunk = &header->site_chunks[id / HP_SITES_PER_CHUNK];
     if (*chunk == 0) {
@@ -95,7 +95,7 @@ void hp_sites_begin(void)
 {
     for (uint32_t id = 0; id < hp_runtime->site_count; id++)
         if (!write_site(id))
-            hp_store_lose(&hp_runtime->store, HP_LOSS_SITES, 1);
+            hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
 }
 
 void hp_sites_reserve(void)
@@ -170,7 +170,7 @@ static uint32_t register_site(const struct hotpath_site *site)
         return id;
     id = add_site(hash, name, site);
     if (id == HOTPATH_ID_EXCLUDED_)
-        hp_store_lose(&hp_runtime->store, HP_LOSS_SITES, 1);
+        hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
     return id;
 }
 

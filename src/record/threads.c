@@ -28,6 +28,8 @@ static void release_head(struct hp_head *head)
     if (head->record != NULL && head->hot.epoch == hp_runtime->epoch && hp_runtime->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
+            if (at->record == NULL || at->hot.epoch != hp_runtime->epoch)
+                continue; /* a handler's head for which there was no space */
             hp_zones_close_all(at, now);
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
         }
@@ -137,12 +139,12 @@ static struct hp_head *find_head(uint32_t thread_id)
 uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
 {
     uint32_t from = (head->space + align - 1) & ~(align - 1);
-    if (head->space == 0 || from + size > head->space_end) {
+    if (head->space == 0 || (uint64_t)from + size > head->space_end) {
         uint32_t piece = size > PIECE_BYTES ? size : head->space == 0 ? FIRST_PIECE_BYTES : PIECE_BYTES;
-        from = hp_store_allocate(&hp_runtime->store, piece, LINE);
+        from = hp_store_allocate(head->store, piece, LINE);
         if (from == 0 && piece > size) {
             piece = size;
-            from = hp_store_allocate(&hp_runtime->store, piece, LINE);
+            from = hp_store_allocate(head->store, piece, LINE);
         }
         if (from == 0)
             return 0;
@@ -155,7 +157,7 @@ uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
 /* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
 static void link_record(struct hp_head *head)
 {
-    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_header *header = hp_store_header(hp_runtime->store);
     head->record->next = header->threads;
     __atomic_store_n(&header->threads, head->record_offset, __ATOMIC_RELEASE);
     __atomic_store_n(&header->thread_count, header->thread_count + 1, __ATOMIC_RELAXED);
@@ -163,13 +165,14 @@ static void link_record(struct hp_head *head)
 
 static bool new_record(struct hp_head *head)
 {
+    head->store = hp_runtime->store;
     head->space = head->space_end = 0;
     head->record = NULL;
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
         return false;
-    head->record = hp_store_at(&hp_runtime->store, head->record_offset);
+    head->record = hp_store_at(head->store, head->record_offset);
     if (!hp_zones_begin(head))
         return false;
     link_record(head);
@@ -197,7 +200,7 @@ static void sign_record(struct hp_head *head, uint32_t thread_id)
     if (!head->is_handler)
         name_record(record);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
-    struct hp_header *header = hp_store_header(&hp_runtime->store);
+    struct hp_header *header = hp_store_header(hp_runtime->store);
     if (!head->is_handler)
         __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
 }
@@ -213,7 +216,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
     }
     sign_record(head, thread_id);
     head->hot.epoch = hp_runtime->epoch;
-    head->hot.base = hp_runtime->store.base;
+    head->hot.base = hp_runtime->store->base;
     head->thread_id = thread_id;
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
@@ -239,6 +242,10 @@ static struct hp_head *register_thread(void)
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
+    if (hp_runtime->is_sealed) { /* to tell which thread this is takes a system call */
+        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
+        return NULL;
+    }
     const uint32_t thread_id = hp_sys_thread_id();
     struct hp_head *head = hp_thread_is_over ? NULL : find_head(thread_id);
     if (head == NULL && !hp_thread_is_over)
@@ -247,8 +254,10 @@ static struct hp_head *register_thread(void)
         head = new_head();
     const bool is_shared = head != NULL && head->thread_id == thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_runtime->epoch;
-    if (head == NULL || (!is_current && !attach_with_handlers(head, thread_id))) {
-        hp_store_lose(&hp_runtime->store, HP_LOSS_ZONES, 1);
+    /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
+    const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
+    if (head == NULL || is_busy || (!is_current && !attach_with_handlers(head, thread_id))) {
+        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
         return NULL;
     }
     if (!is_shared)

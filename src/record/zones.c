@@ -38,7 +38,7 @@ static struct hotpath_frame_ *frame_zero(const struct hp_head *head)
     return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
 }
 
-static void lose(enum hp_loss loss) { hp_store_lose(&hp_runtime->store, loss, 1); }
+static void lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
 
 /* ------------------------------------------------------------------------------------------- the index */
 
@@ -158,7 +158,7 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
     if (offset == 0)
         return 0;
-    struct hotpath_stat_ *stat = hp_store_at(&hp_runtime->store, offset);
+    struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->next = head->record->stats;
@@ -193,20 +193,20 @@ static uint32_t stat_of(struct hp_head *head, uint32_t site)
 static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
 {
     struct hp_thread *record = head->record;
-    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(&hp_runtime->store, record->node_chunks) : NULL;
+    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
     if (chunk == NULL || chunk->used == chunk->capacity) {
         const uint32_t capacity = chunk == NULL ? FIRST_NODES : NODES_PER_CHUNK;
         const uint32_t size = (uint32_t)(sizeof *chunk + capacity * sizeof(struct hotpath_node_));
         const uint32_t offset = hp_thread_allocate(head, size, 64);
         if (offset == 0)
             return 0;
-        chunk = hp_store_at(&hp_runtime->store, offset);
+        chunk = hp_store_at(head->store, offset);
         chunk->capacity = capacity;
         chunk->next = record->node_chunks;
         __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
     }
     *ret_chunk = chunk;
-    return (uint32_t)((char *)&chunk->nodes[chunk->used] - hp_runtime->store.base);
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
 }
 
 static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
@@ -215,7 +215,7 @@ static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, u
     const uint32_t offset = stat != 0 ? free_node(head, &chunk) : 0;
     if (offset == 0)
         return 0;
-    struct hotpath_node_ *node = hp_store_at(&hp_runtime->store, offset);
+    struct hotpath_node_ *node = hp_store_at(head->store, offset);
     node->site = site;
     node->parent = parent;
     node->stat = stat;
@@ -249,7 +249,7 @@ static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t s
 {
     const uint32_t other = head->record->other;
     uint32_t node = child_of(head, other, site);
-    lose(HP_LOSS_NODES);
+    lose(head, HP_LOSS_NODES);
     if (node == 0)
         node = new_node(head, other, site, stat);
     return node != 0 ? node : other;
@@ -335,7 +335,7 @@ static const struct hotpath_slot_ *slot_of(struct hp_head *head, uint32_t parent
 
 static void use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity, uint32_t depth)
 {
-    struct hotpath_frame_ *frames = hp_store_at(&hp_runtime->store, offset);
+    struct hotpath_frame_ *frames = hp_store_at(head->store, offset);
     head->hot.top = frames + depth;
     head->hot.last = frames + capacity - 1;
     __atomic_store_n(&head->record->frames, offset, __ATOMIC_RELEASE);
@@ -351,7 +351,7 @@ static bool grow_frames(struct hp_head *head)
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
     if (offset == 0)
         return false;
-    memcpy(hp_store_at(&hp_runtime->store, offset), frame_zero(head), (size_t)capacity * size);
+    memcpy(hp_store_at(head->store, offset), frame_zero(head), (size_t)capacity * size);
     use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - frame_zero(head)));
     return true;
 }
@@ -398,7 +398,7 @@ static void close_top(struct hp_head *head, uint64_t now)
     struct hotpath_stat_ *stat = stat_at(head, node->stat);
     uint64_t ticks = now - frame->start;
     if ((int64_t)ticks < 0) {
-        lose(HP_LOSS_CLOCK);
+        lose(head, HP_LOSS_CLOCK);
         ticks = 0;
     }
     uint64_t *counter = counter_of(head, stat, ticks);
@@ -408,7 +408,7 @@ static void close_top(struct hp_head *head, uint64_t now)
         HOTPATH_ADD_(*counter, 1);
     } else {
         HOTPATH_ADD_(stat->missed, 1);
-        lose(HP_LOSS_BUCKETS);
+        lose(head, HP_LOSS_BUCKETS);
     }
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->total, ticks);
@@ -435,7 +435,7 @@ static void abandon_top(struct hp_head *head)
     if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
         last_sign = frame[1].child;
     close_top(head, last_sign);
-    lose(HP_LOSS_ABANDONED);
+    lose(head, HP_LOSS_ABANDONED);
 }
 
 /*
@@ -475,7 +475,7 @@ static void set_frame_zero(struct hp_head *head)
 bool hp_zones_begin(struct hp_head *head)
 {
     struct hp_thread *record = head->record;
-    head->hot.base = hp_runtime->store.base;
+    head->hot.base = head->store->base;
     if (!empty_slots(head))
         return false;
     const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
@@ -513,7 +513,7 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     if ((uintptr_t)zone >= hot->top->zone)
         drop_stale(head, zone);
     if (hot->top == hot->last && !grow_frames(head)) {
-        lose(HP_LOSS_DEPTH);
+        lose(head, HP_LOSS_DEPTH);
         return HOTPATH_SKIPPED_;
     }
     struct hotpath_slot_ spare;
@@ -533,12 +533,13 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
 }
 
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
-static struct hp_head *head_at_rest(struct hp_head *head)
+static struct hp_head *head_at_rest(struct hp_head *thread)
 {
+    struct hp_head *head = thread;
     for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
     if (head == NULL)
-        lose(HP_LOSS_ZONES);
+        lose(thread, HP_LOSS_ZONES);
     return head;
 }
 
@@ -583,9 +584,11 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    while (head->hot.top > frame)
-        abandon_top(head);
-    close_top(head, now);
+    if (is_on(head)) { /* asked again: the session may have ended since the frame was found */
+        while (head->hot.top > frame)
+            abandon_top(head);
+        close_top(head, now);
+    }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
     return true;
@@ -598,11 +601,11 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
     if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->hot.epoch != hp_runtime->epoch ||
         HOTPATH_GATE_OF_(&head->hot) == 0)
         return;
-    for (; head != NULL; head = head->handler)
-        if (leave(head, zone, now))
+    for (struct hp_head *at = head; at != NULL; at = at->handler)
+        if (at->record != NULL && at->hot.epoch == hp_runtime->epoch && leave(at, zone, now))
             return;
     if (hp_thread_has_head(zone->state))
-        lose(HP_LOSS_FOREIGN);
+        lose(head, HP_LOSS_FOREIGN);
 }
 
 void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)

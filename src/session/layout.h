@@ -111,8 +111,8 @@ struct hp_header {
     uint32_t system; /* kernel and CPU architecture */
     uint32_t label;
     uint32_t metadata;
-    uint32_t library; /* hotpath version and the compiler it was built with */
-    uint32_t reserved0;
+    uint32_t library;       /* hotpath version and the compiler it was built with */
+    uint32_t pid_namespace; /* in which `pid` means something; 0: not known */
 
     uint64_t losses[HP_LOSSES];
 

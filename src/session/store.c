@@ -201,6 +201,8 @@ static bool create_in_memory(struct hp_store *store, const struct hp_settings *s
 #endif
     if (capacity < HP_MIN_BYTES)
         capacity = HP_MIN_BYTES;
+    if (capacity > UINT32_MAX)
+        capacity = page_floor(UINT32_MAX);
     const bool is_mapped = map_file(store, fd, capacity);
     if (fd >= 0)
         hp_sys_close(fd);
@@ -227,13 +229,11 @@ void hp_store_retire(struct hp_store *store, bool is_quiet)
 {
     if (store->base == NULL)
         return;
-    void *empty = mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (!is_quiet || empty == MAP_FAILED) {
-        /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
+    mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
+    if (!is_quiet)
         __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
-        store->base = NULL;
-    }
     store->path[0] = '\0';
 }
 
@@ -348,15 +348,23 @@ struct prune {
     struct found found[PRUNE_LOOKS_AT];
 };
 
-/* A process that lives may have ended this session of it and be on its next. */
-static bool is_finished(const struct prune *prune, const char *name)
+/*
+ * Whether a session is over: it was finished, or its process is gone. Of a process in another pid namespace, or one
+ * whose start nobody knows, the latter cannot be told from here, and then it is not over.
+ */
+static bool is_over(const struct prune *prune, const char *name, uint32_t pid, uint64_t start)
 {
     char path[sizeof prune->folder + 65];
-    struct hp_header header;
-    const size_t opening = offsetof(struct hp_header, pid);
+    uint32_t words[offsetof(struct hp_header, losses) / sizeof(uint32_t)];
     put_text(path, sizeof path, put_text(path, sizeof path, put_text(path, sizeof path, 0, prune->folder), "/"),
              name);
-    return hp_file_read_bytes(path, &header, opening) == opening && header.state == HP_STATE_FINISHED;
+    if (hp_file_read_bytes(path, words, sizeof words) != sizeof words)
+        return true;
+    if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
+        return true;
+    if (start == 0 || words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)] != hp_process_namespace())
+        return false;
+    return !hp_process_exists(pid) || hp_process_start_time(pid) != start;
 }
 
 /* Remembers names of the form PID-STARTTIME-N.hotpath. */
@@ -375,8 +383,7 @@ static void remember(const char *name, void *context)
         return;
     for (at++; *at >= '0' && *at <= '9'; at++)
         start = start * 10 + (uint64_t)(*at - '0');
-    if (*at != '-' || (hp_process_exists((uint32_t)pid) && hp_process_start_time((uint32_t)pid) == start &&
-                       !is_finished(prune, name)))
+    if (*at != '-' || !is_over(prune, name, (uint32_t)pid, start))
         return;
     struct found *found = &prune->found[prune->count++];
     memcpy(found->name, name, length + 1);

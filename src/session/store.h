@@ -33,8 +33,8 @@ struct hp_store {
 const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid);
 
 /*
- * Lets go of the file but keeps the address range, empty: a late writer writes into nothing. The next
- * hp_store_create of the same size uses the range again when `is_quiet` says nobody can still be writing.
+ * Lets go of the file but keeps the address range, empty: a late writer writes into nothing. When `is_quiet` says that
+ * nobody can still be writing, the next hp_store_create may use the store again; otherwise it is his for good.
  */
 void hp_store_retire(struct hp_store *store, bool is_quiet);
 
