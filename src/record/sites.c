@@ -103,9 +103,10 @@ void hp_sites_reserve(void)
     for (uint32_t chunk = 0; chunk < HP_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
         if (hp_runtime->site_chunks[chunk] == NULL)
             hp_runtime->site_chunks[chunk] = hp_memory_map(HP_SITES_PER_CHUNK * sizeof(struct hp_known_site));
-    char *text = hp_memory_map(HP_RESERVED_SITES * 128);
+    const size_t bytes = (size_t)HP_RESERVED_SITES * 128;
+    char *text = hp_memory_map(bytes);
     if (text != NULL) {
-        hp_runtime->text_left = HP_RESERVED_SITES * 128;
+        hp_runtime->text_left = bytes;
         hp_runtime->text = text;
     }
 }

@@ -536,10 +536,13 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
 static struct hp_head *head_at_rest(struct hp_head *thread)
 {
     struct hp_head *head = thread;
-    for (int depth = 0; head != NULL && HOTPATH_GET_(head->hot.ready) == 0; depth++)
+    for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
-    if (head == NULL)
-        lose(thread, HP_LOSS_ZONES);
+        if (head == NULL) {
+            lose(thread, HP_LOSS_ZONES);
+            return NULL;
+        }
+    }
     return head;
 }
 

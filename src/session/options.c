@@ -294,7 +294,7 @@ static bool parse_limit_of_all(const struct hp_option *option, const char *text,
 }
 
 #define MOST_BYTES (UINT64_C(4) << 30)
-_Static_assert(HP_MIN_BYTES == 256u << 10, "the message below names the limit");
+_Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
 
 static bool parse_max_bytes(const struct hp_option *option, const char *text, struct hp_settings *settings,
                             struct hp_text *ret_problem)

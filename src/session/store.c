@@ -229,8 +229,8 @@ void hp_store_retire(struct hp_store *store, bool is_quiet)
 {
     if (store->base == NULL)
         return;
-    mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
     if (!is_quiet)
         __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
