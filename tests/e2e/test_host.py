@@ -307,9 +307,9 @@ def mounted(box):
         pytest.skip("needs root to mount a tmpfs")
     places = []
 
-    def mount(options):
+    def mount(options, kind="tmpfs"):
         place = box.folder()
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(place)],
+        done = subprocess.run(["mount", "-t", kind, "-o", f"mode=700,{options}", kind, str(place)],
                               capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
@@ -371,6 +371,19 @@ def test_tmpfs_of_64_megabytes(box, mounted):
     check_workload(box.same("workload", env={"HOTPATH_DIR": place}))
     used = sum(path.stat().st_size for path in place.glob("*.hotpath"))
     assert used <= 16 << 20
+
+
+def test_file_system_without_fallocate(box, mounted):
+    """Reserving means writing zeros there, which must not happen where another thread has data already."""
+    place = mounted("size=64m", kind="ramfs")
+    for _ in range(5):
+        check_workload(box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "16M"}))
+
+
+def test_stop_while_threads_come_and_go(box):
+    """Threads that register, take new paths and end while sessions do: whoever is late must not crash the host."""
+    result = box.run("control", "late", 150 if not SANITIZER else 20)
+    assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
 
 
 def test_tiny_session_with_10000_sites(box):

@@ -2,6 +2,7 @@
  * The functions of control: what they return, and that nothing happens to the host.
  *     twice       a second start: an error code, one line, the first session goes on
  *     restart N   start and stop N times while threads record
+ *     late N      the same while threads come, go and take new paths all the time
  *     middle      hotpath_report() in the middle of a run
  *     reporter    rows handed to a callback
  *     scope       HOTPATH_SESSION in a function other than main
@@ -60,6 +61,57 @@ static void restart(unsigned long rounds)
     for (int n = 0; n < 5; n++)
         work();
     printf("stop %d\n", hotpath_stop());
+}
+
+/* Every number is another path through the tree, so the slow ways of the recorder are taken all the time. */
+static void path(unsigned number)
+{
+    HOTPATH_MEASURE();
+    if (number % 3 == 1) {
+        HOTPATH_BLOCK("one");
+        path(number / 3);
+    } else if (number % 3 == 2) {
+        HOTPATH_BLOCK("two");
+        path(number / 3);
+        work();
+    }
+}
+
+static void *short_life(void *first)
+{
+    for (unsigned number = 0; number < 200; number++)
+        path((unsigned)(uintptr_t)first + number);
+    return NULL;
+}
+
+static void *come_and_go(void *unused)
+{
+    for (uintptr_t round = 0; !is_over; round++) {
+        pthread_t thread;
+        MUST(pthread_create(&thread, NULL, short_life, (void *)(round * 7919)) == 0);
+        short_life((void *)(round * 104729));
+        MUST(pthread_join(thread, NULL) == 0);
+    }
+    return unused;
+}
+
+static void late(unsigned long rounds)
+{
+    pthread_t threads[3];
+    struct hotpath_options options = {.size = sizeof options, .format = "none"};
+    int failures = 0;
+    for (int i = 0; i < 3; i++)
+        MUST(pthread_create(&threads[i], NULL, come_and_go, NULL) == 0);
+    for (unsigned long i = 0; i < rounds; i++) {
+        options.max_bytes = i % 3 == 0 ? 1u << 20 : i % 3 == 1 ? 300u << 10 : 2u << 20;
+        failures += hotpath_start(&options) != HOTPATH_OK;
+        usleep((useconds_t)(i % 4 * 500));
+        failures += hotpath_stop() != HOTPATH_OK;
+    }
+    is_over = 1;
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("failures %d\n", failures);
 }
 
 static void middle(void)
@@ -146,6 +198,8 @@ int main(int argc, char **argv)
         twice();
     else if (is_case(argc, argv, "restart"))
         restart(number(argc, argv, 2, 200));
+    else if (is_case(argc, argv, "late"))
+        late(number(argc, argv, 2, 150));
     else if (is_case(argc, argv, "middle"))
         middle();
     else if (is_case(argc, argv, "reporter"))
