@@ -382,7 +382,7 @@ def test_file_system_without_fallocate(box, mounted):
 
 def test_stop_while_threads_come_and_go(box):
     """Threads that register, take new paths and end while sessions do: whoever is late must not crash the host."""
-    result = box.run("control", "late", 150 if not SANITIZER else 20)
+    result = box.run("control", "late", 300 if not SANITIZER else 20)
     assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
 
 

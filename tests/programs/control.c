@@ -63,33 +63,45 @@ static void restart(unsigned long rounds)
     printf("stop %d\n", hotpath_stop());
 }
 
-/* Every number is another path through the tree, so the slow ways of the recorder are taken all the time. */
-static void path(unsigned number)
+/* Sixteen functions in each of three layers: 4096 paths, so the slow ways of the recorder are taken all the time. */
+typedef void function(void);
+
+static void call_all(function *const *functions)
 {
-    HOTPATH_MEASURE();
-    if (number % 3 == 1) {
-        HOTPATH_BLOCK("one");
-        path(number / 3);
-    } else if (number % 3 == 2) {
-        HOTPATH_BLOCK("two");
-        path(number / 3);
-        work();
-    }
+    for (int i = 0; i < 16; i++)
+        functions[i]();
 }
 
-static void *short_life(void *first)
+static function *const nothing[16] = {work, work, work, work, work, work, work, work,
+                                      work, work, work, work, work, work, work, work};
+#define SIXTEEN(X, to)                                                                                             \
+    X(0, to)                                                                                                       \
+    X(1, to) X(2, to) X(3, to) X(4, to) X(5, to) X(6, to) X(7, to) X(8, to) X(9, to) X(a, to) X(b, to) X(c, to)    \
+        X(d, to) X(e, to) X(f, to)
+#define FUNCTION(n, to)                                                                                            \
+    static void to##_calls_##n(void)                                                                               \
+    {                                                                                                              \
+        HOTPATH_MEASURE();                                                                                         \
+        call_all(to);                                                                                              \
+    }
+#define NAME(n, to) to##_calls_##n,
+SIXTEEN(FUNCTION, nothing)
+static function *const leaves[16] = {SIXTEEN(NAME, nothing)};
+SIXTEEN(FUNCTION, leaves)
+static function *const branches[16] = {SIXTEEN(NAME, leaves)};
+
+static void *short_life(void *unused)
 {
-    for (unsigned number = 0; number < 200; number++)
-        path((unsigned)(uintptr_t)first + number);
-    return NULL;
+    call_all(branches);
+    return unused;
 }
 
 static void *come_and_go(void *unused)
 {
-    for (uintptr_t round = 0; !is_over; round++) {
+    while (!is_over) {
         pthread_t thread;
-        MUST(pthread_create(&thread, NULL, short_life, (void *)(round * 7919)) == 0);
-        short_life((void *)(round * 104729));
+        MUST(pthread_create(&thread, NULL, short_life, NULL) == 0);
+        short_life(NULL);
         MUST(pthread_join(thread, NULL) == 0);
     }
     return unused;
@@ -103,9 +115,9 @@ static void late(unsigned long rounds)
     for (int i = 0; i < 3; i++)
         MUST(pthread_create(&threads[i], NULL, come_and_go, NULL) == 0);
     for (unsigned long i = 0; i < rounds; i++) {
-        options.max_bytes = i % 3 == 0 ? 1u << 20 : i % 3 == 1 ? 300u << 10 : 2u << 20;
+        options.max_bytes = i % 4 == 0 ? 1u << 20 : 0;
         failures += hotpath_start(&options) != HOTPATH_OK;
-        usleep((useconds_t)(i % 4 * 500));
+        usleep(1000);
         failures += hotpath_stop() != HOTPATH_OK;
     }
     is_over = 1;
