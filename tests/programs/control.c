@@ -74,11 +74,11 @@ static void call_all(function *const *functions)
 
 static function *const nothing[16] = {work, work, work, work, work, work, work, work,
                                       work, work, work, work, work, work, work, work};
-#define SIXTEEN(X, to)                                                                                             \
-    X(0, to)                                                                                                       \
-    X(1, to)                                                                                                       \
-    X(2, to) X(3, to) X(4, to) X(5, to) X(6, to) X(7, to) X(8, to) X(9, to) X(a, to) X(b, to) X(c, to) X(d, to)    \
-        X(e, to) X(f, to)
+/* clang-format off */
+#define SIXTEEN(X, to)                                              \
+    X(0, to) X(1, to) X(2, to) X(3, to) X(4, to) X(5, to) X(6, to) X(7, to) \
+    X(8, to) X(9, to) X(a, to) X(b, to) X(c, to) X(d, to) X(e, to) X(f, to)
+/* clang-format on */
 #define FUNCTION(n, to)                                                                                            \
     static void to##_calls_##n(void)                                                                               \
     {                                                                                                              \
