@@ -69,6 +69,7 @@ def test_sudden_ends(box, how, status):
     assert not result.report_path.exists()
 
 
+@without_emulator("it makes up /proc/self/stat, so nobody knows when the process began")
 def test_a_running_session_can_be_read(box):
     folder = box.folder()
     progress = folder / "progress"
