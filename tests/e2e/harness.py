@@ -43,6 +43,10 @@ def without_emulator(reason):
     return pytest.mark.skipif(bool(EMULATOR), reason=f"not under an emulator: {reason}")
 
 
+def with_glibc(reason):
+    return pytest.mark.skipif(os.environ.get("HOTPATH_IS_GLIBC", "1") == "", reason=f"only with glibc: {reason}")
+
+
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, chroot)")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, without_emulator,
+from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_glibc, without_emulator,
                      without_sanitizer, without_thread_sanitizer)
 
 TABLE_ON_STDERR = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None}
@@ -87,6 +87,7 @@ def test_goto_and_switch_over_the_macro(box):
             assert row.calls == 5000
 
 
+@with_glibc("musl has no ucontext")
 @pytest.mark.parametrize("case", ["turn", "elsewhere", "abandoned", "reused"])
 def test_coroutines(box, case):
     """No crash, the same sums, and everything that runs to its end on its own thread counted."""
@@ -200,6 +201,7 @@ def test_exec_of_itself(box):
 
 # ------------------------------------------------------------------------------------- libraries that come and go
 
+@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
 def test_reopened_plugin(box, plugin):
     result = box.same("host", PROGRAMS / plugin)
@@ -211,6 +213,7 @@ def test_reopened_plugin(box, plugin):
     assert report.lost == {}
 
 
+@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
 def test_measured_library_in_an_unmeasured_program(box, plugin):
     quiet = box.run("host_off", PROGRAMS / plugin)
@@ -222,6 +225,7 @@ def test_measured_library_in_an_unmeasured_program(box, plugin):
 
 
 @without_sanitizer("two copies of the library are two of each instrumented variable")
+@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("program, first, second", [
     ("copies", "plugin.so", "plugin_two.so"),
     ("copies", "plugin_static.so", "plugin_two_static.so"),
