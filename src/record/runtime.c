@@ -15,6 +15,13 @@ struct hotpath_head_ hp_idle_head = {.skip = 1};
 __thread struct hotpath_head_ *hotpath_v1_head = &hp_idle_head;
 __thread uint32_t hp_thread_is_over;
 
+/* musl takes memory from the heap for it, so there it is for old kernels only. */
+#ifdef __GLIBC__
+#define HAS_CHEAP_ATFORK 1
+#else
+#define HAS_CHEAP_ATFORK 0
+#endif
+
 /*
  * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
  * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
@@ -45,14 +52,15 @@ bool hp_runtime_prepare(void)
     struct hp_fork_page *page = hp_memory_map(sizeof *page);
     if (page == NULL)
         return false;
-    hp_memory_wipe_on_fork(page, sizeof *page);
+    const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
     hp_runtime->counter = hp_clock_counter();
     struct hp_fork_page *none = NULL;
-    if (__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        pthread_atfork(NULL, NULL, empty_in_child);
-    else
+    if (!__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
         hp_memory_unmap(page, sizeof *page); /* another thread was first */
+    else if (!is_wiped || HAS_CHEAP_ATFORK)
+        pthread_atfork(NULL, NULL, empty_in_child);
     return true;
 }
 
