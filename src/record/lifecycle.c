@@ -41,7 +41,7 @@ static void warn(const char *line, void *context)
     hp_say(line);
 }
 
-static bool is_active(void) { return hp_runtime->gate != 0; }
+static bool is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0; }
 
 /* -------------------------------------------------------------------------------------------- beginning */
 
@@ -107,26 +107,26 @@ static void reserve_everything(void)
     hp_store_reserve_all(hp_runtime->store);
     hp_sites_reserve();
     hp_thread_reserve();
-    hp_runtime->is_sealed = true;
+    hp_seal(true);
 }
 
 /* Under the lock, signals held. */
 static bool open_session(void)
 {
-    hp_runtime->is_sealed = false;
+    hp_seal(false);
     if (hp_store_create(hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
         return false;
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    hp_runtime->epoch++;
+    __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     fill_header();
     hp_sites_begin();
     if (hp_runtime->store->path[0] != '\0')
         hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
-    header->gate = hp_runtime->epoch | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);
-    __atomic_store_n(&hp_runtime->gate, hp_runtime->epoch, __ATOMIC_RELEASE);
+    __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
     hp_skip_zones(false);
     if (hp_runtime->settings.reserve)
         reserve_everything();
@@ -136,7 +136,7 @@ static bool open_session(void)
 /* A forked child has the parent's state but none of its threads. Under the lock. */
 static void forget_parent(void)
 {
-    hp_runtime->fork_page->is_ours = 1;
+    hp_page()->is_ours = 1;
     hp_runtime->is_forked = true;
     hp_runtime->is_child = true;
     hp_runtime->owner = NULL;
@@ -254,7 +254,7 @@ static bool wait_until_quiet(void)
     if (!hp_memory_barrier_everywhere())
         return false;
     const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
-    for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
         while (head->thread_id != 0 && !is_at_rest(head)) {
             if (hp_clock_monotonic_ns() > until)
                 return false;
@@ -273,7 +273,7 @@ static void close_session(void)
     hp_skip_zones(true);
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
-    hp_runtime->is_sealed = false;
+    hp_seal(false);
 }
 
 /* A store that somebody may still be writing to is left to him for good. */
@@ -290,7 +290,7 @@ static void retire_store(void)
 static bool close_if_active(void)
 {
     struct hp_signals held;
-    if (hp_runtime->fork_page == NULL || hp_is_forked_child() || !hp_lock(&held))
+    if (hp_page() == NULL || hp_is_forked_child() || !hp_lock(&held))
         return false;
     const bool was_active = is_active();
     if (was_active)
@@ -344,7 +344,7 @@ __attribute__((constructor(101))) static void at_load(void)
     const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
-    if (wish != NULL && wish[0] != '\0' && hp_runtime->fork_page == NULL) {
+    if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
         struct hp_settings settings;
         hp_runtime->standard_error = hp_file_identify(2);
         hp_settings_resolve(&settings, NULL, look_up, NULL, NULL, NULL);
@@ -486,7 +486,7 @@ int hotpath_report(void)
 {
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
-    if (hp_runtime->fork_page != NULL && !hp_is_forked_child() && is_active())
+    if (hp_page() != NULL && !hp_is_forked_child() && is_active())
         status = hp_exit_report(false);
     errno = saved;
     return status;

@@ -28,7 +28,7 @@ __thread uint32_t hp_thread_is_over;
  */
 static void empty_in_child(void)
 {
-    struct hp_fork_page *page = hp_runtime->fork_page;
+    struct hp_fork_page *page = hp_page();
     for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
         next = head->next;
         memset(head, 0, sizeof *head);
@@ -40,14 +40,14 @@ void hp_skip_zones(bool is_off)
 {
     for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_heads[copy] != NULL; copy++)
         HOTPATH_PUT_(hp_runtime->idle_heads[copy]->skip, is_off);
-    struct hp_head *head = hp_runtime->fork_page != NULL ? hp_runtime->fork_page->heads : NULL;
+    struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
 }
 
 bool hp_runtime_prepare(void)
 {
-    if (hp_runtime->fork_page != NULL)
+    if (hp_page() != NULL)
         return true;
     struct hp_fork_page *page = hp_memory_map(sizeof *page);
     if (page == NULL)
@@ -81,7 +81,7 @@ bool hp_lock(struct hp_signals *held)
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
     uintptr_t holder = 0;
     uint32_t spins = 0;
-    held->is_held = !hp_runtime->is_sealed;
+    held->is_held = !hp_is_sealed();
     if (held->is_held)
         hp_signals_hold(held);
     while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -108,11 +108,11 @@ void hp_unlock(const struct hp_signals *held)
         hp_signals_release(held);
 }
 
-void *hp_more_memory(size_t size) { return hp_runtime->is_sealed ? NULL : hp_memory_map(size); }
+void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }
 
 bool hp_is_forked_child(void)
 {
-    const struct hp_fork_page *page = hp_runtime->fork_page;
+    const struct hp_fork_page *page = hp_page();
     return page != NULL && __atomic_load_n(&page->is_ours, __ATOMIC_RELAXED) == 0;
 }
 

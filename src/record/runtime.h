@@ -115,6 +115,18 @@ void hp_copies_join(void);
 bool hp_copy_owns_state(void);
 
 /* --- runtime.c */
+/* The page, once there is one. Acquire pairs with its publication in hp_runtime_prepare. */
+static inline struct hp_fork_page *hp_page(void)
+{
+    return __atomic_load_n(&hp_runtime->fork_page, __ATOMIC_ACQUIRE);
+}
+/* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
+static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hp_runtime->epoch, __ATOMIC_RELAXED); }
+static inline bool hp_is_sealed(void) { return __atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED); }
+static inline void hp_seal(bool is_sealed)
+{
+    __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
+}
 extern struct hotpath_head_ hp_idle_head;
 extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exec")));
 

@@ -186,7 +186,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (hp_runtime->gate != 0) {
         id = register_site(site);
         HOTPATH_PUT_(site->id, id);
-        if (!hp_runtime->is_sealed)
+        if (!hp_is_sealed())
             hp_session_touch();
     }
     hp_unlock(&held);

@@ -25,10 +25,10 @@ static bool has_exit_key;
 
 static void release_head(struct hp_head *head)
 {
-    if (head->record != NULL && head->hot.epoch == hp_runtime->epoch && hp_runtime->gate != 0) {
+    if (head->record != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
-            if (at->record == NULL || at->hot.epoch != hp_runtime->epoch)
+            if (at->record == NULL || at->hot.epoch != hp_epoch())
                 continue; /* a handler's head for which there was no space */
             hp_zones_close_all(at, now);
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ bool hp_thread_exit_hook(void)
 /* A head with nothing attached. Heads lie apart so that threads do not share cache lines. */
 static struct hp_head *new_head(void)
 {
-    struct hp_fork_page *page = hp_runtime->fork_page;
+    struct hp_fork_page *page = hp_page();
     const size_t stride = (sizeof(struct hp_head) + LINE - 1) / LINE * LINE;
     if (page->spare_count == 0) {
         page->spare = hp_more_memory(HP_HEADS_BYTES);
@@ -107,11 +107,11 @@ static struct hp_head *bury_dead(void)
 {
     struct hp_head *freed = NULL;
     uint32_t count = 0;
-    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
         count++;
     if (count < 8 || (count & (count - 1)) != 0)
         return NULL;
-    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next)
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
         if (is_dead(head)) {
             release_head(head);
             freed = head;
@@ -123,12 +123,12 @@ static struct hp_head *bury_dead(void)
 static struct hp_head *find_head(uint32_t thread_id)
 {
     struct hp_head *free_head = NULL;
-    for (struct hp_head *head = hp_runtime->fork_page->heads; head != NULL; head = head->next) {
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next) {
         if (head->is_handler)
             continue;
         if (head->thread_id == thread_id)
             return head;
-        if (head->thread_id == 0 && (free_head == NULL || free_head->hot.epoch != hp_runtime->epoch))
+        if (head->thread_id == 0 && (free_head == NULL || free_head->hot.epoch != hp_epoch()))
             free_head = head;
     }
     return free_head;
@@ -208,14 +208,14 @@ static void sign_record(struct hp_head *head, uint32_t thread_id)
 /* Gives a head a record of the running session and opens it for business. */
 static bool attach(struct hp_head *head, uint32_t thread_id)
 {
-    const bool has_record = head->record != NULL && head->hot.epoch == hp_runtime->epoch;
+    const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     head->hot.ready = 0;
     if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
         head->record = NULL;
         return false;
     }
     sign_record(head, thread_id);
-    head->hot.epoch = hp_runtime->epoch;
+    head->hot.epoch = hp_epoch();
     head->hot.base = hp_runtime->store->base;
     head->thread_id = thread_id;
     HOTPATH_ORDER_();
@@ -242,7 +242,7 @@ static struct hp_head *register_thread(void)
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
-    if (hp_runtime->is_sealed) { /* to tell which thread this is takes a system call */
+    if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
         return NULL;
     }
@@ -253,7 +253,7 @@ static struct hp_head *register_thread(void)
     if (head == NULL && !hp_thread_is_over)
         head = new_head();
     const bool is_shared = head != NULL && head->thread_id == thread_id;
-    const bool is_current = is_shared && head->hot.epoch == hp_runtime->epoch;
+    const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
     if (head == NULL || is_busy || (!is_current && !attach_with_handlers(head, thread_id))) {
@@ -274,7 +274,7 @@ static struct hp_head *register_thread(void)
 struct hp_head *hp_thread_head(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_runtime->epoch)
+    if (&head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch())
         return head;
     struct hp_signals held;
     if (!hp_lock(&held))
@@ -322,8 +322,8 @@ bool hp_thread_has_head(uintptr_t state)
     bool has_head = false;
     if (!hp_lock(&held))
         return false;
-    for (const struct hp_head *head = hp_runtime->fork_page->heads; head != NULL && !has_head; head = head->next)
-        has_head = (uintptr_t)head == state && head->hot.epoch == hp_runtime->epoch;
+    for (const struct hp_head *head = hp_page()->heads; head != NULL && !has_head; head = head->next)
+        has_head = (uintptr_t)head == state && head->hot.epoch == hp_epoch();
     hp_unlock(&held);
     return has_head;
 }

@@ -548,7 +548,7 @@ static struct hp_head *head_at_rest(struct hp_head *thread)
 
 static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    struct hp_head *head = hp_runtime->fork_page ? hp_thread_head() : NULL;
+    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
     if (head == NULL || !is_on(head))
         return HOTPATH_SKIPPED_;
     const uint32_t id = hp_site_id(site);
@@ -601,11 +601,11 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
-    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->hot.epoch != hp_runtime->epoch ||
+    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->hot.epoch != hp_epoch() ||
         HOTPATH_GATE_OF_(&head->hot) == 0)
         return;
     for (struct hp_head *at = head; at != NULL; at = at->handler)
-        if (at->record != NULL && at->hot.epoch == hp_runtime->epoch && leave(at, zone, now))
+        if (at->record != NULL && at->hot.epoch == hp_epoch() && leave(at, zone, now))
             return;
     if (hp_thread_has_head(zone->state))
         lose(head, HP_LOSS_FOREIGN);
