@@ -12,22 +12,21 @@
 
 #include "files.h"
 #include "sys.h"
+#include "text.h"
 
 /* "/proc/PID/what"; a pid of 0 is this process. */
 static void proc_path(char path[64], uint32_t pid, const char *what)
 {
-    char digits[11];
-    size_t at = sizeof digits;
-    digits[--at] = '\0';
-    do
-        digits[--at] = (char)('0' + pid % 10);
-    while ((pid /= 10) != 0);
-    const char *parts[] = {"/proc/", digits[at] == '0' ? "self" : digits + at, "/", what};
-    size_t length = 0;
-    for (size_t part = 0; part < 4; part++)
-        for (const char *from = parts[part]; *from && length < 63; from++)
-            path[length++] = *from;
-    path[length] = '\0';
+    struct hp_text text;
+    hp_text_init(&text, path, 64);
+    hp_text_string(&text, "/proc/");
+    if (pid == 0)
+        hp_text_string(&text, "self");
+    else
+        hp_text_u64(&text, pid);
+    hp_text_char(&text, '/');
+    hp_text_string(&text, what);
+    hp_text_end(&text);
 }
 
 uint64_t hp_process_start_time(uint32_t pid)
@@ -79,33 +78,29 @@ void hp_process_executable(char *text, size_t size)
     text[length > 0 ? length : 0] = '\0';
 }
 
-static void append(char *text, size_t size, const char *more)
-{
-    size_t length = strlen(text);
-    while (*more && length + 1 < size)
-        text[length++] = *more++;
-    text[length] = '\0';
-}
-
 void hp_process_host(char *text, size_t size)
 {
     struct utsname names;
-    text[0] = '\0';
+    struct hp_text out;
+    hp_text_init(&out, text, size);
     if (uname(&names) == 0)
-        append(text, size, names.nodename);
+        hp_text_string(&out, names.nodename);
+    hp_text_end(&out);
 }
 
 void hp_process_system(char *text, size_t size)
 {
     struct utsname names;
-    text[0] = '\0';
-    if (uname(&names) != 0)
-        return;
-    append(text, size, names.sysname);
-    append(text, size, " ");
-    append(text, size, names.release);
-    append(text, size, " ");
-    append(text, size, names.machine);
+    struct hp_text out;
+    hp_text_init(&out, text, size);
+    if (uname(&names) == 0) {
+        hp_text_string(&out, names.sysname);
+        hp_text_char(&out, ' ');
+        hp_text_string(&out, names.release);
+        hp_text_char(&out, ' ');
+        hp_text_string(&out, names.machine);
+    }
+    hp_text_end(&out);
 }
 
 static int hex_digit(char c)

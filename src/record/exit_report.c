@@ -14,6 +14,7 @@
 #include "runtime.h"
 #include "snapshot.h"
 #include "sys.h"
+#include "text.h"
 
 struct work {
     struct hp_snapshot snapshot;
@@ -51,38 +52,28 @@ static bool put(void *context, const char *bytes, size_t length)
 /* %p becomes the process id. */
 static bool expand_path(const char *from, char *path, size_t size)
 {
-    size_t length = 0;
+    struct hp_text text;
+    hp_text_init(&text, path, size);
     for (; *from; from++) {
-        char digits[12] = {*from, '\0'};
         if (from[0] == '%' && from[1] == 'p') {
-            char *at = digits + sizeof digits - 1;
-            uint32_t pid = hp_sys_process_id();
-            *at = '\0';
-            do
-                *--at = (char)('0' + pid % 10);
-            while ((pid /= 10) != 0);
-            memmove(digits, at, strlen(at) + 1);
+            hp_text_u64(&text, hp_sys_process_id());
             from++;
+        } else {
+            hp_text_char(&text, *from);
         }
-        const size_t part = strlen(digits);
-        if (length + part >= size)
-            return false;
-        memcpy(path + length, digits, part);
-        length += part;
     }
-    path[length] = '\0';
-    return length > 0;
+    hp_text_end(&text);
+    return !text.is_cut && text.length > 0 && text.length < size;
 }
 
 static void say_parts(const char *const *parts, size_t count)
 {
     char line[500];
-    size_t at = 0;
+    struct hp_text text;
+    hp_text_init(&text, line, sizeof line);
     for (size_t part = 0; part < count; part++)
-        for (const char *from = parts[part]; *from && at + 1 < sizeof line; from++)
-            line[at++] = *from;
-    line[at] = '\0';
-    hp_say(line);
+        hp_text_string(&text, parts[part]);
+    hp_say(hp_text_end(&text));
 }
 
 static void say_output_failed(const char *what, const char *path)

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "process.h"
 #include "sys.h"
+#include "text.h"
 
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1u
@@ -36,21 +37,18 @@ static uint64_t page_floor(uint64_t size) { return size & ~(PAGE - 1); }
 
 static size_t put_text(char *out, size_t size, size_t at, const char *text)
 {
-    while (*text && at + 1 < size)
-        out[at++] = *text++;
-    out[at] = '\0';
-    return at;
+    struct hp_text rest;
+    hp_text_init(&rest, out + at, size - at);
+    hp_text_string(&rest, text);
+    return at + strlen(hp_text_end(&rest));
 }
 
 static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
 {
-    char digits[21];
-    size_t from = sizeof digits;
-    digits[--from] = '\0';
-    do
-        digits[--from] = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    return put_text(out, size, at, digits + from);
+    struct hp_text rest;
+    hp_text_init(&rest, out + at, size - at);
+    hp_text_u64(&rest, number);
+    return at + strlen(hp_text_end(&rest));
 }
 
 /* ---------------------------------------------------------------------------------------- folders */
