@@ -178,7 +178,7 @@ static int begin_locked(const struct hp_settings *settings)
     return HOTPATH_OK;
 }
 
-/* The program may change its folder before the report is due. */
+/* The program may change its folder before the report is due, or before the session is opened again to grow. */
 static void make_absolute(char *path, size_t size)
 {
     char whole[2048];
@@ -224,6 +224,7 @@ static int begin(const struct hotpath_options *options)
     if (!hp_runtime_prepare())
         return HOTPATH_E_SPACE;
     make_absolute(settings.output_path, sizeof settings.output_path);
+    make_absolute(settings.dir, sizeof settings.dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
     const int status = begin_locked(&settings);

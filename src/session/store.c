@@ -53,15 +53,6 @@ static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
 
 /* ---------------------------------------------------------------------------------------- folders */
 
-/* Absolute, since the file is opened again later, when the program may have changed its folder. */
-static void put_chosen(char *text, size_t size, const char *chosen)
-{
-    size_t at = 0;
-    if (chosen[0] != '/' && syscall(SYS_getcwd, text, size) > 0)
-        at = put_text(text, size, strlen(text), "/");
-    put_text(text, size, at, chosen);
-}
-
 /* The folders a session may live in, best first; `text` gets the n-th. False: there are no more. */
 static bool folder_candidate(const struct hp_settings *settings, unsigned n, char *text, size_t size)
 {
@@ -69,7 +60,7 @@ static bool folder_candidate(const struct hp_settings *settings, unsigned n, cha
     size_t at = 0;
     text[0] = '\0';
     if (settings->dir[0] != '\0') {
-        put_chosen(text, size, settings->dir);
+        put_text(text, size, 0, settings->dir);
         return n == 0; /* the user chose: no other place behind his back */
     }
     switch (n) {
