@@ -137,7 +137,6 @@ static bool open_session(void)
 static void forget_parent(void)
 {
     hp_page()->is_ours = 1;
-    hp_runtime->is_forked = true;
     hp_runtime->is_child = true;
     hp_runtime->owner = NULL;
     hotpath_v1_head = &hp_idle_head;

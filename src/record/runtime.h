@@ -88,7 +88,6 @@ struct hp_recorder {
     struct hp_fork_page *fork_page;
     bool is_auto;   /* begun by HOTPATH=1, not by the program */
     bool is_child;  /* begun by a zone after fork */
-    bool is_forked; /* this process is a forked child of a recording one */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
     struct hp_store *store; /* of the running session, or the next */
