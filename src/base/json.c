@@ -139,28 +139,28 @@ void hp_json_null(struct hp_json *json)
     hp_text_string(json->text, "null");
 }
 
-/* value * 10^exponent, by squaring; an exponent beyond a double's range goes in two steps. */
-static long double scale_by_ten(long double value, int exponent)
+/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
+static double scale_by_ten(double value, int exponent)
 {
-    long double power = 1, base = 10;
-    for (unsigned left = (unsigned)(exponent < 0 ? -exponent : exponent); left > 0; left >>= 1) {
-        if (left & 1)
-            power *= base;
-        base *= base;
-    }
-    return exponent < 0 ? value / power : value * power;
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    for (; exponent > 22; exponent -= 22)
+        value *= power[22];
+    for (; exponent < -22; exponent += 22)
+        value /= power[22];
+    return exponent < 0 ? value / power[-exponent] : value * power[exponent];
 }
 
 /* The decimal exponent of the first significant digit. */
-static int decimal_exponent(long double value)
+static int decimal_exponent(double value)
 {
     int exponent = 0;
-    for (; value >= 1e16L; exponent += 16)
-        value /= 1e16L;
+    for (; value >= 1e16; exponent += 16)
+        value /= 1e16;
     for (; value >= 10; exponent++)
         value /= 10;
-    for (; value < 1e-16L; exponent -= 16)
-        value *= 1e16L;
+    for (; value < 1e-16; exponent -= 16)
+        value *= 1e16;
     for (; value < 1; exponent--)
         value *= 10;
     return exponent;
@@ -193,10 +193,10 @@ static void put_exponent(struct hp_text *text, int exponent)
  * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
  * that good.
  */
-static void put_number(struct hp_text *text, long double value, unsigned digits)
+static void put_number(struct hp_text *text, double value, unsigned digits)
 {
     int exponent = decimal_exponent(value);
-    uint64_t integer = (uint64_t)(scale_by_ten(value, (int)digits - 1 - exponent) + 0.5L);
+    uint64_t integer = (uint64_t)(scale_by_ten(value, (int)digits - 1 - exponent) + 0.5);
     uint64_t limit = 1;
     for (unsigned digit = 0; digit < digits; digit++)
         limit *= 10;
@@ -230,8 +230,5 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits)
     if (number == 0)
         hp_text_char(json->text, '0');
     else
-        put_number(json->text, number < 0 ? -(long double)number : (long double)number,
-                   digits < 1    ? 1
-                   : digits > 15 ? 15
-                                 : digits);
+        put_number(json->text, number < 0 ? -number : number, digits < 1 ? 1 : digits > 15 ? 15 : digits);
 }

@@ -1,5 +1,5 @@
 """The long versions of tests that have a short one beside the others."""
-from harness import without_emulator
+from harness import without_emulator, without_thread_sanitizer
 from test_survival import kill_at_random_moments
 from test_truth import check_short_lives
 
@@ -15,6 +15,7 @@ def test_sigkill_at_500_random_moments(box):
 
 
 @without_emulator("timers that fast starve an emulator")
+@without_thread_sanitizer("it puts handlers off and takes a quarter of an hour; the short version runs")
 def test_a_million_calls_under_200000_signals(box):
     result = box.run("signals", "storm", 200000, timeout=900)
     told = result.told
