@@ -244,17 +244,6 @@ static uint32_t child_of(const struct hp_head *head, uint32_t parent, uint32_t s
     return child;
 }
 
-/* A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. */
-static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
-{
-    const uint32_t other = head->record->other;
-    uint32_t node = child_of(head, other, site);
-    lose(head, HP_LOSS_NODES);
-    if (node == 0)
-        node = new_node(head, other, site, stat);
-    return node != 0 ? node : other;
-}
-
 /* A handler that interrupted the recorder runs on a thread that has a record of its own. */
 static void count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
 {
@@ -296,6 +285,21 @@ static void begin_recursion(struct hp_head *head, uint32_t node)
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
             HOTPATH_PUT_(node_at(head, frame->node)->open, node_at(head, frame->node)->open + 1);
         }
+}
+
+/*
+ * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
+ * there has lost its callers, so any of it may be open twice.
+ */
+static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
+{
+    const uint32_t other = head->record->other;
+    uint32_t node = child_of(head, other, site);
+    lose(head, HP_LOSS_NODES);
+    begin_recursion(head, other);
+    if (node == 0)
+        node = new_node(head, other, site, stat);
+    return node != 0 ? node : other;
 }
 
 /* The node where `site` leads from `parent`; made if it is not there. In the worst case it is <other>. */

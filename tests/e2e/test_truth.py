@@ -119,6 +119,20 @@ def test_recursion_in_the_call_tree(box):
     assert main.child("deep").calls == 10000
 
 
+def test_more_paths_than_the_tree_holds(box):
+    """What has no place of its own is counted under <other>, recursion there still once."""
+    def check(result):
+        for level in range(17):
+            assert result.calls(f"level {level}") == 2 ** level
+        assert result.calls("again") == 50 and result.calls("via") == 40
+        assert result.report.lost["nodes"] > 0
+        again, via = result.row("again"), result.row("via")
+        assert near(again.total_ns, result.told["again_ns"], SLACK_PERCENT) and again.total_ns <= result.told["again_ns"]
+        assert near(via.total_ns, again.total_ns * 8 / 9, SLACK_PERCENT)
+
+    best_of_three(box, "paths", check)
+
+
 # ----------------------------------------------------------------------------------------- percentiles
 
 @without_sanitizer("what is around a zone takes as long as the shortest zones")
