@@ -567,6 +567,15 @@ def test_second_start(box):
     assert result.calls("work") == 2
 
 
+def test_first_starts_at_once(box):
+    """One of them starts the session; the others are told, each by one line."""
+    for _ in range(20):
+        result = box.run("control", "at_once")
+        assert result.stdout == "started 1 refused 7\nstop 0\n"
+        assert len(result.lines) == 7 and all("active already" in line for line in result.lines)
+        assert result.calls("work") == 1
+
+
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
 def test_start_and_stop_200_times_with_threads(box):
     result = box.run("control", "restart", 200 if not SANITIZER else 50)

@@ -1,6 +1,7 @@
 /*
  * The functions of control: what they return, and that nothing happens to the host.
  *     twice       a second start: an error code, one line, the first session goes on
+ *     at_once     eight threads start at the same moment
  *     restart N   start and stop N times while threads record
  *     late N      the same while threads come, go and take new paths all the time
  *     middle      hotpath_report() in the middle of a run
@@ -28,6 +29,32 @@ static void twice(void)
     printf("words %s\n", hotpath_strerror(HOTPATH_E_ACTIVE));
     printf("stop %d\n", hotpath_stop());
     printf("again %d\n", hotpath_stop());
+}
+
+static pthread_barrier_t line;
+
+static void *start_at_once(void *result)
+{
+    pthread_barrier_wait(&line);
+    *(int *)result = hotpath_start(NULL);
+    return NULL;
+}
+
+static void at_once(void)
+{
+    pthread_t threads[8];
+    int results[8], started = 0, refused = 0;
+    pthread_barrier_init(&line, NULL, 8);
+    for (int i = 0; i < 8; i++)
+        MUST(pthread_create(&threads[i], NULL, start_at_once, &results[i]) == 0);
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        started += results[i] == HOTPATH_OK;
+        refused += results[i] == HOTPATH_E_ACTIVE;
+    }
+    work();
+    printf("started %d refused %d\n", started, refused);
+    printf("stop %d\n", hotpath_stop());
 }
 
 static void *busy(void *unused)
@@ -209,6 +236,8 @@ int main(int argc, char **argv)
     errno = 4711;
     if (is_case(argc, argv, "twice"))
         twice();
+    else if (is_case(argc, argv, "at_once"))
+        at_once();
     else if (is_case(argc, argv, "restart"))
         restart(number(argc, argv, 2, 200));
     else if (is_case(argc, argv, "late"))
