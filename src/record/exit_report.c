@@ -144,6 +144,12 @@ static int write_report(struct work *work)
     return hp_file_is(2, &hp_runtime->standard_error) ? render(work, 2) : HOTPATH_E_OUTPUT;
 }
 
+/* `hotpath run` reads the file when all is over. What is only in memory it will not see. */
+static bool is_reported_by_run(const struct work *work)
+{
+    return work->settings.is_run && !hp_runtime->store->is_memory;
+}
+
 static int report_with(struct work *work, bool is_in_handler)
 {
     const struct hp_header *header = hp_store_header(hp_runtime->store);
@@ -160,6 +166,8 @@ static int report_with(struct work *work, bool is_in_handler)
         return HOTPATH_E_SPACE;
     if (reporter != NULL)
         return hp_report_hand_over(&work->snapshot, &work->settings, reporter, hp_runtime->reporter_context);
+    if (is_over && is_reported_by_run(work))
+        return HOTPATH_OK;
     struct hp_signals held;
     hp_signals_hold(&held);
     const int status = write_report(work);

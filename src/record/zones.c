@@ -511,6 +511,12 @@ static bool is_on(const struct hp_head *head)
     return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
 }
 
+/* Zones that were open when recording was paused still end. */
+static bool is_on_or_paused(const struct hp_head *head)
+{
+    return (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+}
+
 static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t site)
 {
     struct hotpath_head_ *hot = &head->hot;
@@ -591,7 +597,7 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    if (is_on(head)) { /* asked again: the session may have ended since the frame was found */
+    if (is_on_or_paused(head)) { /* asked again: the session may have ended since the frame was found */
         while (head->hot.top > frame)
             abandon_top(head);
         close_top(head, now);

@@ -35,7 +35,8 @@
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
 #define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
 
-#define HP_GATE_GONE 0x7fffffffu /* `gate` of a range that has no session and never will */
+#define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and taken away from outside: nothing new is recorded */
+#define HP_GATE_GONE 0x7fffffffu   /* `gate` of a range that has no session and never will */
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
@@ -82,7 +83,7 @@ struct hp_header {
     uint64_t used;     /* arena: first free byte */
     uint64_t backed;   /* bytes reserved on disk so far */
 
-    uint32_t gate;  /* what heads compare with their epoch: 0 off, the session's number on */
+    uint32_t gate;  /* what heads compare with their epoch: 0 over, the session's number on, other bits: ask */
     uint32_t state; /* enum hp_state */
     uint32_t pid;
     uint32_t parent_pid;

@@ -339,72 +339,91 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 #define AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
 #define AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
 
+/* The same on the command line. */
+#define FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
+#define NO_FLAG NULL, 0, 0
+
 const struct hp_option hp_options[] = {
-    [RECORD_INDEX] = {"HOTPATH", "record", "0|1|LIST", "timing", "",
+    [RECORD_INDEX] = {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing", "",
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
                       "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, AT_BOTH(record), parse_record},
-    {"HOTPATH_FILTER", "filter", "TEXT|/REGEX/", "", "no filter (every site)",
+    {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
      "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
      AT_BOTH(filter), parse_pattern},
-    {"HOTPATH_REPORT", "report", "LIST", "auto", "",
+    {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, AT_BOTH(report), parse_sections},
-    {"HOTPATH_FOCUS", "focus", "TEXT|/REGEX/", "", "no focus (every row)",
+    {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
      "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, AT_BOTH(focus),
      parse_pattern},
-    {"HOTPATH_COLUMNS", "columns", "LIST", "", "the usual columns",
+    {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
      parse_columns},
-    {"HOTPATH_PERCENTILES", "percentiles", "LIST", "95", "",
+    {"HOTPATH_PERCENTILES", "percentiles", FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},
     /* Before the limits of single sections: see the top of this file. */
-    {"HOTPATH_LIMIT", "limit", "N", "", "the limit of each section", "Rows shown of every section; 0 shows all.",
-     HP_OPTION_LIMIT, AT_OPTIONS(limit), parse_limit_of_all},
-    {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", "N", "15", "",
+    {"HOTPATH_LIMIT", "limit", FLAG("limit", 'n', SHOW), "N", "", "the limit of each section",
+     "Rows shown of every section; 0 shows all.", HP_OPTION_LIMIT, AT_OPTIONS(limit), parse_limit_of_all},
+    {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", FLAG("functions-limit", 0, SHOW), "N", "15", "",
      "Rows shown of the sections about functions; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(functions_limit),
      parse_limit},
-    {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", "N", "50", "", "Rows shown of the call tree; 0 shows all.",
-     HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
-    {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", "0|1", "0", "",
+    {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", FLAG("calltree-limit", 0, SHOW), "N", "50", "",
+     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
+    {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      AT_BOTH(time_exclusive), parse_flag},
-    {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", "0|1", "0", "",
+    {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      AT_BOTH(exclude_wrapper), parse_flag},
-    {"HOTPATH_OUTPUT_FORMAT", "format", "table|json|json-pretty|none", "table", "", "How the report is written.",
-     HP_OPTION_CHOICE, AT_BOTH(format), parse_format},
-    {"HOTPATH_OUTPUT_PATH", "output_path", "PATH", "", "stderr",
+    {"HOTPATH_OUTPUT_FORMAT", "format", FLAG("format", 'f', OUTPUT), "table|json|json-pretty|none", "table", "",
+     "How the report is written.", HP_OPTION_CHOICE, AT_BOTH(format), parse_format},
+    {"HOTPATH_OUTPUT_PATH", "output_path", FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
      "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT, AT_BOTH(output_path),
      parse_text},
-    {"HOTPATH_REPORT_LABEL", "label", "TEXT", "", "no label", "A name for this run, shown in the report.",
-     HP_OPTION_TEXT, AT_BOTH(label), parse_text},
-    {"HOTPATH_USER_METADATA", "metadata", "KEY=VALUE,...", "", "no metadata",
+    {"HOTPATH_REPORT_LABEL", "label", FLAG("label", 0, SHOW), "TEXT", "", "no label",
+     "A name for this run, shown in the report.", HP_OPTION_TEXT, AT_BOTH(label), parse_text},
+    {"HOTPATH_USER_METADATA", "metadata", FLAG("metadata", 0, SHOW), "KEY=VALUE,...", "", "no metadata",
      "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, AT_BOTH(metadata), parse_metadata},
-    {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", "MS", "0", "",
+    {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", FLAG("timeout", 0, RECORD), "MS", "0", "",
      "Report and end the process after this many milliseconds; 0 never does.", HP_OPTION_COUNT,
      AT_BOTH(shutdown_ms), parse_count},
-    {"HOTPATH_LEAVE_SIGNALS", "leave_signals", "0|1", "0", "",
+    {"HOTPATH_LEAVE_SIGNALS", "leave_signals", NO_FLAG, "0|1", "0", "",
      "Do not report on SIGINT and SIGTERM; without it both report and then do what they did before.",
      HP_OPTION_FLAG, AT_BOTH(leave_signals), parse_flag},
-    {"HOTPATH_DIR", "dir", "PATH", "", "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID",
-     "Folder of the session file.", HP_OPTION_TEXT, AT_BOTH(dir), parse_text},
-    {"HOTPATH_MAX_BYTES", "max_bytes", "SIZE", "", "a quarter of the free space, at most 64MB",
+    {"HOTPATH_DIR", "dir", FLAG("dir", 0, FOLDER), "PATH", "",
+     "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Folder of the session file.",
+     HP_OPTION_TEXT, AT_BOTH(dir), parse_text},
+    {"HOTPATH_MAX_BYTES", "max_bytes", FLAG("max-bytes", 0, RECORD), "SIZE", "",
+     "a quarter of the free space, at most 64MB",
      "Largest size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.", HP_OPTION_BYTES,
      AT_BOTH(max_bytes), parse_max_bytes},
-    {"HOTPATH_RESERVE", "reserve", "0|1", "0", "",
+    {"HOTPATH_RESERVE", "reserve", FLAG("reserve", 0, RECORD), "0|1", "0", "",
      "Reserve the whole session file at start, so that recording makes no system call later.", HP_OPTION_FLAG,
      AT_BOTH(reserve), parse_flag},
-    {"HOTPATH_KEEP", "keep", "N", "20", "", "Finished sessions kept in the folder; 0 keeps none.", HP_OPTION_COUNT,
-     AT_BOTH(keep), parse_count},
-    {"NO_COLOR", NULL, "ANY", "", "colour on a terminal", "Set to anything: no colour, not even on a terminal.",
-     HP_OPTION_FLAG, AT_SETTINGS(no_color), parse_no_color},
+    {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
+     "Finished sessions kept in the folder; 0 keeps none.", HP_OPTION_COUNT, AT_BOTH(keep), parse_count},
+    {"HOTPATH_RUN", NULL, NO_FLAG, "0|1", "0", "",
+     "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
+     AT_SETTINGS(is_run), parse_flag},
+    {"NO_COLOR", NULL, FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
+     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, AT_SETTINGS(no_color), parse_no_color},
 };
 
 #define OPTION_COUNT (sizeof hp_options / sizeof hp_options[0])
 
 const size_t hp_option_count = OPTION_COUNT;
+
+bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size)
+{
+    static struct hp_settings ignored; /* too large for a stack, and nobody reads it */
+    struct hp_text text;
+    hp_text_init(&text, problem, size);
+    const bool is_accepted = option->parse(option, value, &ignored, &text);
+    hp_text_end(&text);
+    return is_accepted;
+}
 
 /* ------------------------------------------------------------------------------------ the program's struct */
 

@@ -41,6 +41,7 @@ struct hp_settings {
     bool leave_signals;
     bool reserve;
     bool no_color;            /* NO_COLOR is set and not empty */
+    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
     uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
     uint32_t calltree_limit;
     uint32_t shutdown_ms; /* 0: never */
@@ -84,11 +85,22 @@ enum hp_option_type {
     HP_OPTION_FLAG    /* uint8_t */
 };
 
+/* What an option is about: which commands of the program take it as a flag. */
+enum hp_option_scope {
+    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
+    HP_SCOPE_SHOW = 2,   /* what of it is shown */
+    HP_SCOPE_OUTPUT = 4, /* how and where */
+    HP_SCOPE_FOLDER = 8  /* where sessions are */
+};
+
 struct hp_text;
 
 struct hp_option {
     const char *variable; /* HOTPATH_LIMIT */
     const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
+    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
+    char letter;          /* n: -n; 0 when there is none */
+    uint32_t scope;       /* enum hp_option_scope; one or several */
     const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
     const char *initial;  /* the default, as a user would write it; "" for none */
     const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
@@ -104,5 +116,8 @@ struct hp_option {
 
 extern const struct hp_option hp_options[];
 extern const size_t hp_option_count;
+
+/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
+bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
 
 #endif

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "memory.h"
+#include "places.h"
 #include "process.h"
 #include "sys.h"
 #include "text.h"
@@ -51,35 +52,7 @@ static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
     return at + strlen(hp_text_end(&rest));
 }
 
-/* ---------------------------------------------------------------------------------------- folders */
-
-/* The folders a session may live in, best first; `text` gets the n-th. False: there are no more. */
-static bool folder_candidate(const struct hp_settings *settings, unsigned n, char *text, size_t size)
-{
-    const char *runtime = hp_environment("XDG_RUNTIME_DIR");
-    size_t at = 0;
-    text[0] = '\0';
-    if (settings->dir[0] != '\0') {
-        put_text(text, size, 0, settings->dir);
-        return n == 0; /* the user chose: no other place behind his back */
-    }
-    switch (n) {
-    case 0:
-        if (runtime != NULL && runtime[0] == '/')
-            put_text(text, size, put_text(text, size, 0, runtime), "/hotpath");
-        return true;
-    case 1:
-        at = put_text(text, size, 0, "/dev/shm/hotpath-");
-        put_number(text, size, at, geteuid());
-        return true;
-    case 2:
-        at = put_text(text, size, 0, "/tmp/hotpath-");
-        put_number(text, size, at, geteuid());
-        return true;
-    default:
-        return false;
-    }
-}
+/* --------------------------------------------------------------------------------------- capacity */
 
 static uint64_t choose_capacity(const struct hp_settings *settings, const char *folder)
 {
@@ -206,7 +179,7 @@ static bool create_in_memory(struct hp_store *store, const struct hp_settings *s
 const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid)
 {
     char folder[1100];
-    for (unsigned n = 0; folder_candidate(settings, n, folder, sizeof folder); n++)
+    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++)
         if (create_in(store, settings, folder, pid))
             return NULL;
     if (create_in_memory(store, settings))

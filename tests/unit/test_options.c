@@ -93,6 +93,7 @@ static void assert_defaults(void)
     assert_false(settings.leave_signals);
     assert_false(settings.reserve);
     assert_false(settings.no_color);
+    assert_false(settings.is_run);
     assert_int_equal(settings.functions_limit, 15);
     assert_int_equal(settings.calltree_limit, 50);
     assert_int_equal(settings.shutdown_ms, 0);
@@ -749,6 +750,39 @@ static void every_wrong_value_costs_one_line(void **state)
     assert_defaults();
 }
 
+static const struct hp_option *option_of(const char *variable)
+{
+    for (size_t i = 0; i < hp_option_count; i++)
+        if (strcmp(hp_options[i].variable, variable) == 0)
+            return &hp_options[i];
+    fail();
+    return NULL;
+}
+
+static void a_single_value_can_be_asked_about(void **state)
+{
+    (void)state;
+    char problem[200];
+    assert_true(hp_option_accepts(option_of("HOTPATH_LIMIT"), "3", problem, sizeof problem));
+    assert_string_equal(problem, "");
+    assert_false(hp_option_accepts(option_of("HOTPATH_LIMIT"), "many", problem, sizeof problem));
+    assert_string_equal(problem, "is not a number from 0 to 4294967294 (0: no limit)");
+    assert_false(hp_option_accepts(option_of("HOTPATH_OUTPUT_FORMAT"), "xml", problem, sizeof problem));
+}
+
+/* On the command line each flag and letter means one thing, and every flag has somebody who takes it. */
+static void flags_differ(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < hp_option_count; i++)
+        for (size_t other = 0; other < i; other++) {
+            const struct hp_option *a = &hp_options[i], *b = &hp_options[other];
+            assert_true(a->flag == NULL || b->flag == NULL || strcmp(a->flag, b->flag) != 0);
+            assert_true(a->letter == 0 || a->letter != b->letter);
+            assert_true((a->flag != NULL) == (a->scope != 0));
+        }
+}
+
 /* ------------------------------------------------------------------------------- sizes of the program's struct */
 
 static void structs_of_other_versions(void **state)
@@ -837,6 +871,8 @@ int main(void)
         cmocka_unit_test(values_are_shown_safely),
         cmocka_unit_test(the_longest_warning_fits),
         cmocka_unit_test(every_wrong_value_costs_one_line),
+        cmocka_unit_test(a_single_value_can_be_asked_about),
+        cmocka_unit_test(flags_differ),
         cmocka_unit_test(structs_of_other_versions),
         cmocka_unit_test(fields_beyond_the_size_are_not_read),
     };

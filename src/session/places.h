@@ -1,0 +1,19 @@
+/* Where sessions are. SPDX-License-Identifier: MIT */
+#ifndef HP_SESSION_PLACES_H
+#define HP_SESSION_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "options.h"
+
+#define HP_SESSION_SUFFIX ".hotpath"
+#define HP_RUN_SUFFIX ".run" /* of a folder with the sessions of one `hotpath run` */
+
+/*
+ * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
+ * False: there are no more. Empty: this one does not exist here.
+ */
+bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
+
+#endif
