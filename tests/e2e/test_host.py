@@ -102,7 +102,8 @@ def test_coroutines(box, case):
 # -------------------------------------------------------------------------------------------------- signals
 
 @without_emulator("timers that fast starve an emulator")
-@pytest.mark.parametrize("case, count", [("storm", 20000), ("nested", 2000)])
+@pytest.mark.parametrize("case, count", [
+    pytest.param("storm", 20000, marks=without_thread_sanitizer("timers that fast starve it")), ("nested", 2000)])
 def test_zones_in_signal_handlers(box, case, count):
     if SANITIZER:
         count //= 10
@@ -295,6 +296,7 @@ def test_cancellation(box, case):
             assert row.open == 0, row
 
 
+@without_thread_sanitizer("it no longer follows a thread that late")
 def test_zones_in_destructors_of_thread_data(box):
     result = box.same("thread_ends", "destructors")
     assert result.calls("on_thread_end") == 200 and result.calls("work") == 250
