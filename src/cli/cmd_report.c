@@ -1,178 +1,132 @@
-/* hotpath report: a session file as a report. SPDX-License-Identifier: MIT */
-#include <getopt.h>
+/* hotpath report: a session, or all sessions of a run, as a report. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include "arguments.h"
 #include "command.h"
-#include "options.h"
-#include "report.h"
-#include "session_file.h"
+#include "sessions.h"
+#include "show.h"
 
-struct request {
-    const char *format; /* NULL: as the environment says */
-    const char *path;   /* NULL: the newest session */
-};
+/* ------------------------------------------------------------------------------------------ which session */
 
-static const char *look_up(const char *name, void *context)
+static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* A name as `hotpath ls` shows it, or a path. */
+static bool is_called(const struct hp_session *session, const char *name)
 {
-    (void)context;
-    return getenv(name);
+    const char *slash = strrchr(session->path, '/');
+    const char *file = slash != NULL ? slash + 1 : session->path;
+    const size_t length = strlen(name);
+    return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }
 
-static void warn(const char *line, void *context)
+/* The newest that fits: sessions come newest first, and of a process one that lives is preferred. */
+static const struct hp_session *choose(const struct hp_sessions *sessions, const char *name)
 {
-    (void)context;
-    fprintf(stderr, "%s\n", line);
+    const struct hp_session *best = NULL;
+    const bool is_pid = name != NULL && is_number(name);
+    for (size_t at = 0; at < sessions->count; at++) {
+        const struct hp_session *session = &sessions->all[at];
+        if (is_pid ? session->is_run || strtoul(name, NULL, 10) != session->pid
+                   : name != NULL && !is_called(session, name))
+            continue;
+        if (best == NULL || (session->state == HP_SESSION_LIVE && best->state != HP_SESSION_LIVE && name != NULL))
+            best = session;
+    }
+    return best;
 }
 
-static bool write_out(void *context, const char *bytes, size_t length)
+/* Whatever lies at a path: a folder of sessions, or one, of which it will be seen when it is read. */
+static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder)
 {
-    return fwrite(bytes, 1, length, context) == length;
+    if (is_folder)
+        return hp_sessions_in(parts, path);
+    parts->all = calloc(1, sizeof *parts->all);
+    if (parts->all == NULL || strlen(path) >= sizeof parts->all->path)
+        return false;
+    memcpy(parts->all->path, path, strlen(path) + 1);
+    parts->count = parts->capacity = 1;
+    return true;
 }
 
-/* --------------------------------------------------------------------------------------------- usage */
-
-static const char *const format_names[] = {
-    [HP_FORMAT_TABLE] = "table",
-    [HP_FORMAT_JSON] = "json",
-    [HP_FORMAT_JSON_PRETTY] = "json-pretty",
-    [HP_FORMAT_NONE] = "none",
-};
-
-static bool find_format(const char *name, uint32_t *ret_format)
+static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
 {
-    for (uint32_t format = 0; format < sizeof format_names / sizeof format_names[0]; format++)
-        if (strcmp(name, format_names[format]) == 0) {
-            *ret_format = format;
+    struct hp_sessions found = {0};
+    const bool has_found = hp_sessions_find(&found, settings, name != NULL);
+    const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
+    const bool is_there = chosen != NULL && add_path(parts, chosen->path, chosen->is_run);
+    hp_sessions_free(&found);
+    return is_there;
+}
+
+/* False, with one line on stderr: there is nothing of that name. */
+static bool find(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct stat status;
+    const bool is_path =
+        name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, &status) == 0;
+    if (is_path ? add_path(parts, name, S_ISDIR(status.st_mode)) : add_newest(parts, settings, name)) {
+        if (parts->count > 0)
             return true;
-        }
+        hp_fail("there is no session in '%s'", name != NULL ? name : "the newest run");
+    } else if (name == NULL) {
+        hp_fail("there is no session yet: run a program built with -DHOTPATH, best with 'hotpath run'");
+    } else if (is_number(name)) {
+        hp_fail("there is no session of a process %s; see 'hotpath ls -a'", name);
+    } else if (!is_path) {
+        hp_fail("there is no session, process or file '%s'; see 'hotpath ls'", name);
+    }
     return false;
 }
 
-/* -1: go on; otherwise the exit status. */
-static int parse(int argc, char **argv, struct request *request)
-{
-    static const struct option options[] = {
-        {"format", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    opterr = 0;
-    optind = 0; /* argv is not the program's: begin anew */
-    for (int option; (option = getopt_long(argc, argv, ":f:h", options, NULL)) != -1;) {
-        switch (option) {
-        case 'f':
-            request->format = optarg;
-            break;
-        case 'h':
-            hp_command_help(&hp_command_report);
-            return EXIT_DONE;
-        case ':':
-            return hp_command_misuse(&hp_command_report, "a value is missing after", argv[optind - 1]);
-        default:
-            return hp_command_misuse(&hp_command_report, "unknown option", argv[optind - 1]);
-        }
-    }
-    if (optind < argc)
-        request->path = argv[optind++];
-    if (optind < argc)
-        return hp_command_misuse(&hp_command_report, "one file at a time, not also", argv[optind]);
-    return -1;
-}
+/* ------------------------------------------------------------------------------------------------ settings */
 
 /*
- * The environment says how a report looks, here as in the program. Not where it goes: that is for the program,
- * whose output file would be overwritten, and a format of none would make this command pointless.
+ * The environment says how a report looks, here as in the program. Not where it goes: that is for the program, whose
+ * output file would be overwritten, and a format of none would make this command pointless.
  */
-static int settle(const struct request *request, struct hp_settings *settings)
+static void settle(const struct hp_arguments *arguments, struct hp_settings *settings)
 {
-    hp_settings_resolve(settings, NULL, look_up, NULL, warn, NULL);
-    if (settings->format == HP_FORMAT_NONE)
+    hp_arguments_settle(arguments, settings);
+    if (hp_arguments_option(arguments, "HOTPATH_OUTPUT_PATH") == NULL)
+        settings->output_path[0] = '\0';
+    if (hp_arguments_option(arguments, "HOTPATH_OUTPUT_FORMAT") == NULL && settings->format == HP_FORMAT_NONE)
         settings->format = HP_FORMAT_TABLE;
-    if (request->format != NULL && !find_format(request->format, &settings->format))
-        return hp_command_misuse(&hp_command_report, "the format is table, json, json-pretty or none, not",
-                                 request->format);
-    return -1;
 }
 
-/* ---------------------------------------------------------------------------------------------- work */
+/* ---------------------------------------------------------------------------------------------------- work */
 
-static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
+static int run(const struct hp_arguments *arguments)
 {
-    struct hp_report_target target = {.sink = write_out, .context = stream};
-    struct winsize size;
-    const char *terminal = getenv("TERM");
-    if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) {
-        target.width = size.ws_col;
-        target.color = !settings->no_color && (terminal == NULL || strcmp(terminal, "dumb") != 0);
-    }
-    return target;
-}
-
-static int fail(const char *line)
-{
-    fprintf(stderr, "hotpath: %s\n", line);
-    return EXIT_FAILED;
-}
-
-/* Which run it is: the newest session may not be the one that was meant. */
-static void print_origin(const struct hp_snapshot *snapshot)
-{
-    char command[200];
-    snprintf(command, sizeof command, "%s", hp_snapshot_text(snapshot, snapshot->header.command));
-    for (char *at = command; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 127)
-            *at = '?'; /* nobody's arguments shall steer the terminal */
-    printf("pid %u: %s\n", (unsigned)snapshot->header.pid, command);
-}
-
-static int render(const struct hp_session_file *file, const struct hp_settings *settings)
-{
-    const struct hp_report_target target = target_of(stdout, settings);
-    if (settings->format == HP_FORMAT_TABLE)
-        print_origin(&file->snapshot);
-    const int status = hp_report_render(&file->snapshot, settings, &target);
-    if (status == HOTPATH_E_SPACE)
-        return fail("not enough memory for the report");
-    if (fflush(stdout) != 0 || status != HOTPATH_OK)
-        return fail("cannot write the report");
-    return EXIT_DONE;
-}
-
-static int report(const struct request *request, const struct hp_settings *settings)
-{
-    static struct hp_session_file file;
-    char newest[2048];
-    const char *path = request->path;
-    if (path == NULL) {
-        if (!hp_session_file_newest(settings, newest, sizeof newest))
-            return fail("there is no session yet: run a program built with -DHOTPATH, or name a session file");
-        path = newest;
-    }
-    const int status = hp_session_file_open(&file, path) ? render(&file, settings) : fail(file.problem);
-    hp_session_file_close(&file);
+    static struct hp_settings settings;
+    struct hp_sessions parts = {0};
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command, "one session at a time, not also '%s'", arguments->operands[1]);
+    settle(arguments, &settings);
+    const bool is_found = find(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
+    const int status = is_found ? hp_show(&parts, &settings, stdout, true) : EXIT_FAILED;
+    hp_sessions_free(&parts);
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static struct hp_settings settings;
-    struct request request = {0};
-    int status = parse(argc, argv, &request);
-    if (status < 0)
-        status = settle(&request, &settings);
-    return status < 0 ? report(&request, &settings) : status;
-}
+static const struct hp_flag flags[] = {
+    {"tree", 't', NULL, "Show the call tree too."},
+};
 
 const struct hp_command hp_command_report = {
     .name = "report",
-    .usage = "hotpath report [--format FORMAT] [FILE]",
-    .help = "Prints the report of a session, running, finished or killed.",
-    .details = "  FILE                a session file; without it, the newest session\n"
-               "  -f, --format FORMAT table, json, json-pretty or none\n"
-               "  -h, --help          this text\n"
-               "\n"
-               "What is shown is chosen as in the program, by HOTPATH_REPORT, HOTPATH_LIMIT,\n"
-               "HOTPATH_FOCUS, HOTPATH_PERCENTILES, HOTPATH_COLUMNS and so on.\n",
+    .operands = "[SESSION|PID|FILE]",
+    .operand = HP_OPERAND_SESSION,
+    .summary = "Prints the report of a session, running, finished or killed.",
+    .details = "Without an operand it is the newest session, or the newest run with all its\n"
+               "processes. A session is named as 'hotpath ls' shows it, by the process id, or by\n"
+               "the path of its file; the path of a folder stands for all sessions in it.\n"
+               "What is shown is chosen by options here or by the same variables as in the\n"
+               "program.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
     .run = run,
 };

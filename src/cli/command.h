@@ -1,26 +1,67 @@
-/* Commands of the hotpath program: one function each, in cmd_NAME.c. SPDX-License-Identifier: MIT */
+/*
+ * The commands of the hotpath program, as data. One table drives dispatch, help, completions and the lists of options in
+ * the man pages. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CLI_COMMAND_H
 #define HP_CLI_COMMAND_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* A flag that one command alone has. Those that come from the table of options are named by their scope. */
+struct hp_flag {
+    const char *name;  /* tree: --tree */
+    char letter;       /* t: -t; 0 when there is none */
+    const char *value; /* how its value is called; NULL when it has none */
+    const char *help;  /* one sentence */
+};
+
+/* What an operand can be, for completions. */
+enum hp_operand { HP_OPERAND_NONE, HP_OPERAND_SESSION, HP_OPERAND_PROCESS, HP_OPERAND_PROGRAM, HP_OPERAND_TOPIC };
+
+struct hp_arguments;
 
 struct hp_command {
     const char *name;
-    const char *usage;                 /* "hotpath report [--format FORMAT] [FILE]" */
-    const char *help;                  /* one sentence */
-    const char *details;               /* more lines for --help, each ended */
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
+    const char *operands; /* "[SESSION]", as in the line of usage */
+    enum hp_operand operand;
+    const char *summary; /* one sentence */
+    const char *details; /* paragraphs for --help, each line ended */
+    const struct hp_flag *flags;
+    size_t flag_count;
+    uint32_t scopes;       /* enum hp_option_scope: options that are flags here */
+    bool stops_at_operand; /* what follows the first operand is not ours */
+    int (*run)(const struct hp_arguments *arguments);
 };
 
-extern const struct hp_command hp_command_report;
+/* All of them, in the order of the help. */
+extern const struct hp_command *const hp_commands[];
+extern const size_t hp_command_count;
 
-/* What `hotpath help environment` prints. */
+const struct hp_command *hp_command_find(const char *name);
+
+extern const struct hp_command hp_command_run;
+extern const struct hp_command hp_command_report;
+extern const struct hp_command hp_command_ls;
+extern const struct hp_command hp_command_clean;
+extern const struct hp_command hp_command_on;
+extern const struct hp_command hp_command_off;
+extern const struct hp_command hp_command_doctor;
+extern const struct hp_command hp_command_help;
+
+/* What `hotpath COMMAND --help`, `hotpath --help` and `hotpath help environment` print. */
+void hp_help_command(const struct hp_command *command);
+void hp_help_overview(void);
 void hp_help_environment(void);
 
-/* What `hotpath COMMAND --help` prints. */
-void hp_command_help(const struct hp_command *command);
+/* "hotpath: " and one line on stderr. Return EXIT_FAILED and EXIT_USAGE. */
+int hp_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int hp_misuse(const struct hp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One line about wrong usage and where to find the right one, on stderr. Returns EXIT_USAGE. */
-int hp_command_misuse(const struct hp_command *command, const char *problem, const char *subject);
+/* A text from elsewhere without what could steer the terminal. */
+void hp_copy_printable(char *text, size_t size, const char *from);
 
 #endif

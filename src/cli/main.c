@@ -1,79 +1,118 @@
-/* The hotpath program: a table of commands. SPDX-License-Identifier: MIT */
+/* The hotpath program: the way to one of its commands. SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "arguments.h"
 #include "command.h"
-#include "hotpath.h"
 
-static const struct hp_command *const commands[] = {
-    &hp_command_report,
-};
+/* --------------------------------------------------------------------------------------- mistyped names */
 
-#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+#define LONGEST_NAME 15u
 
-void hp_command_help(const struct hp_command *command)
+/* How many letters have to be added, dropped, changed or swapped with their neighbour to make one from the other. */
+static size_t distance(const char *a, const char *b)
 {
-    printf("usage: %s\n\n%s\n\n%s", command->usage, command->help, command->details);
-}
-
-int hp_command_misuse(const struct hp_command *command, const char *problem, const char *subject)
-{
-    fprintf(stderr, "hotpath: %s '%s'; see 'hotpath %s --help'\n", problem, subject, command->name);
-    return EXIT_USAGE;
-}
-
-static int print_help(void)
-{
-    printf("hotpath " HOTPATH_VERSION ": the all-in-one profiler for C and C++ programs\n\n"
-           "usage: hotpath COMMAND [OPTIONS]\n       hotpath --help | --version\n\ncommands:\n");
-    for (size_t at = 0; at < COMMAND_COUNT; at++)
-        printf("  %-10s %s\n", commands[at]->name, commands[at]->help);
-    printf("\n'hotpath COMMAND --help' says more about each, 'hotpath help environment' lists the variables.\n");
-    return EXIT_DONE;
-}
-
-static const struct hp_command *find(const char *name)
-{
-    for (size_t at = 0; at < COMMAND_COUNT; at++)
-        if (strcmp(commands[at]->name, name) == 0)
-            return commands[at];
-    return NULL;
-}
-
-static int misuse(const char *problem, const char *subject)
-{
-    fprintf(stderr, "hotpath: %s%s%s%s; see 'hotpath --help'\n", problem, *subject ? " '" : "", subject,
-            *subject ? "'" : "");
-    return EXIT_USAGE;
-}
-
-static int help(int argc, char **argv)
-{
-    if (argc < 3)
-        return print_help();
-    if (strcmp(argv[2], "environment") == 0) {
-        hp_help_environment();
-        return EXIT_DONE;
+    size_t rows[3][LONGEST_NAME + 1];
+    const size_t width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            const size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            const size_t drop = above[j] + 1, add = row[j - 1] + 1;
+            row[j] = change < drop ? change : drop;
+            row[j] = add < row[j] ? add : row[j];
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
     }
-    const struct hp_command *command = find(argv[2]);
-    if (command == NULL)
-        return misuse("unknown command", argv[2]);
-    hp_command_help(command);
-    return EXIT_DONE;
+    return rows[strlen(a) % 3][width];
 }
 
-int main(int argc, char **argv)
+/* The command that was probably meant, or NULL: at most two letters are wrong, and not most of them. */
+static const struct hp_command *nearest(const char *name)
+{
+    const struct hp_command *best = NULL;
+    size_t best_distance = strlen(name) / 2 < 2 ? strlen(name) / 2 : 2;
+    if (strlen(name) > LONGEST_NAME)
+        return NULL;
+    for (size_t at = 0; at < hp_command_count; at++) {
+        const size_t wrong = distance(name, hp_commands[at]->name);
+        if (wrong <= best_distance && (best == NULL || wrong < best_distance)) {
+            best = hp_commands[at];
+            best_distance = wrong;
+        }
+    }
+    return best;
+}
+
+/* ---------------------------------------------------------------------------------------------- dispatch */
+
+static int run(const struct hp_command *command, int argc, char **argv)
+{
+    struct hp_arguments arguments;
+    const int status = hp_arguments_read(&arguments, command, argc, argv);
+    return status >= 0 ? status : command->run(&arguments);
+}
+
+/* Whether a program of that name is in one of the folders of PATH. */
+static bool is_in_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    char file[4096];
+    while (path != NULL && *path != '\0') {
+        const size_t length = strcspn(path, ":");
+        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
+            access(file, X_OK) == 0)
+            return true;
+        path += length;
+        path += *path == ':';
+    }
+    return false;
+}
+
+/* Not a command: a program to run, or a mistake. argv begins with a word before it, which a command expects. */
+static int run_program(int argc, char **argv)
+{
+    const char *name = argv[1];
+    const struct hp_command *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
+    if (meant != NULL)
+        return hp_misuse(NULL,
+                         "there is no command '%s'; did you mean '%s'? A program of that name is measured with "
+                         "'hotpath run %s'",
+                         name, meant->name, name);
+    if (strchr(name, '/') == NULL && !is_in_path(name))
+        return hp_misuse(NULL, "there is no command and no program '%s'", name);
+    return run(&hp_command_run, argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
-        return misuse("a command is missing", "");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-        return help(argc, argv);
+        return hp_misuse(NULL, "a command is missing");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        hp_help_overview();
+        return EXIT_DONE;
+    }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("hotpath " HOTPATH_VERSION);
         return EXIT_DONE;
     }
-    const struct hp_command *command = find(argv[1]);
-    if (command == NULL)
-        return misuse(argv[1][0] == '-' ? "unknown option" : "unknown command", argv[1]);
-    return command->run(argc - 1, argv + 1);
+    if (argv[1][0] == '-')
+        return hp_misuse(NULL, "the option '%s' is unknown", argv[1]);
+    const struct hp_command *command = hp_command_find(argv[1]);
+    return command != NULL ? run(command, argc - 1, argv + 1) : run_program(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    const int status = dispatch(argc, argv);
+    if (fflush(stdout) != 0 && status == EXIT_DONE)
+        return hp_fail("cannot write to standard output: %s", strerror(errno));
+    return status;
 }

@@ -1,9 +1,9 @@
 /* Sessions as files. SPDX-License-Identifier: MIT */
 #include "session_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "process.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
+#define PEEK_BYTES (64u << 10) /* the header, and the texts it names: they are written first */
 
 /* ---------------------------------------------------------------------------------------------- now */
 
@@ -118,7 +119,19 @@ static bool read_all(struct hp_session_file *file, int fd, const char *path, siz
     return true;
 }
 
-static bool read_file(struct hp_session_file *file, int fd, const char *path)
+/* Somebody else's numbers are his; and what he made up would be shown as ours. Root may look at everything. */
+static bool is_foreign(const struct stat *status) { return status->st_uid != geteuid() && geteuid() != 0; }
+
+static bool fail_foreign(struct hp_session_file *file, const char *path, uid_t owner)
+{
+    char why[128];
+    const struct passwd *user = getpwuid(owner);
+    snprintf(why, sizeof why, "it belongs to user %.40s (%u), who can read it, as can root",
+             user ? user->pw_name : "?", (unsigned)owner);
+    return fail(file, path, why);
+}
+
+static bool read_file(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
     struct stat status;
     struct hp_header header;
@@ -130,13 +143,16 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path)
         return fail(file, path, strerror(EISDIR));
     if (!S_ISREG(status.st_mode))
         return fail(file, path, "not a regular file");
+    if (is_foreign(&status))
+        return fail_foreign(file, path, status.st_uid);
     if ((uint64_t)status.st_size > LARGEST_FILE || (uint64_t)status.st_size > SIZE_MAX / 2)
         return fail(file, path, "larger than any session (4 GiB)");
     if (read_from_start(fd, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
     const bool has_now = read_now(&header, &now), is_live = has_now && is_running(&header, path);
-    if (!read_all(file, fd, path, (size_t)status.st_size))
+    file->disk_bytes = (uint64_t)status.st_blocks * 512;
+    if (!read_all(file, fd, path, (uint64_t)status.st_size < most ? (size_t)status.st_size : most))
         return false;
     const char *problem = hp_snapshot_open(&file->snapshot, file->bytes, file->size, is_live ? &now : NULL);
     if (problem != NULL)
@@ -146,94 +162,31 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path)
     return true;
 }
 
-bool hp_session_file_open(struct hp_session_file *file, const char *path)
+/* Not blocking, so that a FIFO is refused instead of waited for. */
+#define HOW_TO_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+static bool open_with(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
     memset(file, 0, sizeof *file);
-    /* Not blocking, so that a FIFO is refused instead of waited for. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return fail(file, path, strerror(errno));
-    const bool is_open = read_file(file, fd, path);
+        return fail(file, path, errno == ELOOP ? "it is a link, which is not followed here" : strerror(errno));
+    const bool is_open = read_file(file, fd, path, most);
     close(fd);
     return is_open;
+}
+
+bool hp_session_file_open(struct hp_session_file *file, const char *path)
+{
+    return open_with(file, open(path, HOW_TO_OPEN), path, SIZE_MAX);
+}
+
+bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name)
+{
+    return open_with(file, openat(folder, name, HOW_TO_OPEN | O_NOFOLLOW), name, PEEK_BYTES);
 }
 
 void hp_session_file_close(struct hp_session_file *file)
 {
     free(file->bytes);
     memset(file, 0, sizeof *file);
-}
-
-/* -------------------------------------------------------------------------------------------- finding */
-
-struct newest {
-    uint64_t began_ns;
-    char *path;
-    size_t size;
-};
-
-/* When a session began; 0 when the file is none. */
-static uint64_t beginning_of(const char *path)
-{
-    struct hp_header header;
-    memset(&header, 0, sizeof header);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return 0;
-    const ssize_t length = read_from_start(fd, &header, sizeof header);
-    close(fd);
-    return length == (ssize_t)sizeof header && memcmp(header.magic, HP_MAGIC, sizeof header.magic) == 0
-               ? header.wall_start_ns
-               : 0;
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    const size_t length = strlen(name), suffix_length = strlen(suffix);
-    return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
-}
-
-/* A folder of somebody else is not looked into: his files could pretend to be ours. */
-static bool is_ours(const char *folder)
-{
-    struct stat status;
-    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
-}
-
-static void look_into(struct newest *newest, const char *folder)
-{
-    DIR *listing = is_ours(folder) ? opendir(folder) : NULL;
-    if (listing == NULL)
-        return;
-    char path[2048];
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
-        if (!has_suffix(entry->d_name, ".hotpath") ||
-            (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path)
-            continue;
-        const uint64_t began_ns = beginning_of(path);
-        if (began_ns > newest->began_ns && strlen(path) < newest->size) {
-            newest->began_ns = began_ns;
-            memcpy(newest->path, path, strlen(path) + 1);
-        }
-    }
-    closedir(listing);
-}
-
-bool hp_session_file_newest(const struct hp_settings *settings, char *path, size_t size)
-{
-    struct newest newest = {.path = path, .size = size};
-    char folder[1200];
-    if (settings->dir[0] != '\0') {
-        look_into(&newest, settings->dir);
-        return newest.began_ns > 0;
-    }
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (runtime != NULL && runtime[0] == '/' &&
-        (size_t)snprintf(folder, sizeof folder, "%s/hotpath", runtime) < sizeof folder)
-        look_into(&newest, folder);
-    snprintf(folder, sizeof folder, "/dev/shm/hotpath-%u", (unsigned)geteuid());
-    look_into(&newest, folder);
-    snprintf(folder, sizeof folder, "/tmp/hotpath-%u", (unsigned)geteuid());
-    look_into(&newest, folder);
-    return newest.began_ns > 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Sessions as files: finding them, and reading one into memory. The file is copied first, so that a process that
- * still writes, or a file that shrinks, cannot disturb the reading. SPDX-License-Identifier: MIT
+ * A session file, read into memory. It is copied first, so that a process that still writes, or a file that shrinks,
+ * cannot disturb the reading. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSION_FILE_H
 #define HP_CLI_SESSION_FILE_H
@@ -8,21 +8,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "options.h"
 #include "snapshot.h"
 
 struct hp_session_file {
     void *bytes;
     size_t size;
+    uint64_t disk_bytes; /* what it takes on its disk */
     struct hp_snapshot snapshot;
-    char problem[256]; /* why it could not be opened */
+    char problem[320]; /* why it could not be opened */
 };
 
 /* False: `problem` says why. Close it in either case. */
 bool hp_session_file_open(struct hp_session_file *file, const char *path);
-void hp_session_file_close(struct hp_session_file *file);
 
-/* The session that began last in the folders where sessions are. False: there is none. */
-bool hp_session_file_newest(const struct hp_settings *settings, char *path, size_t size);
+/* Only the beginning, of a file in an open folder, where links are not followed: enough for the header and its texts. */
+bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name);
+
+void hp_session_file_close(struct hp_session_file *file);
 
 #endif

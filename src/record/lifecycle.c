@@ -153,8 +153,10 @@ bool hp_session_begin_child(void)
     if (!has_begun) {
         hp_runtime->gate = 0;
         hp_skip_zones(true);
-        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
     }
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (!has_begun || (hp_runtime->store->is_memory && !parent.is_memory))
+        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
     hp_store_forget(&parent);
     return has_begun;
 }

@@ -10,6 +10,7 @@ import unicodedata
 import pytest
 
 from harness import EMULATOR, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root
+from terminal import Terminal, plain
 
 TABLE = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None, "HOTPATH_LIMIT": None}
 
@@ -281,38 +282,17 @@ def test_old_sessions_make_way(box):
 
 # --------------------------------------------------------------------------------------------- on a terminal
 
-class Terminal:
-    """A real terminal of a given size, by tmux."""
-
-    def __init__(self, box, columns):
-        self.socket = str(box.path / "tmux")
-        self.name = "test"
-        self.box = box
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-s", self.name, "-x", str(columns), "-y", "60", "sh")
-
-    def tmux(self, *arguments):
-        env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PS1": "$ "}
-        done = subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], capture_output=True, text=True, env=env,
-                              timeout=30)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+class Screen(Terminal):
     def show(self, program, env=None):
         """The screen after the program ran, with colours as escape sequences."""
-        folder = self.box.folder()
-        words = {**{"HOTPATH_DIR": str(folder)}, **(env or {})}
+        words = {"HOTPATH_DIR": str(self.box.folder()), **(env or {})}
         assignments = " ".join(f"{key}='{value}'" for key, value in words.items())
-        self.tmux("send-keys", "-t", self.name, f"clear; {assignments} {PROGRAMS / program} > /dev/null; echo 'the' end",
-                  "Enter")
-        for _ in range(300):
-            screen = self.tmux("capture-pane", "-p", "-e", "-t", self.name)
-            if re.search(r"^the end$", plain(screen), re.M):
-                return screen
-            time.sleep(0.05)
-        pytest.fail(f"nothing came of it:\n{screen}")
+        self.type(f"clear; {assignments} {PROGRAMS / program} > /dev/null; echo 'the' end", "Enter")
+        return self.wait_for(r"^the end$")
 
-    def close(self):
-        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
+    def __init__(self, box, columns):
+        self.box = box
+        super().__init__(box, columns, env=os.environ)
 
 
 @pytest.fixture
@@ -324,16 +304,12 @@ def terminal(box):
     terminals = []
 
     def make(columns):
-        terminals.append(Terminal(box, columns))
+        terminals.append(Screen(box, columns))
         return terminals[-1]
 
     yield make
     for one in terminals:
         one.close()
-
-
-def plain(text):
-    return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
 def columns_of(text):

@@ -150,7 +150,8 @@ def test_percentiles(box):
             # The program's own duration holds two clock reads and the zone's bookkeeping more than the zone's.
             assert near(row.values[key], exact, SLACK_PERCENT, plus=2 * slack), (percentile, row.values[key], exact)
         assert near(row.min_ns, durations[0], 0, plus=2 * slack)
-        assert near(row.max_ns, durations[-1], 0.1, plus=2 * slack)
+        # Emulated code is translated between the two clocks.
+        assert near(row.max_ns, durations[-1], SLACK_PERCENT if EMULATOR else 0.1, plus=2 * slack)
         assert near(row.total_ns, sum(durations), SLACK_PERCENT)
 
     best_of_three(box, "durations", check, env={"HOTPATH_PERCENTILES": ",".join(map(str, wanted))})

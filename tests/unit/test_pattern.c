@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -360,15 +359,11 @@ static void patterns_can_be_copied(void **state)
     assert_false(hp_pattern_matches(&second, "aDcBe"));
 }
 
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
-
-/* Each of these is exponential (or worse than quadratic) for a matcher that tries one way after the other. */
-static void hard_expressions_are_quick(void **state)
+/*
+ * Each of these is exponential (or worse than quadratic) for a matcher that tries one way after the other: such a one
+ * would run for ages, and the time limit of every test would end it.
+ */
+static void hard_expressions_come_to_an_end(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
@@ -378,11 +373,8 @@ static void hard_expressions_are_quick(void **state)
     static char subject[20001];
     memset(subject, 'a', sizeof subject - 2);
     subject[sizeof subject - 2] = 'c';
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
         assert_false(matches(patterns[i], subject));
-    assert_true(seconds_since(&start) < 20.0);
 }
 
 /* ---------------------------------------------------------------- against the C library's expressions */
@@ -469,7 +461,7 @@ int main(void)
         cmocka_unit_test(sets_are_shared_and_bounded),
         cmocka_unit_test(program_fits_to_its_last_step),
         cmocka_unit_test(patterns_can_be_copied),
-        cmocka_unit_test(hard_expressions_are_quick),
+        cmocka_unit_test(hard_expressions_come_to_an_end),
         cmocka_unit_test(agrees_with_the_c_library),
     };
     return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);

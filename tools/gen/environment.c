@@ -1,24 +1,12 @@
-/*
- * Writes what users read about the options, from the table in src/session/options.c itself.
- *
- *     gen_docs                  docs/environment.md
- *     gen_docs --check FILE     nothing; fails when FILE is not what `gen_docs` would write
- *
- * SPDX-License-Identifier: MIT
- */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* docs/environment.md, from the table of options. SPDX-License-Identifier: MIT */
+#include "gen.h"
 
 #include "options.h"
-
-/* ------------------------------------------------------------------------------------------------ Markdown */
 
 static const char before_table[] =
     "# Options and environment variables\n"
     "\n"
-    "<!-- Written by tools/gen_docs.c from the table in src/session/options.c; change it there. -->\n"
+    "<!-- Written by tools/gen from the table in src/session/options.c; change it there. -->\n"
     "\n"
     "Every option can be given in the program and in the environment:\n"
     "\n"
@@ -120,54 +108,10 @@ static void print_row(FILE *out, const struct hp_option *option)
     fputs(" |\n", out);
 }
 
-static void print_markdown(FILE *out)
+void gen_environment(FILE *out)
 {
     fputs(before_table, out);
     for (size_t i = 0; i < hp_option_count; i++)
         print_row(out, &hp_options[i]);
     fputs(after_table, out);
-}
-
-/* ------------------------------------------------------------------------------------------------ checking */
-
-static bool is_in_file(const char *expected, size_t length, FILE *file)
-{
-    for (size_t i = 0; i < length; i++)
-        if (fgetc(file) != (unsigned char)expected[i])
-            return false;
-    return fgetc(file) == EOF;
-}
-
-static int check(const char *path)
-{
-    char *expected = NULL;
-    size_t length = 0;
-    FILE *memory = open_memstream(&expected, &length);
-    FILE *file = fopen(path, "rb");
-    bool is_same = false;
-    if (memory) {
-        print_markdown(memory);
-        fclose(memory);
-        is_same = file && is_in_file(expected, length, file);
-    }
-    if (file)
-        fclose(file);
-    free(expected);
-    if (!is_same)
-        fprintf(stderr, "gen_docs: '%s' is not what the table of options says; write it again with gen_docs\n",
-                path);
-    return is_same ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-int main(int count, char **arguments)
-{
-    if (count == 1)
-        print_markdown(stdout);
-    else if (count == 3 && strcmp(arguments[1], "--check") == 0)
-        return check(arguments[2]);
-    else {
-        fputs("usage: gen_docs [--check FILE]\n", stderr);
-        return 2;
-    }
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

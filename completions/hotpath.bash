@@ -1,0 +1,83 @@
+# shellcheck shell=bash disable=SC2207 # words without blanks
+# hotpath(1). Written by tools/gen from the tables of commands and options; change those.
+_hotpath()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W 'run report ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        return
+    fi
+    # What follows the program of run is the program's.
+    if [[ $command == run ]]; then
+        for ((at = 2; at < COMP_CWORD; at++)); do
+            [[ ${COMP_WORDS[at]} == -- ]] && { ((at++)); break; }
+            [[ ${COMP_WORDS[at]} == -* ]] || [[ ${COMP_WORDS[at - 1]} == -* && ${COMP_WORDS[at - 1]} != -- ]] || break
+        done
+        if ((at < COMP_CWORD)); then
+            declare -F _command_offset > /dev/null && _command_offset "$at"
+            return
+        fi
+    fi
+    case $command:$before in
+        run:--only) return ;;
+        run:--filter) return ;;
+        run:--section | run:-s) return ;;
+        run:--focus) return ;;
+        run:--columns | run:-c) return ;;
+        run:--percentiles | run:-p) return ;;
+        run:--limit | run:-n) return ;;
+        run:--functions-limit) return ;;
+        run:--calltree-limit) return ;;
+        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        run:--label) return ;;
+        run:--metadata) return ;;
+        run:--timeout) return ;;
+        run:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        run:--max-bytes) return ;;
+        run:--keep) return ;;
+        report:--section | report:-s) return ;;
+        report:--focus) return ;;
+        report:--columns | report:-c) return ;;
+        report:--percentiles | report:-p) return ;;
+        report:--limit | report:-n) return ;;
+        report:--functions-limit) return ;;
+        report:--calltree-limit) return ;;
+        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
+        report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        report:--label) return ;;
+        report:--metadata) return ;;
+        report:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        ls:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        clean:--keep) return ;;
+        clean:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        on:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        off:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        doctor:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    esac
+    if [[ $word == -* ]]; then
+        case $command in
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
+        clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --dir --help -h' -- "$word")) ;;
+        on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;
+        off) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;
+        doctor) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W '--help -h' -- "$word")) ;;
+        esac
+        return
+    fi
+    case $command in
+        run) COMPREPLY=($(compgen -c -f -- "$word")) ;;
+        report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        ls) : ;;
+        clean) : ;;
+        on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
+        off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
+        doctor) : ;;
+        help) COMPREPLY=($(compgen -W 'run report ls clean on off doctor help environment' -- "$word")) ;;
+    esac
+}
+complete -o filenames -F _hotpath hotpath

@@ -1,0 +1,151 @@
+/*
+ * The command line of a command. getopt_long does the reading; its table is made from the command's own flags and from
+ * those options whose scope the command takes. SPDX-License-Identifier: MIT
+ */
+#include "arguments.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What getopt returns: letters are below, then the command's own flags, then options. */
+#define OWN 256
+#define SHARED 512
+#define HELP 'h'
+
+struct grammar {
+    struct option longs[HP_MAX_FLAGS + HP_MAX_OPTIONS + 2];
+    int what[256]; /* of a letter */
+    char shorts[3 * (HP_MAX_FLAGS + HP_MAX_OPTIONS) + 4];
+    size_t long_count, short_length;
+};
+
+static void add_flag(struct grammar *grammar, const char *name, char letter, bool has_value, int what)
+{
+    grammar->longs[grammar->long_count++] =
+        (struct option){name, has_value ? required_argument : no_argument, NULL, what};
+    if (letter == 0)
+        return;
+    grammar->what[(unsigned char)letter] = what;
+    grammar->shorts[grammar->short_length++] = letter;
+    if (has_value)
+        grammar->shorts[grammar->short_length++] = ':';
+}
+
+static bool has_value(const struct hp_option *option) { return option->type != HP_OPTION_FLAG; }
+
+static void make_grammar(struct grammar *grammar, const struct hp_command *command)
+{
+    memset(grammar, 0, sizeof *grammar);
+    if (command->stops_at_operand)
+        grammar->shorts[grammar->short_length++] = '+';
+    grammar->shorts[grammar->short_length++] = ':';
+    for (size_t at = 0; at < command->flag_count && at < HP_MAX_FLAGS; at++) {
+        const struct hp_flag *flag = &command->flags[at];
+        add_flag(grammar, flag->name, flag->letter, flag->value != NULL, OWN + (int)at);
+    }
+    for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
+        if (hp_options[at].scope & command->scopes)
+            add_flag(grammar, hp_options[at].flag, hp_options[at].letter, has_value(&hp_options[at]),
+                     SHARED + (int)at);
+    add_flag(grammar, "help", HELP, false, HELP);
+}
+
+static int take_option(struct hp_arguments *arguments, size_t index, const char *value)
+{
+    const struct hp_option *option = &hp_options[index];
+    char problem[200];
+    arguments->options[index] = has_value(option) ? value : "1";
+    if (hp_option_accepts(option, arguments->options[index], problem, sizeof problem))
+        return -1;
+    return hp_misuse(arguments->command, "--%s '%s' %s", option->flag, value, problem);
+}
+
+/* getopt says only that something is wrong; which word it was depends on whether it was a letter among others. */
+static int refuse(const struct hp_arguments *arguments, char **argv, bool is_known)
+{
+    const char *word = argv[optind - 1];
+    const char *problem = is_known ? "needs a value" : "is unknown, or takes no value";
+    if (optopt > 0 && optopt < OWN)
+        return hp_misuse(arguments->command, "the option '-%c' %s", optopt, is_known ? problem : "is unknown");
+    return hp_misuse(arguments->command, "the option '%s' %s", word, problem);
+}
+
+static int take(struct hp_arguments *arguments, const struct grammar *grammar, int what, char **argv)
+{
+    if (what == ':' || what == '?')
+        return refuse(arguments, argv, what == ':');
+    if (what < OWN)
+        what = grammar->what[what];
+    if (what == HELP) {
+        hp_help_command(arguments->command);
+        return EXIT_DONE;
+    }
+    if (what >= SHARED)
+        return take_option(arguments, (size_t)(what - SHARED), optarg);
+    arguments->flags[what - OWN] = optarg != NULL ? optarg : "";
+    return -1;
+}
+
+int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *command, int argc, char **argv)
+{
+    struct grammar grammar;
+    memset(arguments, 0, sizeof *arguments);
+    arguments->command = command;
+    make_grammar(&grammar, command);
+    opterr = 0;
+    optind = 0; /* argv is not the program's: begin anew */
+    for (int what; (what = getopt_long(argc, argv, grammar.shorts, grammar.longs, NULL)) != -1;) {
+        const int status = take(arguments, &grammar, what, argv);
+        if (status >= 0)
+            return status;
+    }
+    arguments->operands = argv + optind;
+    arguments->operand_count = argc - optind;
+    return -1;
+}
+
+const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *name)
+{
+    for (size_t at = 0; at < arguments->command->flag_count; at++)
+        if (strcmp(arguments->command->flags[at].name, name) == 0)
+            return arguments->flags[at];
+    return NULL;
+}
+
+const char *hp_arguments_option(const struct hp_arguments *arguments, const char *variable)
+{
+    for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
+        if (strcmp(hp_options[at].variable, variable) == 0)
+            return arguments->options[at];
+    return NULL;
+}
+
+static const char *look_up(const char *variable, void *context)
+{
+    const char *given = hp_arguments_option(context, variable);
+    return given != NULL ? given : getenv(variable);
+}
+
+static void warn(const char *line, void *context)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
+/* --tree adds the call tree to what is shown otherwise. */
+static void add_tree(struct hp_settings *settings)
+{
+    const size_t length = strlen(settings->report);
+    if (length + sizeof ",calltree" <= sizeof settings->report)
+        memcpy(settings->report + length, ",calltree", sizeof ",calltree");
+}
+
+void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_settings *settings)
+{
+    struct hp_arguments copy = *arguments;
+    hp_settings_resolve(settings, NULL, look_up, &copy, warn, NULL);
+    if (hp_arguments_flag(arguments, "tree") != NULL)
+        add_tree(settings);
+}

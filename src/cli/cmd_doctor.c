@@ -1,0 +1,302 @@
+/*
+ * hotpath doctor: what works on this machine, and the one line that mends what does not. Every check is one function and
+ * one line in the table. SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "clock.h"
+#include "command.h"
+#include "files.h"
+#include "layout.h"
+#include "places.h"
+#include "process.h"
+#include "text.h"
+#include "units.h"
+
+enum health { GOOD, NOTE, BAD };
+
+struct finding {
+    enum health health;
+    char fact[300];
+    char remedy[300]; /* "" when nothing is to be done */
+};
+
+struct doctor {
+    struct hp_settings settings;
+    struct finding finding; /* of the check that runs */
+};
+
+static void find(struct doctor *doctor, enum health health, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void find(struct doctor *doctor, enum health health, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    doctor->finding.health = health;
+    vsnprintf(doctor->finding.fact, sizeof doctor->finding.fact, format, values);
+    va_end(values);
+}
+
+static void advise(struct doctor *doctor, const char *remedy)
+{
+    snprintf(doctor->finding.remedy, sizeof doctor->finding.remedy, "%s", remedy);
+}
+
+/* ----------------------------------------------------------------------------------------------- checks */
+
+static void check_system(struct doctor *doctor)
+{
+    char system[200];
+    hp_process_system(system, sizeof system);
+    find(doctor, GOOD, "%s, %u cores", system, (unsigned)hp_process_cores());
+}
+
+static double counter_hz(enum hp_counter counter)
+{
+    uint64_t ticks[2], ns[2];
+    hp_clock_pair(counter, &ticks[0], &ns[0]);
+    usleep(20000);
+    hp_clock_pair(counter, &ticks[1], &ns[1]);
+    return ns[1] > ns[0] ? 1e9 * (double)(ticks[1] - ticks[0]) / (double)(ns[1] - ns[0]) : 0;
+}
+
+static void check_clock(struct doctor *doctor)
+{
+    static const char *const names[] = {"none", "tsc", "cntvct", "rdtime"};
+    const enum hp_counter counter = hp_clock_counter();
+    char source[64] = "?", rate[32];
+    struct hp_text text;
+    hp_file_read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    source[strcspn(source, "\n")] = '\0';
+    if (counter == HP_COUNTER_NONE) {
+        find(doctor, NOTE,
+             "the CPU's counter cannot be trusted (kernel uses '%s'): clock_gettime is used, zones cost more",
+             source);
+        advise(doctor, "if the hardware has an invariant counter, boot with: clocksource=tsc tsc=reliable");
+        return;
+    }
+    hp_text_init(&text, rate, sizeof rate);
+    hp_units_hz(&text, counter_hz(counter));
+    hp_text_end(&text);
+    find(doctor, GOOD, "%s at %s, trusted (kernel uses '%s')", names[counter], rate, source);
+}
+
+/* The first folder that a session could be made in; one takes a quarter of what is free. */
+static bool usable_place(const struct hp_settings *settings, char *place, size_t size)
+{
+    for (unsigned n = 0; hp_place(settings, n, place, size); n++)
+        if (place[0] != '\0' && hp_file_make_private_folder(place) &&
+            hp_file_free_bytes(place) >= 4 * (uint64_t)HP_MIN_BYTES)
+            return true;
+    return false;
+}
+
+#define TMPFS 0x01021994
+#define RAMFS 0x858458f6
+
+static void check_sessions(struct doctor *doctor)
+{
+    char place[1200], room[32];
+    struct statfs system;
+    struct hp_text text;
+    if (!usable_place(&doctor->settings, place, sizeof place)) {
+        find(doctor, BAD,
+             "no folder for sessions can be had: programs keep them in memory, where others cannot read them");
+        advise(doctor, "mkdir -m 700 ~/.hotpath && export HOTPATH_DIR=~/.hotpath");
+        return;
+    }
+    const uint64_t free_bytes = hp_file_free_bytes(place);
+    hp_text_init(&text, room, sizeof room);
+    hp_units_bytes(&text, free_bytes);
+    hp_text_end(&text);
+    const bool is_memory =
+        statfs(place, &system) == 0 && (system.f_type == TMPFS || (uint32_t)system.f_type == RAMFS);
+    find(doctor, is_memory && free_bytes > (4u << 20) ? GOOD : NOTE, "%s, %s, %s free", place,
+         is_memory ? "in memory" : "on a disk", room);
+    if (!is_memory)
+        advise(doctor, "a folder on tmpfs is quicker: mount -t tmpfs tmpfs /dev/shm, or set HOTPATH_DIR");
+    else if (free_bytes <= (4u << 20))
+        advise(doctor, "hotpath clean");
+}
+
+static void check_library(struct doctor *doctor)
+{
+    char name[64];
+    snprintf(name, sizeof name, "libhotpath.so.%d", HOTPATH_VERSION_MAJOR);
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    const char *(*version)(void) = NULL;
+    if (library != NULL)
+        *(void **)&version = dlsym(library, "hotpath_version");
+    if (version == NULL) {
+        find(doctor, NOTE, "%s is not where programs look for it", name);
+        advise(doctor, "install it with ./dev install and run ldconfig, or link libhotpath.a");
+    } else if (strcmp(version(), HOTPATH_VERSION) != 0) {
+        find(doctor, NOTE, "%s is version %s, this program is " HOTPATH_VERSION, name, version());
+        advise(doctor, "install both from the same source");
+    } else {
+        find(doctor, GOOD, "%s, version " HOTPATH_VERSION, name);
+    }
+}
+
+static void check_barrier(struct doctor *doctor)
+{
+#ifdef SYS_membarrier
+    const long commands = syscall(SYS_membarrier, 0, 0, 0);
+#else
+    const long commands = -1;
+#endif
+    if (commands > 0)
+        find(doctor, GOOD, "membarrier is there: hotpath_stop can end a session while threads record");
+    else
+        find(doctor, NOTE, "no membarrier (%s): hotpath_stop leaves the memory of a session behind",
+             strerror(errno));
+}
+
+static int open_sampler(bool with_kernel)
+{
+    struct perf_event_attr what;
+    memset(&what, 0, sizeof what);
+    what.type = PERF_TYPE_SOFTWARE;
+    what.size = sizeof what;
+    what.config = PERF_COUNT_SW_CPU_CLOCK;
+    what.sample_period = 1000000;
+    what.exclude_kernel = !with_kernel;
+    what.exclude_hv = 1;
+    what.disabled = 1;
+    return (int)syscall(SYS_perf_event_open, &what, 0, -1, -1, 0);
+}
+
+static void check_perf(struct doctor *doctor)
+{
+    char paranoia[16] = "?";
+    hp_file_read_text("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
+    paranoia[strcspn(paranoia, "\n")] = '\0';
+    const int kernel = open_sampler(true), user = kernel >= 0 ? kernel : open_sampler(false);
+    const int error = errno;
+    if (user >= 0)
+        close(user);
+    if (kernel >= 0) {
+        find(doctor, GOOD, "perf events of user and kernel code may be used (perf_event_paranoid %s)", paranoia);
+    } else if (user >= 0) {
+        find(doctor, NOTE, "perf events of user code only (perf_event_paranoid %s)", paranoia);
+        advise(doctor, "sysctl kernel.perf_event_paranoid=1");
+    } else {
+        find(doctor, NOTE, "no perf events: %s (perf_event_paranoid %s); recording does not need them",
+             strerror(error), paranoia);
+        advise(doctor, "sysctl kernel.perf_event_paranoid=1, or allow perf_event_open in the container");
+    }
+}
+
+/* A limit below what a session needs. */
+static bool is_below(int resource, uint64_t least, struct rlimit *ret_limit)
+{
+    return getrlimit(resource, ret_limit) == 0 && ret_limit->rlim_cur != RLIM_INFINITY &&
+           ret_limit->rlim_cur < least;
+}
+
+static void check_limits(struct doctor *doctor)
+{
+    struct rlimit limit;
+    if (is_below(RLIMIT_FSIZE, 64u << 20, &limit)) {
+        find(doctor, NOTE, "files may have %llu bytes at most: a session is cut there",
+             (unsigned long long)limit.rlim_cur);
+        advise(doctor, "ulimit -f unlimited");
+    } else if (is_below(RLIMIT_AS, 256u << 20, &limit)) {
+        find(doctor, NOTE, "the address space has %llu bytes at most: sessions are smaller",
+             (unsigned long long)limit.rlim_cur);
+        advise(doctor, "ulimit -v unlimited");
+    } else {
+        find(doctor, GOOD, "file size and address space are large enough");
+    }
+}
+
+static void check_proc(struct doctor *doctor)
+{
+    if (hp_process_start_time(0) != 0) {
+        find(doctor, GOOD, "/proc tells which processes live");
+        return;
+    }
+    find(doctor, BAD, "/proc cannot be read: live and crashed sessions cannot be told apart");
+    advise(doctor, "mount -t proc proc /proc");
+}
+
+/* Names that are misspelt have no effect, and nobody says so. */
+static void check_environment(struct doctor *doctor)
+{
+    extern char **environ;
+    char unknown[200] = "";
+    size_t set = 0;
+    for (char **at = environ; *at != NULL; at++) {
+        const size_t length = strcspn(*at, "=");
+        bool is_known = false;
+        if (strncmp(*at, "HOTPATH", 7) != 0)
+            continue;
+        for (size_t option = 0; option < hp_option_count; option++)
+            is_known |= strlen(hp_options[option].variable) == length &&
+                        strncmp(hp_options[option].variable, *at, length) == 0;
+        set++;
+        if (!is_known && strlen(unknown) + length + 2 < sizeof unknown)
+            snprintf(unknown + strlen(unknown), sizeof unknown - strlen(unknown), " %.*s", (int)length, *at);
+    }
+    if (unknown[0] != '\0') {
+        find(doctor, NOTE, "variables that hotpath does not know:%s", unknown);
+        advise(doctor, "hotpath help environment");
+    } else {
+        find(doctor, GOOD, "%zu variable%s of hotpath %s set", set, set == 1 ? "" : "s", set == 1 ? "is" : "are");
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- command */
+
+static const struct {
+    const char *name;
+    void (*check)(struct doctor *doctor);
+} checks[] = {
+    {"system", check_system},   {"clock", check_clock},     {"sessions", check_sessions},
+    {"library", check_library}, {"threads", check_barrier}, {"perf", check_perf},
+    {"limits", check_limits},   {"proc", check_proc},       {"environment", check_environment},
+};
+
+static int examine(const struct hp_arguments *arguments)
+{
+    static struct doctor doctor;
+    static const char *const words[] = {[GOOD] = "ok", [NOTE] = "note", [BAD] = "BAD"};
+    int status = EXIT_DONE;
+    if (arguments->operand_count > 0)
+        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
+    hp_arguments_settle(arguments, &doctor.settings);
+    for (size_t at = 0; at < sizeof checks / sizeof checks[0]; at++) {
+        memset(&doctor.finding, 0, sizeof doctor.finding);
+        checks[at].check(&doctor);
+        printf("%-4s  %-12s %s\n", words[doctor.finding.health], checks[at].name, doctor.finding.fact);
+        if (doctor.finding.remedy[0] != '\0')
+            printf("%19smend it with: %s\n", "", doctor.finding.remedy);
+        if (doctor.finding.health == BAD)
+            status = EXIT_FAILED;
+    }
+    return status;
+}
+
+const struct hp_command hp_command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "Says what works on this machine, and how to mend what does not.",
+    .details = "Exits with 1 when something is missing without which hotpath is of little use.\n",
+    .scopes = HP_SCOPE_FOLDER,
+    .run = examine,
+};

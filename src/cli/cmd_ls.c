@@ -1,0 +1,251 @@
+/* hotpath ls and hotpath clean: the sessions there are, and getting rid of them. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "clock.h"
+#include "command.h"
+#include "json.h"
+#include "sessions.h"
+#include "text.h"
+#include "units.h"
+
+/* ------------------------------------------------------------------------------------------------ a table */
+
+static const char *name_of(const struct hp_session *session)
+{
+    const char *slash = strrchr(session->path, '/');
+    return slash != NULL ? slash + 1 : session->path;
+}
+
+/* The name without its suffix, which is enough to find it again. */
+static int short_name_length(const struct hp_session *session) { return (int)strcspn(name_of(session), "."); }
+
+static void put_age(char text[16], uint64_t began_ns)
+{
+    const uint64_t now = hp_clock_wall_ns();
+    const uint64_t seconds = now > began_ns ? (now - began_ns) / 1000000000u : 0;
+    if (seconds < 120)
+        snprintf(text, 16, "%us", (unsigned)seconds);
+    else if (seconds < 7200)
+        snprintf(text, 16, "%um", (unsigned)(seconds / 60));
+    else if (seconds < 172800)
+        snprintf(text, 16, "%uh", (unsigned)(seconds / 3600));
+    else
+        snprintf(text, 16, "%ud", (unsigned)(seconds / 86400 < 99999 ? seconds / 86400 : 99999));
+}
+
+static void put_size(char text[16], uint64_t bytes)
+{
+    struct hp_text size;
+    hp_text_init(&size, text, 16);
+    hp_units_bytes(&size, bytes);
+    hp_text_end(&size);
+}
+
+static void put_what(char text[32], const struct hp_session *session)
+{
+    if (session->is_run)
+        snprintf(text, 32, "%u process%s", (unsigned)session->processes, session->processes == 1 ? "" : "es");
+    else
+        snprintf(text, 32, "pid %u", (unsigned)session->pid);
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    return isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 0;
+}
+
+static void print_session(const struct hp_session *session, int name_width, int width)
+{
+    char age[16], size[16], what[32], line[512];
+    put_age(age, session->began_ns);
+    put_size(size, session->disk_bytes);
+    put_what(what, session);
+    snprintf(line, sizeof line, "%-*.*s  %-8s %5s  %9s  %-13s  %s", name_width, short_name_length(session),
+             name_of(session), session->is_paused ? "off" : hp_session_state_name(session->state), age, size, what,
+             session->command);
+    printf("%.*s\n", width > 0 ? width : (int)sizeof line, line);
+}
+
+static void print_table(const struct hp_sessions *sessions)
+{
+    int name_width = 4;
+    const int width = terminal_width();
+    for (size_t at = 0; at < sessions->count; at++)
+        if (short_name_length(&sessions->all[at]) > name_width)
+            name_width = short_name_length(&sessions->all[at]);
+    printf("%-*s  %-8s %5s  %9s  %-13s  %s\n", name_width, "NAME", "STATE", "AGE", "SIZE", "OF", "COMMAND");
+    for (size_t at = 0; at < sessions->count; at++)
+        print_session(&sessions->all[at], name_width, width);
+}
+
+/* --------------------------------------------------------------------------------------------------- JSON */
+
+static void put_json_text(struct hp_json *json, const char *key, const char *text)
+{
+    hp_json_key(json, key);
+    hp_json_string(json, text);
+}
+
+static void put_json_count(struct hp_json *json, const char *key, uint64_t count)
+{
+    hp_json_key(json, key);
+    hp_json_u64(json, count);
+}
+
+static void put_json_session(struct hp_json *json, const struct hp_session *session)
+{
+    hp_json_begin_object(json);
+    put_json_text(json, "path", session->path);
+    put_json_text(json, "kind", session->is_run ? "run" : "session");
+    put_json_text(json, "state", hp_session_state_name(session->state));
+    hp_json_key(json, "recording");
+    hp_json_u64(json, session->state == HP_SESSION_LIVE && !session->is_paused);
+    put_json_count(json, "pid", session->pid);
+    put_json_count(json, "processes", session->processes);
+    put_json_count(json, "began_unix_ns", session->began_ns);
+    put_json_count(json, "size_bytes", session->disk_bytes);
+    put_json_text(json, "command", session->command);
+    hp_json_end_object(json);
+}
+
+static bool write_out(void *context, const char *bytes, size_t length)
+{
+    return fwrite(bytes, 1, length, context) == length;
+}
+
+static void print_json(const struct hp_sessions *sessions)
+{
+    char buffer[4096];
+    struct hp_text text;
+    struct hp_json json;
+    hp_text_init_stream(&text, buffer, sizeof buffer, write_out, stdout);
+    hp_json_init(&json, &text, true);
+    hp_json_begin_array(&json);
+    for (size_t at = 0; at < sessions->count; at++)
+        put_json_session(&json, &sessions->all[at]);
+    hp_json_end_array(&json);
+    hp_text_char(&text, '\n');
+    hp_text_finish(&text);
+}
+
+/* ----------------------------------------------------------------------------------------------------- ls */
+
+static int list(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    struct hp_sessions sessions = {0};
+    if (arguments->operand_count > 0)
+        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
+    hp_arguments_settle(arguments, &settings);
+    const bool is_complete = hp_sessions_find(&sessions, &settings, hp_arguments_flag(arguments, "all") != NULL);
+    if (!is_complete)
+        hp_fail("not enough memory for all sessions, or a folder could not be read");
+    if (hp_arguments_flag(arguments, "json") != NULL)
+        print_json(&sessions);
+    else if (sessions.count == 0)
+        fputs("no sessions\n", stderr);
+    else
+        print_table(&sessions);
+    hp_sessions_free(&sessions);
+    return is_complete ? EXIT_DONE : EXIT_FAILED;
+}
+
+static const struct hp_flag list_flags[] = {
+    {"all", 'a', NULL, "Also the single sessions within runs."},
+    {"json", 0, NULL, "As JSON, with paths and exact numbers."},
+};
+
+const struct hp_command hp_command_ls = {
+    .name = "ls",
+    .operands = "",
+    .summary = "Lists sessions: live, finished or crashed, age, size, command.",
+    .details = "The newest comes first. A run is one line for all its processes. Live sessions whose\n"
+               "recording is switched off show as off.\n",
+    .flags = list_flags,
+    .flag_count = sizeof list_flags / sizeof list_flags[0],
+    .scopes = HP_SCOPE_FOLDER,
+    .run = list,
+};
+
+/* -------------------------------------------------------------------------------------------------- clean */
+
+struct cleaning {
+    size_t kept, removed, live, failed;
+    uint64_t bytes;
+};
+
+static void consider(struct cleaning *cleaning, const struct hp_session *session, size_t keep, bool is_dry)
+{
+    if (session->state == HP_SESSION_LIVE) {
+        cleaning->live++;
+        return;
+    }
+    if (cleaning->kept < keep) {
+        cleaning->kept++;
+        return;
+    }
+    if (is_dry)
+        printf("%s\n", session->path);
+    else if (!hp_session_remove(session)) {
+        cleaning->failed++;
+        return;
+    }
+    cleaning->removed++;
+    cleaning->bytes += session->disk_bytes;
+}
+
+static void print_cleaning(const struct cleaning *cleaning, bool is_dry)
+{
+    char size[16];
+    put_size(size, cleaning->bytes);
+    printf("%s %zu session%s, %s", is_dry ? "would remove" : "removed", cleaning->removed,
+           cleaning->removed == 1 ? "" : "s", size);
+    if (cleaning->live > 0)
+        printf("; %zu live left alone", cleaning->live);
+    putchar('\n');
+}
+
+static int clean(const struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    struct hp_sessions sessions = {0};
+    struct cleaning cleaning = {0};
+    const bool is_dry = hp_arguments_flag(arguments, "dry-run") != NULL;
+    if (arguments->operand_count > 0)
+        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
+    hp_arguments_settle(arguments, &settings);
+    const char *kept = hp_arguments_flag(arguments, "keep");
+    char *end = NULL;
+    const unsigned long keep = kept != NULL ? strtoul(kept, &end, 10) : 0;
+    if (kept != NULL && (*kept < '0' || *kept > '9' || *end != '\0'))
+        return hp_misuse(arguments->command, "--keep '%s' is not a number", kept);
+    if (!hp_sessions_find(&sessions, &settings, false))
+        hp_fail("not enough memory for all sessions, or a folder could not be read");
+    for (size_t at = 0; at < sessions.count; at++)
+        consider(&cleaning, &sessions.all[at], keep, is_dry);
+    hp_sessions_free(&sessions);
+    print_cleaning(&cleaning, is_dry);
+    return cleaning.failed > 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const struct hp_flag clean_flags[] = {
+    {"keep", 0, "N", "Keep the newest N of them."},
+    {"dry-run", 'n', NULL, "Only print what would be removed."},
+};
+
+const struct hp_command hp_command_clean = {
+    .name = "clean",
+    .operands = "",
+    .summary = "Removes the sessions of processes that have ended.",
+    .details = "Live sessions are left alone. Only this user's folders are looked into.\n",
+    .flags = clean_flags,
+    .flag_count = sizeof clean_flags / sizeof clean_flags[0],
+    .scopes = HP_SCOPE_FOLDER,
+    .run = clean,
+};

@@ -1,0 +1,204 @@
+/*
+ * hotpath run: a program with all its processes, and one report when it ends.
+ *
+ * Every run has a folder of its own, into which all processes of the program write their sessions: that is how they are
+ * found, whoever their parents are. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "command.h"
+#include "files.h"
+#include "launch.h"
+#include "places.h"
+#include "process.h"
+#include "sessions.h"
+#include "show.h"
+
+/* Children come and go; their sessions stay until the report is made. */
+#define KEPT_DURING_RUN "100000"
+
+struct run {
+    const struct hp_arguments *arguments;
+    struct hp_settings settings;
+    char folder[1400]; /* "": none could be made */
+};
+
+/* ---------------------------------------------------------------------------------------------- folder */
+
+static bool make_folder_in(struct run *run, const char *place)
+{
+    if (place[0] == '\0' || !hp_file_make_private_folder(place))
+        return false;
+    snprintf(run->folder, sizeof run->folder, "%s/%u-%llu%s", place, (unsigned)getpid(),
+             (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
+    return mkdir(run->folder, 0700) == 0;
+}
+
+/* A relative one is made absolute: the program may change its folder. */
+static void make_folder(struct run *run)
+{
+    char place[1200], whole[4096];
+    for (unsigned n = 0; hp_place(&run->settings, n, place, sizeof place); n++) {
+        if (place[0] != '\0' && place[0] != '/' && getcwd(whole, sizeof whole) != NULL &&
+            strlen(whole) + 1 + strlen(place) < sizeof run->settings.dir) {
+            strcat(strcat(whole, "/"), place);
+            snprintf(place, sizeof place, "%s", whole);
+        }
+        if (make_folder_in(run, place))
+            return;
+    }
+    run->folder[0] = '\0';
+    hp_fail(
+        "no folder for the sessions can be had (%s); the program runs without being recorded. Name one with --dir",
+        strerror(errno));
+}
+
+/* Runs are kept as single sessions are, the newest few. Ours, which is not over yet, is one of them. */
+static void forget_old_runs(const struct run *run)
+{
+    struct hp_sessions sessions = {0};
+    uint32_t runs = 0;
+    if (hp_sessions_find(&sessions, &run->settings, false))
+        for (size_t at = 0; at < sessions.count; at++) {
+            const struct hp_session *session = &sessions.all[at];
+            const bool is_ours = strcmp(session->path, run->folder) == 0;
+            if (session->is_run && (is_ours || session->state != HP_SESSION_LIVE) && runs++ >= run->settings.keep)
+                hp_session_remove(session);
+        }
+    hp_sessions_free(&sessions);
+}
+
+/* --------------------------------------------------------------------------------------------- program */
+
+/* What is recorded: as the flag says, or the environment, but not nothing; that is what we are here for. */
+static void choose_recording(const struct run *run)
+{
+    if (hp_arguments_option(run->arguments, "HOTPATH") == NULL &&
+        (run->settings.record_is_off || !run->settings.record_is_set))
+        setenv("HOTPATH", "1", 1);
+}
+
+/* Flags about recording are for the program; it takes them from its environment. */
+static void pass_options(const struct run *run)
+{
+    for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
+        if (run->arguments->options[at] != NULL && (hp_options[at].scope & HP_SCOPE_RECORD))
+            setenv(hp_options[at].variable, run->arguments->options[at], 1);
+}
+
+static void prepare(const void *context)
+{
+    const struct run *run = context;
+    if (run->folder[0] == '\0')
+        return;
+    choose_recording(run);
+    pass_options(run);
+    unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
+    setenv("HOTPATH_RUN", "1", 1);
+    setenv("HOTPATH_DIR", run->folder, 1);
+    setenv("HOTPATH_KEEP", KEPT_DURING_RUN, 1);
+}
+
+/* ---------------------------------------------------------------------------------------------- report */
+
+static void explain_nothing(const struct run *run)
+{
+    hp_fail("nothing was recorded: no process of '%s' used hotpath. Compile it with -DHOTPATH and link it with "
+            "-lhotpath; see hotpath(3)",
+            run->arguments->operands[0]);
+}
+
+/* Daemons and other processes that outlive the program go on recording. */
+static void name_survivors(const struct run *run, const struct hp_sessions *sessions)
+{
+    size_t alive = 0;
+    for (size_t at = 0; at < sessions->count; at++)
+        alive += sessions->all[at].state == HP_SESSION_LIVE;
+    if (alive > 0)
+        hp_fail("%zu process%s of it still run%s and can be seen later with: hotpath report %s", alive,
+                alive == 1 ? "" : "es", alive == 1 ? "s" : "", run->folder);
+}
+
+static void report(struct run *run)
+{
+    struct hp_sessions sessions = {0};
+    struct hp_session folder = {.is_run = true};
+    if (run->folder[0] == '\0' || !hp_sessions_in(&sessions, run->folder))
+        return;
+    if (sessions.count == 0) {
+        explain_nothing(run);
+        snprintf(folder.path, sizeof folder.path, "%s", run->folder);
+        hp_session_remove(&folder);
+    } else {
+        if (run->settings.format != HP_FORMAT_NONE)
+            hp_show(&sessions, &run->settings, stderr, false);
+        name_survivors(run, &sessions);
+    }
+    hp_sessions_free(&sessions);
+}
+
+/* --------------------------------------------------------------------------------------------- command */
+
+static int refuse(const struct hp_launch *launch, struct run *run)
+{
+    if (run->folder[0] != '\0')
+        rmdir(run->folder);
+    hp_fail("cannot run '%s': %s", launch->argv[0], strerror(launch->error));
+    return launch->error == ENOENT ? 127 : 126;
+}
+
+static int execute(struct run *run)
+{
+    struct hp_launch launch = {.argv = run->arguments->operands,
+                               .timeout_ms = run->settings.shutdown_ms,
+                               .prepare = prepare,
+                               .context = run};
+    make_folder(run);
+    if (!hp_launch(&launch))
+        return refuse(&launch, run);
+    signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
+    if (launch.is_timed_out)
+        hp_fail("'%s' was ended after %u ms, as --timeout says", launch.argv[0],
+                (unsigned)run->settings.shutdown_ms);
+    report(run);
+    forget_old_runs(run);
+    hp_launch_end_like(launch.status);
+}
+
+static int start(const struct hp_arguments *arguments)
+{
+    static struct run run;
+    run.arguments = arguments;
+    if (arguments->operand_count == 0)
+        return hp_misuse(arguments->command, "the program to run is missing");
+    hp_arguments_settle(arguments, &run.settings);
+    return execute(&run);
+}
+
+static const struct hp_flag flags[] = {
+    {"tree", 't', NULL, "Show the call tree too."},
+};
+
+const struct hp_command hp_command_run = {
+    .name = "run",
+    .operands = "[--] PROGRAM [ARGUMENTS]",
+    .operand = HP_OPERAND_PROGRAM,
+    .summary = "Runs a program and reports when it ends, however it ends.",
+    .details = "The program, its input, output, signals and terminal are left as they are; the\n"
+               "report goes to standard error, or to the file of --output. Processes that it\n"
+               "starts are measured too and are part of the report. The exit status is the\n"
+               "program's own; 127 and 126 say that it was not found or could not be run.\n"
+               "Options win over the environment.\n",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof flags[0],
+    .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,
+    .stops_at_operand = true,
+    .run = start,
+};

@@ -1,0 +1,121 @@
+/* hotpath on and hotpath off: recording of a live process, switched from outside. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "command.h"
+#include "layout.h"
+#include "sessions.h"
+
+enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
+
+/* Zero means that the session is over, by the process itself, and stays. Pairs with what zones look at. */
+static enum outcome flip(uint32_t *gate, bool is_on)
+{
+    uint32_t now = __atomic_load_n(gate, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint32_t wanted = is_on ? now & ~HP_GATE_PAUSED : now | HP_GATE_PAUSED;
+        if (now == 0 || now == HP_GATE_GONE)
+            return HAS_ENDED;
+        if (now == wanted)
+            return WAS_SO;
+        if (__atomic_compare_exchange_n(gate, &now, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return SWITCHED;
+    }
+}
+
+/* The gate is in the header, which every process has mapped as long as it records. */
+static enum outcome flip_file(const char *path, bool is_on)
+{
+    enum outcome outcome = FAILED;
+    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    void *header = fd >= 0 ? mmap(NULL, HP_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (header != MAP_FAILED) {
+        outcome = flip(&((struct hp_header *)header)->gate, is_on);
+        munmap(header, HP_HEADER_BYTES);
+    } else {
+        hp_fail("cannot switch '%s': %s", path, strerror(errno));
+    }
+    if (fd >= 0)
+        close(fd);
+    return outcome;
+}
+
+static int report_outcome(enum outcome outcome, const char *process, bool is_on)
+{
+    switch (outcome) {
+    case SWITCHED:
+        printf("recording of process %s is %s\n", process, is_on ? "on" : "off");
+        return EXIT_DONE;
+    case WAS_SO:
+        printf("recording of process %s was %s already\n", process, is_on ? "on" : "off");
+        return EXIT_DONE;
+    case HAS_ENDED:
+        return hp_fail("the session of process %s has just ended", process);
+    case FAILED:
+        break;
+    }
+    return EXIT_FAILED;
+}
+
+/* A process may have had several sessions; one at most is live. */
+static int switch_process(const struct hp_sessions *sessions, const char *process, bool is_on)
+{
+    char *end;
+    const unsigned long pid = strtoul(process, &end, 10);
+    if (*process < '0' || *process > '9' || *end != '\0')
+        return hp_misuse(is_on ? &hp_command_on : &hp_command_off, "'%s' is not the number of a process", process);
+    for (size_t at = 0; at < sessions->count; at++) {
+        const struct hp_session *session = &sessions->all[at];
+        if (session->pid == pid && session->state == HP_SESSION_LIVE && !session->is_run)
+            return report_outcome(flip_file(session->path, is_on), process, is_on);
+    }
+    return hp_fail("process %s has no live session of yours; see 'hotpath ls -a'", process);
+}
+
+static int switch_all(const struct hp_arguments *arguments, bool is_on)
+{
+    static struct hp_settings settings;
+    struct hp_sessions sessions = {0};
+    int status = EXIT_DONE;
+    if (arguments->operand_count == 0)
+        return hp_misuse(arguments->command, "the number of a process is missing");
+    hp_arguments_settle(arguments, &settings);
+    if (!hp_sessions_find(&sessions, &settings, true))
+        hp_fail("not enough memory for all sessions, or a folder could not be read");
+    for (int at = 0; at < arguments->operand_count; at++) {
+        const int one = switch_process(&sessions, arguments->operands[at], is_on);
+        status = one > status ? one : status;
+    }
+    hp_sessions_free(&sessions);
+    return status;
+}
+
+static int switch_on(const struct hp_arguments *arguments) { return switch_all(arguments, true); }
+static int switch_off(const struct hp_arguments *arguments) { return switch_all(arguments, false); }
+
+const struct hp_command hp_command_on = {
+    .name = "on",
+    .operands = "PID...",
+    .operand = HP_OPERAND_PROCESS,
+    .summary = "Switches recording of a live process on again.",
+    .details = "Only of processes that 'hotpath off' has switched off.\n",
+    .scopes = HP_SCOPE_FOLDER,
+    .run = switch_on,
+};
+
+const struct hp_command hp_command_off = {
+    .name = "off",
+    .operands = "PID...",
+    .operand = HP_OPERAND_PROCESS,
+    .summary = "Switches recording of a live process off until 'hotpath on'.",
+    .details = "From then on new zones are not recorded, in all threads. Those that are open end as\n"
+               "usual and are counted. What was recorded so far stays.\n",
+    .scopes = HP_SCOPE_FOLDER,
+    .run = switch_off,
+};

@@ -1,0 +1,19 @@
+/* The table of commands: a new one is one line here. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "command.h"
+
+const struct hp_command *const hp_commands[] = {
+    &hp_command_run, &hp_command_report, &hp_command_ls,     &hp_command_clean,
+    &hp_command_on,  &hp_command_off,    &hp_command_doctor, &hp_command_help,
+};
+
+const size_t hp_command_count = sizeof hp_commands / sizeof hp_commands[0];
+
+const struct hp_command *hp_command_find(const char *name)
+{
+    for (size_t at = 0; at < hp_command_count; at++)
+        if (strcmp(hp_commands[at]->name, name) == 0)
+            return hp_commands[at];
+    return NULL;
+}

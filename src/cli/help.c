@@ -1,0 +1,165 @@
+/* What the program says about itself, from the tables of commands and options. SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "command.h"
+#include "options.h"
+
+#define TEXT_WIDTH 80
+#define TEXT_INDENT 6
+
+/* Breaks a text into indented lines. */
+static void print_wrapped(const char *text)
+{
+    size_t column = 0;
+    while (*text) {
+        const size_t word = strcspn(text, " ");
+        if (column > 0 && column + 1 + word > TEXT_WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column == 0)
+            column = (size_t)printf("%*s", TEXT_INDENT, "");
+        else
+            column += (size_t)printf(" ");
+        column += (size_t)printf("%.*s", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+/* ----------------------------------------------------------------------------------------- environment */
+
+static void print_help_entry(const struct hp_option *option)
+{
+    char text[512];
+    printf("\n  %s=%s\n", option->variable, option->value);
+    snprintf(text, sizeof text, "%s Default: %s.", option->help,
+             option->initial[0] ? option->initial : option->unset);
+    print_wrapped(text);
+}
+
+void hp_help_environment(void)
+{
+    printf("Environment variables of programs that are measured with hotpath. Each overrules\n"
+           "the program's own option; an empty one counts as not set.\n");
+    for (size_t i = 0; i < hp_option_count; i++)
+        print_help_entry(&hp_options[i]);
+}
+
+/* --------------------------------------------------------------------------------------------- a command */
+
+static void print_flag(const char *name, char letter, const char *value, const char *help)
+{
+    if (letter != 0)
+        printf("  -%c, --%s", letter, name);
+    else
+        printf("  --%s", name);
+    if (value != NULL)
+        printf(" %s", value);
+    putchar('\n');
+    print_wrapped(help);
+}
+
+static void print_option(const struct hp_option *option)
+{
+    char text[600];
+    snprintf(text, sizeof text, "%s (%s)", option->help, option->variable);
+    print_flag(option->flag, option->letter, option->type == HP_OPTION_FLAG ? NULL : option->value, text);
+}
+
+void hp_help_command(const struct hp_command *command)
+{
+    const bool has_options = command->flag_count > 0 || command->scopes != 0;
+    printf("usage: hotpath %s%s%s%s\n\n%s\n", command->name, has_options ? " [OPTIONS]" : "",
+           command->operands[0] ? " " : "", command->operands, command->summary);
+    if (command->details[0])
+        printf("\n%s", command->details);
+    printf("\noptions:\n");
+    for (size_t at = 0; at < command->flag_count; at++) {
+        const struct hp_flag *flag = &command->flags[at];
+        print_flag(flag->name, flag->letter, flag->value, flag->help);
+    }
+    for (size_t at = 0; at < hp_option_count; at++)
+        if (hp_options[at].scope & command->scopes)
+            print_option(&hp_options[at]);
+    print_flag("help", 'h', NULL, "This text.");
+}
+
+void hp_help_overview(void)
+{
+    printf("hotpath " HOTPATH_VERSION ": the all-in-one profiler for C and C++ programs\n\n"
+           "usage: hotpath COMMAND [OPTIONS] ...\n"
+           "       hotpath ./PROGRAM [ARGUMENTS]     short for: hotpath run ./PROGRAM ...\n"
+           "       hotpath --help | --version\n\ncommands:\n");
+    for (size_t at = 0; at < hp_command_count; at++)
+        printf("  %-8s %s\n", hp_commands[at]->name, hp_commands[at]->summary);
+    printf("\n'hotpath COMMAND --help' says more about each, 'hotpath help environment' lists\n"
+           "the variables that a measured program knows.\n");
+}
+
+/* ------------------------------------------------------------------------------------------------ errors */
+
+int hp_fail(const char *format, ...)
+{
+    va_list values;
+    fputs("hotpath: ", stderr);
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    return EXIT_FAILED;
+}
+
+int hp_misuse(const struct hp_command *command, const char *format, ...)
+{
+    va_list values;
+    fputs("hotpath: ", stderr);
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fprintf(stderr, "; see 'hotpath %s%s--help'\n", command != NULL ? command->name : "",
+            command != NULL ? " " : "");
+    return EXIT_USAGE;
+}
+
+void hp_copy_printable(char *text, size_t size, const char *from)
+{
+    snprintf(text, size, "%s", from);
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+}
+
+/* ------------------------------------------------------------------------------------------ the command */
+
+static int help(const struct hp_arguments *arguments)
+{
+    if (arguments->operand_count > 1)
+        return hp_misuse(&hp_command_help, "one topic at a time, not also '%s'", arguments->operands[1]);
+    if (arguments->operand_count == 0) {
+        hp_help_overview();
+        return EXIT_DONE;
+    }
+    const char *topic = arguments->operands[0];
+    const struct hp_command *command = hp_command_find(topic);
+    if (strcmp(topic, "environment") == 0)
+        hp_help_environment();
+    else if (command != NULL)
+        hp_help_command(command);
+    else
+        return hp_misuse(NULL, "there is no help about '%s'", topic);
+    return EXIT_DONE;
+}
+
+const struct hp_command hp_command_help = {
+    .name = "help",
+    .operands = "[COMMAND|environment]",
+    .operand = HP_OPERAND_TOPIC,
+    .summary = "Explains a command, or the environment variables.",
+    .details = "",
+    .run = help,
+};

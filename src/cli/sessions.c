@@ -1,0 +1,284 @@
+/* The sessions there are. SPDX-License-Identifier: MIT */
+#include "sessions.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "places.h"
+#include "process.h"
+#include "session_file.h"
+
+const char *hp_session_state_name(enum hp_session_state state)
+{
+    static const char *const names[] = {"live", "finished", "crashed"};
+    return names[state];
+}
+
+void hp_sessions_free(struct hp_sessions *sessions)
+{
+    free(sessions->all);
+    memset(sessions, 0, sizeof *sessions);
+}
+
+static struct hp_session *add(struct hp_sessions *sessions)
+{
+    if (sessions->count == sessions->capacity) {
+        const size_t capacity = sessions->capacity * 2 + 16;
+        struct hp_session *more = realloc(sessions->all, capacity * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        sessions->all = more;
+        sessions->capacity = capacity;
+    }
+    struct hp_session *session = &sessions->all[sessions->count++];
+    memset(session, 0, sizeof *session);
+    return session;
+}
+
+/* ---------------------------------------------------------------------------------------------- folders */
+
+static const char *user_name(uid_t user)
+{
+    const struct passwd *entry = getpwuid(user);
+    return entry != NULL ? entry->pw_name : "another user";
+}
+
+/* A folder that exists and is not ours alone is named, not silently left out. */
+static bool is_safe(int fd, const char *folder)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return false;
+    if (status.st_uid != geteuid())
+        hp_fail("'%s' is not looked into: it belongs to %s", folder, user_name(status.st_uid));
+    else if (status.st_mode & 022)
+        hp_fail("'%s' is not looked into: others can write to it; run 'chmod go-w' on it if that is a mistake",
+                folder);
+    else
+        return true;
+    return false;
+}
+
+/* -1: there is none, or it is not safe. */
+static int open_folder(int parent, const char *name, const char *path)
+{
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        hp_fail("'%s' is not looked into: it is a link or not a folder", path);
+    else if (fd < 0 && errno != ENOENT)
+        hp_fail("'%s' cannot be looked into: %s", path, strerror(errno));
+    if (fd >= 0 && !is_safe(fd, path)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name), suffix_length = strlen(suffix);
+    return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
+}
+
+/* --------------------------------------------------------------------------------------------- sessions */
+
+static void describe(struct hp_session *session, const struct hp_session_file *file)
+{
+    const struct hp_snapshot *snapshot = &file->snapshot;
+    hp_copy_printable(session->command, sizeof session->command,
+                      hp_snapshot_text(snapshot, snapshot->header.command));
+    session->began_ns = snapshot->header.wall_start_ns;
+    session->disk_bytes = file->disk_bytes;
+    session->pid = snapshot->header.pid;
+    session->processes = 1;
+    session->is_paused = snapshot->is_live && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
+    session->state = snapshot->is_live       ? HP_SESSION_LIVE
+                     : snapshot->is_finished ? HP_SESSION_FINISHED
+                                             : HP_SESSION_CRASHED;
+}
+
+/* Something that is not a session, or not whole yet, is none. False: no memory. */
+static bool add_session(struct hp_sessions *sessions, int folder, const char *path, const char *name)
+{
+    static struct hp_session_file file;
+    bool has_memory = true;
+    if (hp_session_file_peek(&file, folder, name)) {
+        struct hp_session *session = add(sessions);
+        has_memory = session != NULL;
+        if (has_memory &&
+            snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
+            sessions->count--;
+        else if (has_memory)
+            describe(session, &file);
+    }
+    hp_session_file_close(&file);
+    return has_memory;
+}
+
+static int by_beginning(const void *a, const void *b)
+{
+    const struct hp_session *x = a, *y = b;
+    if (x->began_ns != y->began_ns)
+        return x->began_ns < y->began_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+static int newest_first(const void *a, const void *b) { return by_beginning(b, a); }
+
+static void sort(struct hp_sessions *sessions, size_t from, int (*compare)(const void *, const void *))
+{
+    if (sessions->count > from)
+        qsort(sessions->all + from, sessions->count - from, sizeof *sessions->all, compare);
+}
+
+/* Calls `take` for each name in an open folder, which it closes. False: `take` said so. */
+typedef bool take_name(struct hp_sessions *sessions, int folder, const char *path, const char *name);
+
+static bool each_name(struct hp_sessions *sessions, int folder, const char *path, take_name *take)
+{
+    DIR *listing = fdopendir(folder);
+    if (listing == NULL) {
+        close(folder);
+        return false;
+    }
+    bool goes_on = true;
+    for (const struct dirent *entry; goes_on && (entry = readdir(listing)) != NULL;)
+        goes_on = take(sessions, folder, path, entry->d_name);
+    closedir(listing);
+    return goes_on;
+}
+
+static bool take_session(struct hp_sessions *sessions, int folder, const char *path, const char *name)
+{
+    return !has_suffix(name, HP_SESSION_SUFFIX) || add_session(sessions, folder, path, name);
+}
+
+/* ------------------------------------------------------------------------------------------------- runs */
+
+/* The process that a folder PID-START.run is named after is `hotpath run` itself. */
+static bool is_runner_alive(const char *path)
+{
+    unsigned pid;
+    unsigned long long start;
+    const char *slash = strrchr(path, '/');
+    return sscanf(slash != NULL ? slash + 1 : path, "%u-%llu", &pid, &start) == 2 && pid != 0 &&
+           hp_process_start_time(pid) == start;
+}
+
+/* A run is as live as its liveliest process, and crashed when any of them is. */
+static void describe_run(struct hp_session *run, const struct hp_sessions *parts)
+{
+    run->is_run = true;
+    run->processes = (uint32_t)parts->count;
+    run->state = is_runner_alive(run->path) ? HP_SESSION_LIVE : HP_SESSION_FINISHED;
+    snprintf(run->command, sizeof run->command, "%s",
+             parts->count > 0 ? parts->all[0].command : "(nothing recorded)");
+    for (size_t at = 0; at < parts->count; at++) {
+        const struct hp_session *part = &parts->all[at];
+        run->disk_bytes += part->disk_bytes;
+        run->is_paused |= part->is_paused;
+        if (part->state == HP_SESSION_LIVE || (part->state == HP_SESSION_CRASHED && run->state != HP_SESSION_LIVE))
+            run->state = part->state;
+    }
+    if (parts->count > 0) {
+        run->began_ns = parts->all[0].began_ns;
+        run->pid = parts->all[0].pid;
+    }
+}
+
+static bool add_run(struct hp_sessions *sessions, int parent, const char *path, const char *name)
+{
+    struct hp_sessions parts = {0};
+    struct hp_session *run = add(sessions);
+    if (run == NULL)
+        return false;
+    snprintf(run->path, sizeof run->path, "%s/%s", path, name);
+    const int folder = open_folder(parent, name, run->path);
+    struct stat status;
+    if (folder < 0) {
+        sessions->count--;
+        return true;
+    }
+    run->began_ns = fstat(folder, &status) == 0 ? (uint64_t)status.st_mtim.tv_sec * 1000000000u : 0;
+    const bool has_memory = each_name(&parts, folder, run->path, take_session);
+    sort(&parts, 0, by_beginning);
+    describe_run(run, &parts);
+    hp_sessions_free(&parts);
+    return has_memory;
+}
+
+static bool take_any(struct hp_sessions *sessions, int folder, const char *path, const char *name)
+{
+    if (has_suffix(name, HP_RUN_SUFFIX))
+        return add_run(sessions, folder, path, name);
+    return take_session(sessions, folder, path, name);
+}
+
+/* ---------------------------------------------------------------------------------------------- finding */
+
+bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)
+{
+    const size_t from = sessions->count;
+    const int fd = open_folder(AT_FDCWD, folder, folder);
+    if (fd < 0 || !each_name(sessions, fd, folder, take_session))
+        return false;
+    sort(sessions, from, by_beginning);
+    return true;
+}
+
+static bool add_parts(struct hp_sessions *sessions)
+{
+    for (size_t at = 0, runs = sessions->count; at < runs; at++) {
+        char folder[sizeof sessions->all[at].path];
+        memcpy(folder, sessions->all[at].path, sizeof folder);
+        if (sessions->all[at].is_run && !hp_sessions_in(sessions, folder))
+            return false;
+    }
+    return true;
+}
+
+bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *settings, bool with_parts)
+{
+    char folder[1200];
+    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++) {
+        const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
+        if (fd >= 0 && !each_name(sessions, fd, folder, take_any))
+            return false;
+    }
+    if (with_parts && !add_parts(sessions))
+        return false;
+    sort(sessions, 0, newest_first);
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- removing */
+
+static bool remove_name(struct hp_sessions *unused, int folder, const char *path, const char *name)
+{
+    (void)unused;
+    (void)path;
+    return !has_suffix(name, HP_SESSION_SUFFIX) || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+}
+
+/* What is no session stays, and then so does the folder. */
+static bool remove_run(const char *path)
+{
+    const int folder = open_folder(AT_FDCWD, path, path);
+    return folder >= 0 && each_name(NULL, folder, path, remove_name) && rmdir(path) == 0;
+}
+
+bool hp_session_remove(const struct hp_session *session)
+{
+    const bool is_removed = session->is_run ? remove_run(session->path) : unlink(session->path) == 0;
+    if (!is_removed && errno != ENOENT)
+        hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
+    return is_removed;
+}

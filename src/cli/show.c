@@ -1,0 +1,121 @@
+/* One report from one or several session files. SPDX-License-Identifier: MIT */
+#include "show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "report.h"
+#include "session_file.h"
+
+static bool write_out(void *context, const char *bytes, size_t length)
+{
+    return fwrite(bytes, 1, length, context) == length;
+}
+
+static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
+{
+    struct hp_report_target target = {.sink = write_out, .context = stream};
+    struct winsize size;
+    const char *terminal = getenv("TERM");
+    if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) {
+        target.width = size.ws_col;
+        target.color = !settings->no_color && (terminal == NULL || strcmp(terminal, "dumb") != 0);
+    }
+    return target;
+}
+
+/* Which run it is: the newest session may not be the one that was meant. */
+static void print_origin(const struct hp_session_file *files, size_t count, FILE *stream)
+{
+    char command[200];
+    const struct hp_snapshot *first = &files[0].snapshot;
+    hp_copy_printable(command, sizeof command, hp_snapshot_text(first, first->header.command));
+    fprintf(stream, "pid %u: %s", (unsigned)first->header.pid, command);
+    if (count > 1)
+        fprintf(stream, " (and %zu other process%s)", count - 1, count == 2 ? "" : "es");
+    fputc('\n', stream);
+}
+
+static int render(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
+                  FILE *stream, bool is_named)
+{
+    const struct hp_report_target target = target_of(stream, settings);
+    if (is_named && settings->format == HP_FORMAT_TABLE)
+        print_origin(files, count, stream);
+    const int status = hp_report_render(&files[0].snapshot, settings, &target);
+    if (status == HOTPATH_E_SPACE)
+        return hp_fail("not enough memory for the report");
+    if (fflush(stream) != 0 || status != HOTPATH_OK)
+        return hp_fail("cannot write the report: %s", strerror(errno));
+    return EXIT_DONE;
+}
+
+/* ----------------------------------------------------------------------------------------------- output */
+
+/* %p becomes the process id. */
+static bool expand(const char *from, uint32_t pid, char *path, size_t size)
+{
+    size_t at = 0;
+    for (; *from != '\0' && at + 12 < size; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            at += (size_t)snprintf(path + at, size - at, "%u", (unsigned)pid);
+            from++;
+        } else {
+            path[at++] = *from;
+        }
+    }
+    path[at] = '\0';
+    return *from == '\0';
+}
+
+static int render_to_file(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
+                          bool is_named)
+{
+    char path[1200];
+    if (!expand(settings->output_path, files[0].snapshot.header.pid, path, sizeof path))
+        return hp_fail("the path of the output is too long: '%s'", settings->output_path);
+    FILE *stream = fopen(path, "we");
+    if (stream == NULL)
+        return hp_fail("cannot write '%s': %s", path, strerror(errno));
+    const int status = render(files, count, settings, stream, is_named);
+    if (fclose(stream) != 0 && status == EXIT_DONE)
+        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- reading */
+
+/* Reads what can be read; the rest costs a line each. Returns how many there are. */
+static size_t read_all(const struct hp_sessions *sessions, struct hp_session_file *files)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < sessions->count; at++) {
+        if (hp_session_file_open(&files[count], sessions->all[at].path)) {
+            count++;
+            continue;
+        }
+        hp_fail("%s", files[count].problem);
+        hp_session_file_close(&files[count]);
+    }
+    return count;
+}
+
+int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
+{
+    int status = EXIT_FAILED;
+    struct hp_session_file *files = calloc(sessions->count + 1, sizeof *files);
+    if (files == NULL)
+        return hp_fail("not enough memory for %zu sessions", sessions->count);
+    const size_t count = read_all(sessions, files);
+    if (count > 0)
+        status = settings->output_path[0] != '\0' ? render_to_file(files, count, settings, is_named)
+                                                  : render(files, count, settings, stream, is_named);
+    for (size_t at = 0; at < count; at++)
+        hp_session_file_close(&files[at]);
+    free(files);
+    return status;
+}

@@ -1,0 +1,661 @@
+"""The program `hotpath`: its commands on real programs, files and terminals."""
+import json
+import os
+import pwd
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT, Report, end, needs_root, without_sanitizer
+from terminal import Terminal
+
+pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
+
+GUEST = str(PROGRAMS / "guest")
+
+
+class Done:
+    def __init__(self, status, stdout, stderr):
+        self.status, self.stdout, self.stderr = status, stdout, stderr
+
+    @property
+    def lines(self):
+        return [line for line in self.stderr.splitlines() if line.startswith("hotpath:")]
+
+
+class Cli:
+    """The program with a folder of sessions of its own."""
+
+    def __init__(self, box):
+        self.box = box
+        self.folder = box.folder()
+
+    def environment(self, env=None):
+        plain = dict.fromkeys(("HOTPATH_OUTPUT_FORMAT", "HOTPATH_LIMIT", "HOTPATH_OUTPUT_PATH", "HOTPATH_REPORT"))
+        return self.box.environment(self.folder, plain | (env or {}))
+
+    def start(self, *args, env=None, **popen):
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        popen.setdefault("cwd", self.folder)
+        return subprocess.Popen([str(HOTPATH), *map(str, args)], env=self.environment(env), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, errors="replace", **popen)
+
+    def __call__(self, *args, env=None, status=0, input=None, **popen):
+        if input is not None:
+            popen["stdin"] = subprocess.PIPE
+        process = self.start(*args, env=env, **popen)
+        try:
+            done = Done(None, *process.communicate(input, timeout=TIMEOUT))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            pytest.fail(f"hotpath {args} hung: {process.communicate()}")
+        done.status = process.returncode
+        if status is not None:
+            assert done.status == status, f"hotpath {args}: {end(done.status)}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def run(self, *args, env=None, status=0, **popen):
+        """hotpath run, with a report in JSON."""
+        path = self.folder / "run.json"
+        path.unlink(missing_ok=True)
+        done = self("run", "--format", "json", "--output", path, "--section", "all", "--limit", "0", *args, env=env,
+                    status=status, **popen)
+        done.report = Report(json.loads(path.read_text())) if path.exists() else None
+        return done
+
+    def sessions(self, *args):
+        return json.loads(self("ls", "--json", *args).stdout)
+
+    def read(self, *args):
+        return Report(json.loads(self("report", "--format", "json", "--section", "all", "--limit", "0", *args).stdout))
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def plain_run(cli, *args, **popen):
+    """The same program without hotpath run and without recording."""
+    return subprocess.run([GUEST, *map(str, args)], capture_output=True, text=True, timeout=TIMEOUT,
+                          env=cli.environment({"HOTPATH": "0"}), **popen)
+
+
+def wait_until(condition):
+    for _ in range(TIMEOUT * 100):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("it never happened")
+
+
+# ---------------------------------------------------------------------------------------------- words and errors
+
+def test_overview_names_every_command(cli):
+    text = cli("--help").stdout
+    for command in ("run", "report", "ls", "clean", "on", "off", "doctor", "help"):
+        assert re.search(rf"^  {command} +\w", text, re.M), command
+    assert cli("help").stdout == text
+    assert re.fullmatch(r"hotpath \d+\.\d+\.\d+\n", cli("--version").stdout)
+
+
+@pytest.mark.parametrize("command", ["run", "report", "ls", "clean", "on", "off", "doctor", "help"])
+def test_help_of_each_command(cli, command):
+    text = cli(command, "--help").stdout
+    assert text.startswith(f"usage: hotpath {command}") and "-h, --help" in text
+    assert cli("help", command).stdout == text == cli(command, "-h").stdout
+    assert max(len(line) for line in text.splitlines()) <= 90
+
+
+def test_help_of_the_environment(cli):
+    text = cli("help", "environment").stdout
+    assert "HOTPATH_LIMIT=N" in text and "HOTPATH_RUN=" in text
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], "a command is missing"),
+    (["--nonsense"], "'--nonsense' is unknown"),
+    (["rpeort"], "did you mean 'report'"),
+    (["cleam"], "did you mean 'clean'"),
+    (["of"], "did you mean 'o"),
+    (["no-such-program-anywhere"], "no command and no program 'no-such-program-anywhere'"),
+    (["help", "nonsense"], "no help about 'nonsense'"),
+    (["report", "--nonsense"], "'--nonsense' is unknown"),
+    (["report", "-x"], "'-x' is unknown"),
+    (["report", "--limit"], "'--limit' needs a value"),
+    (["report", "-n"], "'-n' needs a value"),
+    (["report", "--limit", "many"], "--limit 'many' is not a number"),
+    (["report", "--format", "xml"], "--format 'xml' is not one of table, json"),
+    (["report", "--focus", "/(/"], "--focus '/(/' is not a text or /regex/"),
+    (["report", "a", "b"], "not also 'b'"),
+    (["run"], "the program to run is missing"),
+    (["run", "--timeout", "soon", "true"], "--timeout 'soon' is not a number"),
+    (["on"], "the number of a process is missing"),
+    (["off", "me"], "'me' is not the number of a process"),
+    (["ls", "much"], "'much' is too much"),
+    (["clean", "--keep", "-1"], "--keep '-1' is not a number"),
+])
+def test_wrong_use(cli, args, words):
+    done = cli(*args, status=2)
+    assert words in done.stderr and "--help'" in done.stderr
+    assert done.stderr.startswith("hotpath: ") and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+@pytest.mark.parametrize("args, words", [
+    (["report"], "there is no session yet"),
+    (["report", "1"], "no session of a process 1"),
+    (["report", "nonsense"], "no session, process or file 'nonsense'"),
+    (["report", "/dev/null"], "not a regular file"),
+    (["report", "/etc/passwd"], "cannot read '/etc/passwd'"),
+    (["off", "1"], "process 1 has no live session of yours"),
+])
+def test_failures(cli, args, words):
+    done = cli(*args, status=1)
+    assert words in done.stderr and done.stderr.startswith("hotpath: ") and done.stderr.count("\n") == 1
+
+
+def test_output_that_cannot_be_written(cli):
+    cli.run(GUEST, "five")
+    with open("/dev/full", "w") as full:
+        for args in (["report"], ["help"], ["ls"]):
+            done = subprocess.run([str(HOTPATH), *args], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env=cli.environment())
+            assert done.returncode == 1 and "cannot write" in done.stderr, args
+    done = cli("report", "-o", cli.folder / "no" / "such" / "folder", status=1)
+    assert "cannot write" in done.stderr and "no/such/folder" in done.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------- run
+
+@pytest.mark.parametrize("how, status", [("return", 7), ("exit", 7), ("_exit", 7), ("abort", -signal.SIGABRT),
+                                         ("segv", -signal.SIGSEGV), ("kill", -signal.SIGKILL)])
+@without_sanitizer("it catches signals")
+def test_however_it_ends(cli, how, status):
+    done = cli.run(GUEST, "ends", how, status=status)
+    assert done.stdout == plain_run(cli, "ends", how).stdout == f"ends by {how}\n"
+    assert done.report.calls("work") == 3 and done.report.calls("main") == 1
+    assert done.stderr == ""
+
+
+def test_one_report_and_it_is_ours(cli):
+    done = cli("run", GUEST, "five", env={"HOTPATH_PERCENTILES": "50"})
+    assert done.stdout == "" and done.stderr.count("[hotpath]") == 1
+    assert "P50" in done.stderr and "| work" in done.stderr and "\x1b" not in done.stderr
+    assert "P99" in cli("run", "--percentiles", "99", GUEST, "five", env={"HOTPATH_PERCENTILES": "50"}).stderr
+
+
+def test_a_report_that_the_program_asks_for_is_still_made(cli):
+    done = cli("run", GUEST, "reports")
+    assert done.stdout == "report 0\n" and done.stderr.count("[hotpath]") == 2
+
+
+def test_a_path_is_short_for_run(cli):
+    done = cli(GUEST, "ends", "exit", status=7)
+    assert done.stdout == "ends by exit\n" and "| work" in done.stderr
+
+
+def test_a_program_in_path_is_run(cli):
+    done = cli("printf", "%s", "hello")
+    assert done.stdout == "hello" and "nothing was recorded" in done.stderr
+
+
+def test_options_after_the_program_are_its_own(cli):
+    assert cli("run", "echo", "--help", "-n", "--format").stdout == "--help -n --format\n"
+    assert cli("run", "--", "echo", "-x").stdout == "-x\n"
+
+
+def test_programs_that_cannot_be_run(cli):
+    assert "cannot run 'nosuch': No such file" in cli("run", "nosuch", status=127).stderr
+    assert "cannot run '/etc/passwd': Permission" in cli("run", "/etc/passwd", status=126).stderr
+    assert cli.sessions() == []
+
+
+def test_a_program_that_is_not_measured(cli):
+    done = cli("run", "sh", "-c", "echo out; exit 3", status=3)
+    assert done.stdout == "out\n" and done.lines == [
+        "hotpath: nothing was recorded: no process of 'sh' used hotpath. Compile it with -DHOTPATH and link it with "
+        "-lhotpath; see hotpath(3)"]
+    assert cli.sessions() == []
+
+
+def test_input_passes_through(cli):
+    done = cli.run(GUEST, "copy", input="one\ntwo\nthree\n")
+    assert done.stdout == "one\ntwo\nthree\n" and done.report.calls("work") == 3
+
+
+def test_flags_about_recording_reach_the_program(cli):
+    assert cli.run("--filter", "nothing-like-it", GUEST, "five").report.names() == ["main"]  # which is always there
+    assert cli.run("--only", "timing", GUEST, "five").report.calls("work") == 5
+    assert cli.run(GUEST, "five", env={"HOTPATH": "0"}).report.calls("work") == 5  # it was asked for
+    assert cli.run("--only", "0", GUEST, "five").report is None
+
+
+def test_label_and_metadata(cli):
+    report = cli.run("--label", "night", "--metadata", "a=b", GUEST, "five").report.values
+    assert report["label"] == "night" and report["user_metadata"] == {"a": "b"}
+
+
+def test_format_none_records_only(cli):
+    done = cli("run", "--format", "none", GUEST, "five")
+    assert done.stderr == "" and cli.read().calls("work") == 5
+
+
+def test_timeout(cli):
+    started = time.monotonic()
+    done = cli("run", "--timeout", "200", "sleep", "60", status=-signal.SIGTERM)
+    assert "'sleep' was ended after 200 ms" in done.stderr and time.monotonic() - started < 30
+    done = cli("run", "--timeout", "200", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done",
+               status=-signal.SIGKILL)
+    assert time.monotonic() - started < 50
+    assert cli.run("--timeout", "200", GUEST, "hears", status=None).report.calls("work") == 1
+
+
+# ------------------------------------------------------------------------------------------------- many processes
+
+def test_children_are_part_of_the_report(cli):
+    report = cli.run(GUEST, "family", 4).report
+    assert report.calls("work") == 1 + (1 + 2 + 3 + 4) + 5
+    assert report.calls("main") == 2  # forked children do not begin it, the spawned one does
+    rows = report.rows("processes")
+    assert sorted(row.calls for row in rows) == [1, 2, 2, 3, 4, 6]
+    assert report.values["state"] == "finished"
+
+
+def test_one_process_of_many(cli):
+    cli.run(GUEST, "family", 3)
+    [run] = cli.sessions()
+    parts = [one for one in cli.sessions("-a") if one["kind"] == "session"]
+    assert run["kind"] == "run" and run["processes"] == len(parts) == 5
+    calls = sorted(cli.read(str(part["pid"])).calls("work") for part in parts)
+    assert calls == [1, 1, 2, 3, 5]
+    assert cli.read(run["path"]).calls("work") == sum(calls)
+
+
+def test_a_crowd_of_short_lived_children(cli):
+    size = 200 if not SANITIZER else 20
+    report = cli.run(GUEST, "crowd", size).report
+    assert report.calls("work") == size
+    # main itself has no call of work, but it has a session
+    assert report.section("processes")["total_rows"] == size + 1
+
+
+def test_report_shows_the_same_rows_later(cli):
+    mine = cli.run(GUEST, "family", 3).report
+    theirs = cli.read()
+    assert {row.name: (row.calls, row.total_ns) for row in mine.rows()} == {
+        row.name: (row.calls, row.total_ns) for row in theirs.rows()}
+
+
+def test_a_daemon_is_named_and_can_be_read_later(cli):
+    lives = cli.folder / "lives"
+    lives.touch()
+    done = cli.run(GUEST, "daemon", lives)
+    assert "1 process of it still runs and can be seen later with: hotpath report" in done.stderr
+    assert done.report.calls("work") == 2 and done.report.values["state"] == "running"
+    assert cli.sessions()[0]["state"] == "live"
+    folder = done.stderr.split("hotpath report ")[1].strip()
+    lives.unlink()
+    wait_until(lambda: cli.sessions()[0]["state"] != "live")
+    assert cli.read(folder).calls("work") == 3
+
+
+def test_descriptors_closed_by_the_program(cli):
+    done = cli.run(GUEST, "closes")
+    assert done.stdout == plain_run(cli, "closes").stdout and done.report.calls("work") == 4
+
+
+@needs_root
+@pytest.mark.parametrize("args", [["jails"], ["drops", 65534]])
+def test_root_and_user_changed(cli, args):
+    args = args if args != ["jails"] else ["jails", cli.box.folder()]
+    done = cli.run(GUEST, *args)
+    assert done.stdout == "done\n"
+    assert done.report.calls("work") == 3  # the child's five cannot be written where we look
+    assert done.report.lost == {"children": 1}
+
+
+def test_a_pipeline_is_not_disturbed(cli):
+    text = subprocess.run(f"{HOTPATH} run --format none {GUEST} copy | sort -r | {HOTPATH} run --format none {GUEST} copy",
+                          shell=True, input="a\nb\nc\n", capture_output=True, text=True, env=cli.environment())
+    assert text.stdout == "c\nb\na\n" and text.stderr == ""
+    assert len(cli.sessions()) == 2
+
+
+def test_a_run_within_a_run(cli):
+    done = cli("run", HOTPATH, "run", "--format", "none", GUEST, "five")
+    assert "nothing was recorded" in done.stderr  # all of it is the inner one's
+    assert done.status == 0
+
+
+def test_old_runs_are_forgotten(cli):
+    for _ in range(5):
+        cli("run", "--keep", "3", "--format", "none", GUEST, "five")
+    assert len(cli.sessions()) == 3
+
+
+@needs_root
+def test_no_folder_for_sessions(cli):
+    """The program runs all the same."""
+    done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
+    assert done.stdout == "ends by exit\n"
+    assert "no folder for the sessions" in done.stderr and "without being recorded" in done.stderr
+
+
+# -------------------------------------------------------------------------------------------------------- signals
+
+def test_signals_sent_to_hotpath_reach_the_program(cli):
+    process = cli.start("run", "--format", "none", GUEST, "hears")
+    assert process.stdout.readline() == "listening\n"
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1):
+        process.send_signal(number)
+        assert process.stdout.readline() == f"signal {int(number):02}\n"
+    process.send_signal(signal.SIGUSR2)
+    assert process.stdout.readline() == "signal 12\n"
+    assert process.wait(TIMEOUT) == 5
+
+
+def test_nohup_stays_nohup(cli):
+    ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    done = cli("run", "--format", "none", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
+    assert int(done.stdout.split()[1], 16) & 1
+
+
+def test_the_program_finds_signals_as_hotpath_did(cli):
+    """No mask, no ignored signal, no descriptor is left behind."""
+    script = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status; ls -l /proc/self/fd | wc -l"
+    alone = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=cli.environment(),
+                           stdin=subprocess.DEVNULL)
+    assert cli("run", "sh", "-c", script).stdout == alone.stdout
+
+
+def test_stopping(cli):
+    """hotpath stops with its program and continues it, as a shell expects of a job."""
+    process = cli.start("run", "--format", "none", GUEST, "stops")
+    assert process.stdout.readline() == "stopping\n"
+    pid, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    process.send_signal(signal.SIGCONT)
+    assert process.stdout.readline() == "going on\n"
+    assert process.wait(TIMEOUT) == 0
+
+
+@pytest.fixture
+def shell(cli):
+    shell = Terminal(cli.box, 150, env=cli.environment(), command=("bash", "--norc", "-i"))
+    yield shell
+    shell.close()
+
+
+def test_terminal_and_ctrl_c(cli, shell):
+    shell.type(f"{HOTPATH} run --format none {GUEST} terminal", "Enter")
+    shell.wait_for("terminal 1 1, foreground 1, leader of session 0")
+    shell.type("hello", "Enter")
+    shell.wait_for("read hello")
+    shell.type(f"clear; {HOTPATH} run {GUEST} hears", "Enter")
+    shell.wait_for("listening")
+    shell.type("C-c")
+    screen = shell.wait_for("signal 02")
+    assert screen.count("signal 02") == 1  # not passed on a second time
+    shell.type("C-\\")
+    shell.wait_for("signal 03")
+    subprocess.run(["pkill", "-USR2", "-f", f"^{GUEST} hears"], check=True)
+    shell.wait_for(r"(?s)signal 12.*\[hotpath\].*\| work.*ready\$$")
+    shell.type("echo status $?", "Enter")
+    shell.wait_for("status 5")
+
+
+def test_job_control(cli, shell):
+    lives = cli.folder / "lives"
+    lives.touch()
+    shell.type(f"{HOTPATH} run {GUEST} waits {lives}", "Enter")
+    shell.wait_for("waiting")
+    for _ in range(3):
+        shell.type("C-z")
+        shell.wait_for(r"Stopped.*hotpath run")
+        shell.type("clear", "Enter", "fg", "Enter")
+        shell.wait_for(r"^ready\$ fg *\n.*hotpath run .*waits")
+    shell.type("C-z")
+    shell.wait_for(r"Stopped.*hotpath run")
+    shell.type("clear", "Enter", "bg", "Enter")
+    shell.wait_for(r"^ready\$ bg *\n.*hotpath run .*waits .*&")
+    lives.unlink()
+    shell.wait_for(r"(?s)calls \d+.*\[hotpath\]")
+    shell.type("Enter")
+    shell.wait_for(r"Done.*hotpath run")
+
+
+# ------------------------------------------------------------------------------------------- report, ls, clean
+
+def test_report_of_a_live_process(cli):
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    assert process.stdout.readline() == "waiting\n"
+    pid = str(cli.sessions("-a")[0]["pid"])
+    first = cli.read(pid)
+    wait_until(lambda: cli.read(pid).calls("work") > first.calls("work"))
+    assert first.values["state"] == "running" and first.row("main").open == 1
+    lives.unlink()
+    stdout, _ = process.communicate(timeout=TIMEOUT)
+    assert cli.read(pid).calls("work") == int(stdout.split()[-1])
+
+
+def test_tree(cli):
+    cli.run(GUEST, "five")
+    assert "calltree" not in cli("report").stdout
+    assert "calltree - " in cli("report", "--tree").stdout and "timing - " in cli("report", "-t").stdout
+    assert "timing - " not in cli("report", "--section", "calltree").stdout
+
+
+def test_names_that_report_takes(cli):
+    cli.run(GUEST, "five")
+    cli.run(GUEST, "ends", "exit", status=7)
+    newest, oldest = cli.sessions()
+    assert cli.read().calls("work") == 3
+    name = os.path.basename(oldest["path"])
+    for given in (oldest["path"], name, name.split(".")[0], str(oldest["pid"])):
+        assert cli.read(given).calls("work") == 5, given
+    [file] = os.listdir(oldest["path"])
+    for given in (os.path.join(oldest["path"], file), file, file.split(".")[0]):
+        assert cli.read(given).calls("work") == 5, given
+
+
+def test_output_of_report(cli):
+    cli.run(GUEST, "five")
+    environment = {"HOTPATH_OUTPUT_PATH": str(cli.folder / "of-the-program.json"), "HOTPATH_OUTPUT_FORMAT": "none"}
+    assert "| work" in cli("report", env=environment).stdout
+    assert not (cli.folder / "of-the-program.json").exists()
+    assert cli("report", "-o", cli.folder / "%p.txt").stdout == ""
+    [file] = cli.folder.glob("*.txt")
+    assert file.stem == str(cli.sessions()[0]["pid"]) and "| work" in file.read_text()
+
+
+def test_ls(cli):
+    assert cli("ls").stderr == "no sessions\n"
+    cli.run(GUEST, "five")
+    cli.run(GUEST, "ends", "_exit", status=7)
+    cli.box.run("guest", "five", folder=cli.folder)
+    lines = cli("ls").stdout.splitlines()
+    assert lines[0].split() == ["NAME", "STATE", "AGE", "SIZE", "OF", "COMMAND"] and len(lines) == 4
+    assert [line.split()[1] for line in lines[1:]] == ["finished", "crashed", "finished"]
+    assert lines[1].endswith(f"{GUEST} five") and "pid " in lines[1] and "1 process" in lines[3]
+    assert len(cli("ls", "--all").stdout.splitlines()) == 6
+
+
+def test_clean(cli):
+    lives = cli.folder / "lives"
+    lives.touch()
+    live = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    live.stdout.readline()
+    for _ in range(3):
+        cli.run(GUEST, "family", 2)
+    (cli.folder / "somebody's.txt").write_text("stays")
+    assert "would remove 3 sessions" in cli("clean", "-n").stdout
+    assert cli("clean", "--keep", "2").stdout.startswith("removed 1 session, ")
+    assert re.fullmatch(r"removed 2 sessions, .*; 1 live left alone\n", cli("clean").stdout)
+    assert [one["state"] for one in cli.sessions()] == ["live"]
+    lives.unlink()
+    live.communicate(timeout=TIMEOUT)
+    assert cli("clean").stdout.startswith("removed 1 session, ") and cli.sessions() == []
+    assert (cli.folder / "somebody's.txt").read_text() == "stays"
+
+
+# -------------------------------------------------------------------------------------------------------- on, off
+
+def test_off_and_on(cli):
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    process.stdout.readline()
+    pid = str(cli.sessions("-a")[0]["pid"])
+    work = lambda: cli.read(pid).calls("work")
+    wait_until(lambda: work() > 10)
+    assert cli("off", pid).stdout == f"recording of process {pid} is off\n"
+    assert cli("off", pid).stdout == f"recording of process {pid} was off already\n"
+    assert [one["recording"] for one in cli.sessions("-a")] == [0, 0]
+    stopped_at = work()
+    time.sleep(0.2)
+    assert work() - stopped_at <= 1  # the one that was open
+    assert cli("on", pid).stdout == f"recording of process {pid} is on\n"
+    wait_until(lambda: work() > stopped_at + 10)
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+    report = cli.read(pid)
+    assert report.lost == {} and report.row("main").open == 0
+    assert "has no live session" in cli("off", pid, status=1).stderr
+
+
+def test_off_while_zones_are_open(cli):
+    """What is open ends as usual: main is off in its middle and still has its whole time."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    process.stdout.readline()
+    pid = str(cli.sessions("-a")[0]["pid"])
+    cli("off", pid)
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+    report = cli.read(pid)
+    assert report.calls("main") == 1 and report.row("main").open == 0 and report.lost == {}
+    assert report.values["state"] == "finished"
+
+
+# ----------------------------------------------------------------------------------------------- hostile folders
+
+@pytest.fixture
+def finished(cli):
+    """A folder with one good session, and its path."""
+    cli.box.run("guest", "five", folder=cli.folder)
+    [session] = cli.folder.glob("*.hotpath")
+    return session
+
+
+def test_links_in_the_folder_are_not_followed(cli, finished):
+    elsewhere = cli.box.folder() / finished.name
+    finished.rename(elsewhere)
+    finished.symlink_to(elsewhere)
+    assert cli.sessions() == []
+    (cli.folder / "1-1.run").symlink_to(elsewhere.parent)
+    done = cli("ls")
+    assert "1-1.run' is not looked into: it is a link or not a folder" in done.stderr and done.stdout == ""
+
+
+def test_odd_files_in_the_folder(cli, finished):
+    os.mkfifo(cli.folder / "1-1-0.hotpath")
+    (cli.folder / "2-2-0.hotpath").mkdir()
+    (cli.folder / "3-3-0.hotpath").write_bytes(b"")
+    (cli.folder / "4-4-0.hotpath").write_bytes(os.urandom(70000))
+    (cli.folder / "5-5-0.hotpath").write_bytes(finished.read_bytes()[:5000])
+    (cli.folder / "6-6.run").write_bytes(b"")
+    done = cli("ls")
+    assert len(done.stdout.splitlines()) in (2, 3)  # the cut one has a whole header
+    assert cli.read(str(finished)).calls("work") == 5
+
+
+def test_a_folder_others_can_write_to(cli, finished):
+    cli.folder.chmod(0o777)
+    done = cli("ls")
+    assert "others can write to it" in done.stderr and done.stdout == ""
+    assert "others can write" in cli("report", status=1).stderr
+
+
+def test_a_folder_that_is_a_link(cli, finished):
+    link = cli.box.folder() / "link"
+    link.symlink_to(cli.folder)
+    done = cli("ls", env={"HOTPATH_DIR": str(link)})
+    assert "it is a link or not a folder" in done.stderr and done.stdout == ""
+
+
+@needs_root
+def test_sessions_of_another_user(cli, finished):
+    nobody = pwd.getpwnam("nobody").pw_uid
+    os.chown(cli.folder, nobody, -1)
+    done = cli("ls")
+    assert "it belongs to nobody" in done.stderr and done.stdout == ""
+    os.chown(cli.folder, 0, -1)
+    finished.chmod(0o644)
+    for folder in (cli.box.path, cli.folder):
+        folder.chmod(0o755)
+    text = subprocess.run([str(HOTPATH), "report", str(finished)], user=nobody, capture_output=True, text=True,
+                          env=cli.environment())
+    assert text.returncode == 1 and "it belongs to user root (0)" in text.stderr
+    finished.chmod(0o600)
+    text = subprocess.run([str(HOTPATH), "report", str(finished)], user=nobody, capture_output=True, text=True,
+                          env=cli.environment())
+    assert text.returncode == 1 and "Permission denied" in text.stderr
+
+
+def test_escapes_in_names(cli):
+    odd = cli.folder / "\x1b[31mred\nline"
+    odd.symlink_to(GUEST)
+    done = cli("run", odd, "family", 2)
+    assert "\x1b" not in done.stderr
+    for args in (["ls", "-a"], ["report"], ["report", "--section", "all"]):
+        text = cli(*args).stdout
+        assert "\x1b" not in text and "red" in text
+    assert len(cli("ls").stdout.splitlines()) == 2
+
+
+# --------------------------------------------------------------------------------------------------------- doctor
+
+def test_doctor(cli):
+    text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
+    for name in ("system", "clock", "sessions", "library", "threads", "perf", "limits", "proc", "environment"):
+        assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
+    assert "does not know: HOTPATH_LIMITS" in text
+
+
+@needs_root
+def test_doctor_finds_a_bad_folder(cli):
+    text = cli("doctor", env={"HOTPATH_DIR": "/proc"}, status=1).stdout
+    assert re.search(r"^BAD +sessions ", text, re.M) and "mend it with: mkdir" in text
+
+
+# ---------------------------------------------------------------------------------------------------- completions
+
+def completions(cli, *words):
+    script = f"""
+        PATH={HOTPATH.parent}:$PATH
+        source "$1"
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _hotpath
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    file = os.path.join(os.environ["HOTPATH_SOURCE_DIR"], "completions", "hotpath.bash")
+    return subprocess.run(["bash", "-c", script, "bash", file, "hotpath", *words], capture_output=True, text=True,
+                          check=True, env=cli.environment(), cwd=cli.folder).stdout.split()
+
+
+def test_bash_completions(cli):
+    assert completions(cli, "re") == ["report"]
+    assert set(completions(cli, "o")) == {"on", "off"}
+    assert "--percentiles" in completions(cli, "run", "--p")
+    assert completions(cli, "report", "--format", "j") == ["json", "json-pretty"]
+    assert set(completions(cli, "help", "")) >= {"run", "environment"}
+    cli.run(GUEST, "five")
+    name = os.path.basename(cli.sessions()[0]["path"]).split(".")[0]
+    assert name in completions(cli, "report", name[:3])

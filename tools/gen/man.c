@@ -1,0 +1,46 @@
+/* Lists of options in the language of man pages. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "gen.h"
+
+/* A dash that is typed is not a hyphen, a backslash is escaped, and a line must not begin with a dot or a quote. */
+static void put(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", out);
+    for (; *text != '\0'; text++) {
+        if (*text == '-')
+            fputs("\\-", out);
+        else if (*text == '\\')
+            fputs("\\e", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void put_flag(FILE *out, const struct gen_flag *flag)
+{
+    fputs(".TP\n", out);
+    if (flag->letter != 0)
+        fprintf(out, "\\fB\\-%c\\fR, ", flag->letter);
+    fputs("\\fB\\-\\-", out);
+    put(out, flag->name);
+    fputs("\\fR", out);
+    if (flag->value != NULL) {
+        fputs(" \\fI", out);
+        put(out, flag->value);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    put(out, flag->help);
+    fputc('\n', out);
+    if (flag->variable != NULL)
+        fprintf(out, "In the environment: \\fB%s\\fR.\n", flag->variable);
+}
+
+void gen_man_options(FILE *out, const struct hp_command *command)
+{
+    struct gen_flag flag;
+    for (size_t n = 0; gen_flag_of(command, n, &flag); n++)
+        put_flag(out, &flag);
+}
