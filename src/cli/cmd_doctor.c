@@ -138,6 +138,7 @@ static void check_library(struct doctor *doctor)
 {
     char name[64];
     snprintf(name, sizeof name, "libhotpath.so.%d", HOTPATH_VERSION_MAJOR);
+    unsetenv("HOTPATH"); /* or it would begin to record us */
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     const char *(*version)(void) = NULL;
     if (library != NULL)

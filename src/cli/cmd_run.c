@@ -21,9 +21,6 @@
 #include "sessions.h"
 #include "show.h"
 
-/* Children come and go; their sessions stay until the report is made. */
-#define KEPT_DURING_RUN "100000"
-
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
@@ -60,21 +57,6 @@ static void make_folder(struct run *run)
         strerror(errno));
 }
 
-/* Runs are kept as single sessions are, the newest few. Ours, which is not over yet, is one of them. */
-static void forget_old_runs(const struct run *run)
-{
-    struct hp_sessions sessions = {0};
-    uint32_t runs = 0;
-    if (hp_sessions_find(&sessions, &run->settings, false))
-        for (size_t at = 0; at < sessions.count; at++) {
-            const struct hp_session *session = &sessions.all[at];
-            const bool is_ours = strcmp(session->path, run->folder) == 0;
-            if (session->is_run && (is_ours || session->state != HP_SESSION_LIVE) && runs++ >= run->settings.keep)
-                hp_session_remove(session);
-        }
-    hp_sessions_free(&sessions);
-}
-
 /* --------------------------------------------------------------------------------------------- program */
 
 /* What is recorded: as the flag says, or the environment, but not nothing; that is what we are here for. */
@@ -103,7 +85,6 @@ static void prepare(const void *context)
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
     setenv("HOTPATH_RUN", "1", 1);
     setenv("HOTPATH_DIR", run->folder, 1);
-    setenv("HOTPATH_KEEP", KEPT_DURING_RUN, 1);
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -168,7 +149,8 @@ static int execute(struct run *run)
         hp_fail("'%s' was ended after %u ms, as --timeout says", launch.argv[0],
                 (unsigned)run->settings.shutdown_ms);
     report(run);
-    forget_old_runs(run);
+    if (run->folder[0] != '\0')
+        hp_runs_forget(run->folder, run->settings.keep > 0 ? run->settings.keep - 1 : 0);
     hp_launch_end_like(launch.status);
 }
 

@@ -198,9 +198,8 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
 {
     struct hp_sessions parts = {0};
     struct hp_session *run = add(sessions);
-    if (run == NULL)
+    if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
         return false;
-    snprintf(run->path, sizeof run->path, "%s/%s", path, name);
     const int folder = open_folder(parent, name, run->path);
     struct stat status;
     if (folder < 0) {
@@ -281,4 +280,48 @@ bool hp_session_remove(const struct hp_session *session)
     if (!is_removed && errno != ENOENT)
         hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
     return is_removed;
+}
+
+/* Only the name and the age: to look into all of them would take long where there are many sessions. */
+static bool take_run_name(struct hp_sessions *runs, int folder, const char *path, const char *name)
+{
+    struct stat status;
+    if (!has_suffix(name, HP_RUN_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    struct hp_session *run = add(runs);
+    if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
+        return false;
+    run->began_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return true;
+}
+
+static void forget_if_over(const char *path)
+{
+    struct hp_sessions one = {0};
+    char parent[sizeof one.all->path];
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+    const int folder = open_folder(AT_FDCWD, parent, parent);
+    if (folder >= 0 && add_run(&one, folder, parent, slash + 1) && one.count > 0 &&
+        one.all[0].state != HP_SESSION_LIVE)
+        hp_session_remove(&one.all[0]);
+    if (folder >= 0)
+        close(folder);
+    hp_sessions_free(&one);
+}
+
+void hp_runs_forget(const char *folder, uint32_t keep)
+{
+    struct hp_sessions runs = {0};
+    uint32_t others = 0;
+    char parent[sizeof runs.all->path];
+    snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    const int fd = open_folder(AT_FDCWD, parent, parent);
+    if (fd >= 0 && each_name(&runs, fd, parent, take_run_name)) {
+        sort(&runs, 0, newest_first);
+        for (size_t at = 0; at < runs.count; at++)
+            if (strcmp(runs.all[at].path, folder) != 0 && others++ >= keep)
+                forget_if_over(runs.all[at].path);
+    }
+    hp_sessions_free(&runs);
 }

@@ -45,6 +45,9 @@ bool hp_sessions_in(struct hp_sessions *sessions, const char *folder);
 
 void hp_sessions_free(struct hp_sessions *sessions);
 
+/* Removes all but the newest `keep` runs beside the run in `folder`, which is not one of them; live ones stay. */
+void hp_runs_forget(const char *folder, uint32_t keep);
+
 /* Removes a session, or a run with all its sessions. False, with one line on stderr: it is still there. */
 bool hp_session_remove(const struct hp_session *session);
 

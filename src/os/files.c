@@ -156,7 +156,8 @@ uint64_t hp_file_free_bytes(const char *path)
     struct statfs status;
     if (statfs(path, &status) != 0)
         return 0;
-    return (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
+    const uint64_t free_blocks = (uint64_t)status.f_bavail, spared = (uint64_t)status.f_blocks / 20;
+    return free_blocks > spared ? (free_blocks - spared) * (uint64_t)status.f_bsize : 0;
 }
 
 /* The kernel's record of a directory entry; libc's readdir would allocate. */

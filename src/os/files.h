@@ -43,7 +43,10 @@ bool hp_file_make_private_folder(const char *path);
 /* Makes the folders above `path`, as far as they are missing. */
 void hp_file_make_parents(const char *path);
 
-/* Bytes that are free on the file system of `path`; 0 when that cannot be told. */
+/*
+ * Bytes that are free on the file system of `path`, less a twentieth of it all, which is spared for others: a host's
+ * many processes must not fill it up. 0 when that cannot be told.
+ */
 uint64_t hp_file_free_bytes(const char *path);
 
 /* Calls `visit` with each name in a folder, without allocating. */

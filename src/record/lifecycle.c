@@ -120,7 +120,8 @@ static bool open_session(void)
     __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     fill_header();
     hp_sites_begin();
-    if (hp_runtime->store->path[0] != '\0')
+    /* The sessions of a run stay until its report is made, and who runs it sees to them. */
+    if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run)
         hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
     header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
