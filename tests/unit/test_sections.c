@@ -9,83 +9,11 @@
 
 #include <cmocka.h>
 
-#include "arena.h"
-#include "profile.h"
-#include "section.h"
-#include "session_builder.h"
+#include "report_fixture.h"
 #include "text.h"
 #include "trust.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static struct session_builder builder;
-static struct hp_snapshot snapshot;
-static struct hp_settings settings;
-static struct hp_arena arena;
-static const hotpath_results *results;
-
-static int set_up(void **state)
-{
-    (void)state;
-    builder_init(&builder, 4u << 20);
-    memset(&settings, 0, sizeof settings);
-    memset(&arena, 0, sizeof arena);
-    settings.percentiles[0] = 95;
-    settings.percentile_count = 1;
-    settings.functions_limit = 15;
-    settings.calltree_limit = 50;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    hp_arena_release(&arena);
-    builder_free(&builder);
-    return 0;
-}
-
-static void build_at(const struct hp_clock_pair *now)
-{
-    hp_arena_release(&arena);
-    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), now));
-    results = hp_results_build(&arena, &snapshot, &settings);
-    assert_non_null(results);
-}
-
-static void build(void) { build_at(NULL); }
-
-static const hotpath_section *section_named(const char *name)
-{
-    for (size_t at = 0; at < hotpath_results_sections(results); at++)
-        if (strcmp(hotpath_section_name(hotpath_results_section(results, at)), name) == 0)
-            return hotpath_results_section(results, at);
-    return NULL;
-}
-
-static size_t column_of(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return at;
-    fail_msg("no column %s", key);
-    return 0;
-}
-
-static bool has_column(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return true;
-    return false;
-}
-
-static struct hotpath_cell cell_of(const hotpath_section *section, size_t row, const char *key)
-{
-    struct hotpath_cell cell;
-    assert_int_equal(hotpath_section_cell(section, row, column_of(section, key), &cell), HOTPATH_OK);
-    return cell;
-}
 
 static void assert_row(size_t row, const char *name, uint64_t calls, double avg, double total, double percent)
 {
@@ -133,7 +61,7 @@ static void timing_adds_up_threads_and_places(void **state)
 {
     (void)state;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_non_null(timing);
     assert_int_equal(hotpath_results_sections(results), 1);
@@ -161,7 +89,7 @@ static void ticks_become_nanoseconds(void **state)
     (void)state;
     build_small_session();
     builder_elapse(&builder, 2000000, 0.5);
-    build();
+    fixture_build();
     assert_row(1, "parse", 2, 150, 300, 60);
     assert_number(2, "min_ns", 25);
 }
@@ -175,7 +103,7 @@ static void recursion_counts_once_in_totals(void **state)
     builder_nested_call(&builder, thread, node, 300, 100);
     builder_call(&builder, thread, node, 500, 300);
     builder_elapse(&builder, 1000, 1);
-    build();
+    fixture_build();
     assert_row(0, "fib", 3, 300, 500, 50);
     assert_number(0, "self_ns", 500);
     assert_string_equal(section_named("timing")->percent_of, "elapsed");
@@ -194,7 +122,7 @@ static void abandoned_and_missed_calls_are_not_averaged_wrongly(void **state)
     builder_missed_call(&builder, thread, node, 500);
     builder_abandoned_call(&builder, never);
     builder_missed_call(&builder, thread, missed, 40);
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_row(0, "f", 3, 300, 600, 0.06);
     assert_number(0, "p95_ns", 100);
@@ -253,7 +181,7 @@ static void percentiles_are_within_one_percent(void **state)
         }
         qsort(durations[site], 4000, sizeof durations[site][0], compare_u64);
     }
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     for (size_t row = 0; row < 3; row++) {
         const char *name = cell_of(timing, row, "name").text;
@@ -277,7 +205,7 @@ static void percentiles_take_the_nearest_rank(void **state)
     const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
     for (unsigned call = 0; call < 1000; call++)
         builder_call(&builder, thread, node, call < 500 ? 10 : call < 999 ? 20 : 100, 0);
-    build();
+    fixture_build();
     assert_number(0, "p50_ns", 10);     /* the 500th of 1000 */
     assert_number(0, "p99_9_ns", 20);   /* the 999th, though 99.9 / 100 * 1000 is a little more than 999 */
     assert_number(0, "p99_95_ns", 100); /* the 1000th */
@@ -291,7 +219,7 @@ static void percentiles_have_titles(void **state)
     memcpy(settings.percentiles, wanted, sizeof wanted);
     settings.percentile_count = COUNT(wanted);
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     for (size_t at = 0; at < COUNT(titles); at++) {
         assert_string_equal(hotpath_section_column(timing, 3 + at)->title, titles[at]);
@@ -319,7 +247,7 @@ static void open_zones_count_until_now(void **state)
     builder_open(&builder, thread, main_node, 2000, 1000); /* open for 8000, of which 1000 in the ended work */
     builder_open(&builder, thread, work_node, 7000, 0);    /* open for 3000 */
     builder_elapse(&builder, 5, 1);
-    build_at(&now);
+    fixture_build_at(&now);
     const hotpath_section *timing = section_named("timing");
     assert_row(0, "main", 1, 8000, 8000, 100);
     assert_number(0, "self_ns", 4000);
@@ -344,7 +272,7 @@ static void an_open_recursion_counts_once(void **state)
     builder_open(&builder, thread, fib, 4000, 0);
     builder_open(&builder, thread, log_node, 6000, 0);
     builder_elapse(&builder, 10000, 1);
-    build();
+    fixture_build();
     assert_row(0, "fib", 2, 7500, 9000, 90);
     assert_number(0, "self_ns", 5000); /* 9000 less the 4000 in log */
     assert_row(1, "log", 1, 4000, 4000, 40);
@@ -357,7 +285,7 @@ static void a_start_in_the_future_is_no_time(void **state)
     const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
     builder_open(&builder, thread, node, 90000, 0);
     builder_elapse(&builder, 10000, 1);
-    build();
+    fixture_build();
     assert_row(0, "f", 1, 0, 0, 0);
 }
 
@@ -368,7 +296,7 @@ static void the_wrapper_can_be_left_out(void **state)
     (void)state;
     settings.exclude_wrapper = true;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), 2);
     assert_row(0, "parse", 2, 300, 600, 100 * 600.0 / 1050);
@@ -381,7 +309,7 @@ static void self_time_can_be_ranked(void **state)
     (void)state;
     settings.time_exclusive = true;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_row(0, "lex", 5, 90, 450, 45);
     assert_row(1, "main", 1, 400, 400, 40);
@@ -396,14 +324,14 @@ static void the_limit_spares_the_main_row(void **state)
     (void)state;
     settings.functions_limit = 1;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), 2);
     assert_int_equal(hotpath_section_total_rows(timing), 3);
     assert_row(0, "main", 1, 1000, 1000, 100);
     assert_row(1, "parse", 2, 300, 600, 60);
     settings.functions_limit = HOTPATH_NO_LIMIT;
-    build();
+    fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 3);
 }
 
@@ -416,7 +344,7 @@ static void ties_are_broken_by_name(void **state)
         builder_call(&builder, thread,
                      builder_node(&builder, thread, 0, builder_site(&builder, names[at], "f.c", (uint32_t)at)), 100,
                      0);
-    build();
+    fixture_build();
     for (size_t row = 0; row < COUNT(names); row++)
         assert_int_equal(cell_of(section_named("timing"), row, "name").text[0], 'a' + (int)row);
 }
@@ -427,12 +355,12 @@ static void focus_chooses_rows_and_changes_no_share(void **state)
     strcpy(settings.focus, "/^(lex|parse)$/");
     strcpy(settings.report, "all");
     build_small_session();
-    build();
+    fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
     assert_row(0, "parse", 2, 300, 600, 60);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 4); /* main is kept for its descendants */
     strcpy(settings.focus, "nobody");
-    build();
+    fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 0);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 0);
     assert_string_equal(section_named("timing")->if_empty, "no function matches the focus");
@@ -466,7 +394,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
     build_small_session();
     for (size_t at = 0; at < COUNT(cases); at++) {
         strcpy(settings.report, cases[at].spec);
-        build();
+        fixture_build();
         assert_int_equal(section_named("timing") != NULL, cases[at].timing);
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
@@ -478,11 +406,11 @@ static void columns_are_shown_on_request(void **state)
 {
     (void)state;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_false(hotpath_section_column(timing, column_of(timing, "self_ns"))->visible);
     strcpy(settings.columns, "Self, max_ns, colour");
-    build();
+    fixture_build();
     timing = section_named("timing");
     assert_true(hotpath_section_column(timing, column_of(timing, "self_ns"))->visible);
     assert_true(hotpath_section_column(timing, column_of(timing, "max_ns"))->visible);
@@ -490,7 +418,7 @@ static void columns_are_shown_on_request(void **state)
     assert_int_equal(results->warning_count, 1);
     assert_string_equal(results->warnings[0], "unknown column 'colour': no section of this report has it");
     strcpy(settings.columns, "all");
-    build();
+    fixture_build();
     timing = section_named("timing");
     for (size_t at = 0; at < hotpath_section_columns(timing); at++)
         assert_true(hotpath_section_column(timing, at)->visible);
@@ -500,10 +428,10 @@ static void labels_of_the_reader_win(void **state)
 {
     (void)state;
     builder_header(&builder)->label = builder_text(&builder, "recorded");
-    build();
+    fixture_build();
     assert_string_equal(hotpath_results_label(results), "recorded");
     strcpy(settings.label, "asked");
-    build();
+    fixture_build();
     assert_string_equal(hotpath_results_label(results), "asked");
 }
 
@@ -538,7 +466,7 @@ static void same_names_are_told_apart(void **state)
     const uint32_t lost = builder_node(&builder, thread, 0, 700);
     builder_call(&builder, thread, other, 10, 0);
     builder_call(&builder, thread, lost, 5, 0);
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), COUNT(sites) + 2);
     for (size_t row = 0; row < COUNT(sites) + 2; row++) {
@@ -585,7 +513,7 @@ static void the_tree_merges_threads_by_path(void **state)
         builder_call(&builder, thread, cn, 10, 0);
         builder_call(&builder, thread, top, 200, 0);
     }
-    build();
+    fixture_build();
     const hotpath_section *tree = section_named("calltree");
     assert_true(tree->is_tree);
     assert_int_equal(hotpath_section_rows(tree), 5);
@@ -614,7 +542,7 @@ static void the_tree_keeps_its_hottest_rows(void **state)
             builder_call(&builder, thread, node, at == 2 ? 700 - child : 50 - child, 0);
         }
     }
-    build();
+    fixture_build();
     const hotpath_section *tree = section_named("calltree");
     assert_int_equal(hotpath_section_rows(tree), 4);
     assert_int_equal(hotpath_section_total_rows(tree), 12);
@@ -635,7 +563,7 @@ static void a_very_deep_tree_is_cut(void **state)
         node = builder_node(&builder, thread, node, builder_site(&builder, "f", "f.c", depth + 1));
         builder_call(&builder, thread, node, 2000 - depth, 1999 - depth);
     }
-    build();
+    fixture_build();
     const hotpath_section *tree = section_named("calltree");
     assert_int_equal(hotpath_section_total_rows(tree), 1000);
     assert_int_equal(hotpath_section_rows(tree), 200);
@@ -650,7 +578,7 @@ static void overhead_is_bounded_from_above(void **state)
     build_small_session();
     builder_header(&builder)->zone_cost_ps = 10000; /* 10 ns, of which 4 fall into the zone itself */
     builder_header(&builder)->zone_inner_ps = 4000;
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_number(0, "overhead_max_ns", 4 + 6 * 10);
     assert_number(1, "overhead_max_ns", 2 * 4 + 4 * 10);
@@ -658,7 +586,7 @@ static void overhead_is_bounded_from_above(void **state)
     assert_false(timing->rows[0].is_rough);
     assert_int_equal(timing->note_count, 0);
     builder_header(&builder)->zone_cost_ps = 20000;
-    build();
+    fixture_build();
     assert_true(section_named("timing")->rows[0].is_rough);  /* 124 of 1000 */
     assert_false(section_named("timing")->rows[2].is_rough); /* 20 of 450 */
     assert_int_equal(section_named("timing")->note_count, 1);
@@ -681,14 +609,14 @@ static void the_trust_line_says_it_all(void **state)
     build_small_session();
     builder_header(&builder)->zone_cost_ps = 46000;
     builder_elapse(&builder, 2100000, 1 / 2.1);
-    build();
+    fixture_build();
     assert_string_equal(trust_line(),
                         "clock tsc at 2.10 GHz; one zone costs 46.0 ns; measuring took less than 0.1 % of the run; "
                         "nothing was lost");
     builder_header(&builder)->losses[HP_LOSS_ABANDONED] = 12;
     builder_header(&builder)->losses[HP_LOSS_DEPTH] = 1;
     builder_header(&builder)->zone_cost_ps = 460000;
-    build();
+    fixture_build();
     assert_string_equal(trust_line(),
                         "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; "
                         "12 zones were left by longjmp or the like: timed up to their last sign; "
@@ -698,7 +626,7 @@ static void the_trust_line_says_it_all(void **state)
 static void nothing_measured_is_said(void **state)
 {
     (void)state;
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_non_null(timing);
     assert_int_equal(hotpath_section_rows(timing), 0);
@@ -710,7 +638,7 @@ static void the_public_api_refuses_bad_indexes(void **state)
     (void)state;
     struct hotpath_cell cell;
     build_small_session();
-    build();
+    fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_null(hotpath_results_section(results, 1));
     assert_null(hotpath_section_column(timing, 1000));
@@ -727,7 +655,7 @@ static void running_out_of_memory_is_an_answer(void **state)
     (void)state;
     build_small_session();
     strcpy(settings.report, "all");
-    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL));
+    fixture_open(NULL);
     unsigned failures = 0;
     for (size_t limit = 16;; limit += 160) {
         struct hp_arena small = {.limit = limit};
@@ -743,33 +671,34 @@ static void running_out_of_memory_is_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(timing_adds_up_threads_and_places, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ticks_become_nanoseconds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(recursion_counts_once_in_totals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(abandoned_and_missed_calls_are_not_averaged_wrongly, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_are_within_one_percent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_take_the_nearest_rank, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_have_titles, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(open_zones_count_until_now, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_open_recursion_counts_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_start_in_the_future_is_no_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_wrapper_can_be_left_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(self_time_can_be_ranked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_limit_spares_the_main_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ties_are_broken_by_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(focus_chooses_rows_and_changes_no_share, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sections_are_chosen_by_the_grammar, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(columns_are_shown_on_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(labels_of_the_reader_win, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(same_names_are_told_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_tree_merges_threads_by_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_tree_keeps_its_hottest_rows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_very_deep_tree_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_measured_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(running_out_of_memory_is_an_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(timing_adds_up_threads_and_places, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(ticks_become_nanoseconds, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(recursion_counts_once_in_totals, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(abandoned_and_missed_calls_are_not_averaged_wrongly, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(percentiles_are_within_one_percent, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(percentiles_take_the_nearest_rank, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(percentiles_have_titles, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(open_zones_count_until_now, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_open_recursion_counts_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_start_in_the_future_is_no_time, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_wrapper_can_be_left_out, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(self_time_can_be_ranked, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_limit_spares_the_main_row, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(ties_are_broken_by_name, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(focus_chooses_rows_and_changes_no_share, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sections_are_chosen_by_the_grammar, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(columns_are_shown_on_request, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(labels_of_the_reader_win, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(same_names_are_told_apart, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_tree_merges_threads_by_path, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_tree_keeps_its_hottest_rows, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_very_deep_tree_is_cut, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_is_an_answer, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

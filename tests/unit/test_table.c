@@ -9,59 +9,8 @@
 
 #include <cmocka.h>
 
-#include "report.h"
-#include "session_builder.h"
+#include "report_fixture.h"
 #include "utf8.h"
-
-static struct session_builder builder;
-static struct hp_snapshot snapshot;
-static struct hp_settings settings;
-
-static int set_up(void **state)
-{
-    (void)state;
-    builder_init(&builder, 1u << 20);
-    memset(&settings, 0, sizeof settings);
-    settings.percentiles[0] = 95;
-    settings.percentile_count = 1;
-    settings.functions_limit = 15;
-    settings.calltree_limit = 50;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    builder_free(&builder);
-    return 0;
-}
-
-static struct {
-    char bytes[1 << 20];
-    size_t length;
-    size_t room;
-} output;
-
-static bool collect(void *context, const char *bytes, size_t length)
-{
-    (void)context;
-    if (output.length + length > output.room)
-        return false;
-    memcpy(output.bytes + output.length, bytes, length);
-    output.length += length;
-    return true;
-}
-
-static const char *render(uint32_t width, bool color)
-{
-    const struct hp_report_target target = {.sink = collect, .width = width, .color = color};
-    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL));
-    output.length = 0;
-    output.room = sizeof output.bytes - 1;
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_OK);
-    output.bytes[output.length] = '\0';
-    return output.bytes;
-}
 
 /* The session of the examples: main, a sleep, some work, some allocation. */
 static void build_overview(void)
@@ -92,7 +41,7 @@ static void looks_as_promised(void **state)
 {
     (void)state;
     build_overview();
-    assert_string_equal(render(0, false),
+    assert_string_equal(fixture_render(0, false),
                         "[hotpath] 15.61 s | timing\n"
                         "\n"
                         "timing - Function execution time.\n"
@@ -121,7 +70,7 @@ static void marks_rows_and_explains_the_marks(void **state)
     builder_header(&builder)->zone_inner_ps = 80000;
     builder_header(&builder)->metadata = builder_text(&builder, "branch=main,rev=\x1b[31mred");
     builder_header(&builder)->label = builder_text(&builder, "nightly");
-    assert_string_equal(render(0, false),
+    assert_string_equal(fixture_render(0, false),
                         "[hotpath] 1.00 µs | timing | nightly\n"
                         "metadata: branch=main, rev=\\x1b[31mred\n"
                         "\n"
@@ -144,7 +93,7 @@ static void says_how_much_was_cut(void **state)
     (void)state;
     settings.functions_limit = 2;
     build_overview();
-    assert_non_null(strstr(render(0, false), "timing - Function execution time. (3/4)\n"));
+    assert_non_null(strstr(fixture_render(0, false), "timing - Function execution time. (3/4)\n"));
 }
 
 static void indents_trees(void **state)
@@ -152,21 +101,22 @@ static void indents_trees(void **state)
     (void)state;
     strcpy(settings.report, "calltree");
     build_overview();
-    assert_non_null(strstr(render(0, false), "calltree - Who called whom.\n"
-                                             "+---------------+-------+---------+-----------+---------+\n"
-                                             "| Function      | Calls |   Total |      Self | % Total |\n"
-                                             "+---------------+-------+---------+-----------+---------+\n"
-                                             "| main          |     1 | 15.61 s | 698.77 ms | 100.00% |\n"
-                                             "|   async_sleep |  1000 | 11.77 s |   11.77 s |  75.40% |\n"
-                                             "|   sync_work   |  1000 |  3.14 s |    3.14 s |  20.12% |\n"
-                                             "|   sync_alloc  |  1000 | 1.23 ms |   1.23 ms |   0.01% |\n"
-                                             "+---------------+-------+---------+-----------+---------+\n"));
+    assert_non_null(strstr(fixture_render(0, false),
+                           "calltree - Who called whom.\n"
+                           "+---------------+-------+---------+-----------+---------+\n"
+                           "| Function      | Calls |   Total |      Self | % Total |\n"
+                           "+---------------+-------+---------+-----------+---------+\n"
+                           "| main          |     1 | 15.61 s | 698.77 ms | 100.00% |\n"
+                           "|   async_sleep |  1000 | 11.77 s |   11.77 s |  75.40% |\n"
+                           "|   sync_work   |  1000 |  3.14 s |    3.14 s |  20.12% |\n"
+                           "|   sync_alloc  |  1000 | 1.23 ms |   1.23 ms |   0.01% |\n"
+                           "+---------------+-------+---------+-----------+---------+\n"));
 }
 
 static void nothing_measured_names_the_macro(void **state)
 {
     (void)state;
-    const char *report = render(0, false);
+    const char *report = fixture_render(0, false);
     assert_non_null(strstr(report, "nothing was measured: put HOTPATH_MEASURE() into"));
     assert_null(strstr(report, "+--"));
 }
@@ -176,8 +126,8 @@ static void warns_in_the_report(void **state)
     (void)state;
     strcpy(settings.report, "timing,sql");
     build_overview();
-    assert_non_null(
-        strstr(render(0, false), "\nwarning: unknown section 'sql': known are auto, all, timing, calltree\n"));
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\nwarning: unknown section 'sql': known are auto, all, timing, calltree\n"));
 }
 
 static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
@@ -188,10 +138,10 @@ static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
     char expected[128];
     snprintf(expected, sizeof expected, "warning: the file is cut off: %zu of %zu bytes\n", builder_size(&builder),
              builder_size(&builder) + 1000);
-    assert_non_null(strstr(render(0, false), expected));
+    assert_non_null(strstr(fixture_render(0, false), expected));
     builder_header(&builder)->used -= 1000;
     builder_header(&builder)->state = HP_STATE_LIVE;
-    assert_non_null(strstr(render(0, false), "the process ended without finishing its session"));
+    assert_non_null(strstr(fixture_render(0, false), "the process ended without finishing its session"));
 }
 
 /* -------------------------------------------------------------------------------------------- width */
@@ -252,9 +202,10 @@ static void wide_characters_are_aligned(void **state)
     (void)state;
     build_wide_names();
     strcpy(settings.columns, "all");
-    assert_aligned(render(0, false));
-    assert_non_null(strstr(output.bytes, "bad\xef\xbf\xbd\xef\xbf\xbd_utf8"));
-    assert_non_null(strstr(output.bytes, "line\\nbreak"));
+    const char *report = fixture_render(0, false);
+    assert_aligned(report);
+    assert_non_null(strstr(report, "bad\xef\xbf\xbd\xef\xbf\xbd_utf8"));
+    assert_non_null(strstr(report, "line\\nbreak"));
 }
 
 static void no_line_is_wider_than_the_terminal(void **state)
@@ -265,28 +216,28 @@ static void no_line_is_wider_than_the_terminal(void **state)
     for (int all_columns = 0; all_columns < 2; all_columns++) {
         strcpy(settings.columns, all_columns ? "all" : "");
         for (uint32_t width = 40; width < 260; width++) {
-            const char *report = render(width, false);
+            const char *report = fixture_render(width, false);
             assert_true(widest_line(report) <= width);
             assert_non_null(strstr(report, " Calls "));
             assert_non_null(strstr(report, " Total "));
             assert_non_null(strstr(report, "| Function "));
         }
     }
-    assert_aligned(render(61, false));
+    assert_aligned(fixture_render(61, false));
 }
 
 static void names_give_way_first_then_columns(void **state)
 {
     (void)state;
     build_wide_names();
-    const char *report = render(90, false);
+    const char *report = fixture_render(90, false);
     assert_non_null(strstr(report, "% Total"));
     assert_non_null(strstr(report, "…"));
     assert_non_null(strstr(report, "generated"));
-    report = render(50, false);
+    report = fixture_render(50, false);
     assert_null(strstr(report, "P95 |"));
     assert_non_null(strstr(report, "% Total |")); /* the share goes last */
-    report = render(34, false);
+    report = fixture_render(34, false);
     assert_null(strstr(report, "% Total |"));
     assert_non_null(strstr(report, "| Calls "));
 }
@@ -295,21 +246,26 @@ static void colour_is_for_terminals_only(void **state)
 {
     (void)state;
     build_overview();
-    assert_null(strchr(render(0, false), '\033'));
-    const char *report = render(0, true);
+    assert_null(strchr(fixture_render(0, false), '\033'));
+    const char *report = fixture_render(0, true);
     assert_non_null(strstr(report, "| \033[1mFunction   \033[0m | "));
     assert_non_null(strstr(report, "\033[2mclock monotonic"));
 }
 
 /* --------------------------------------------------------------------------------------------- other */
 
+static bool give_up(void *context, const char *bytes, size_t length)
+{
+    (void)context, (void)bytes, (void)length;
+    return false;
+}
+
 static void a_sink_that_gives_up_is_reported(void **state)
 {
     (void)state;
-    const struct hp_report_target target = {.sink = collect};
+    const struct hp_report_target target = {.sink = give_up};
     build_overview();
-    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL));
-    output.length = output.room = 0;
+    fixture_open(NULL);
     assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_E_OUTPUT);
     settings.format = HP_FORMAT_JSON;
     assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_E_OUTPUT);
@@ -317,9 +273,9 @@ static void a_sink_that_gives_up_is_reported(void **state)
     assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_OK);
 }
 
-static void remember(const hotpath_results *results, void *context)
+static void remember(const hotpath_results *given, void *context)
 {
-    *(size_t *)context = hotpath_section_rows(hotpath_results_section(results, 0));
+    *(size_t *)context = hotpath_section_rows(hotpath_results_section(given, 0));
 }
 
 static void rows_can_be_handed_over(void **state)
@@ -327,7 +283,7 @@ static void rows_can_be_handed_over(void **state)
     (void)state;
     size_t rows = 0;
     build_overview();
-    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL));
+    fixture_open(NULL);
     assert_int_equal(hp_report_hand_over(&snapshot, &settings, remember, &rows), HOTPATH_OK);
     assert_int_equal(rows, 4);
 }
@@ -350,7 +306,7 @@ static void json_is_raw_and_complete(void **state)
     builder_header(&builder)->zone_cost_ps = 46500;
     builder_header(&builder)->zone_inner_ps = 2000;
     assert_string_equal(
-        render(80, true),
+        fixture_render(80, true),
         "{\"type\":\"hotpath_report\",\"version\":1,\"hotpath\":\"" HOTPATH_VERSION "\",\"meta\":{\"created_at\":"
         "\"2026-10-02T08:00:00.005Z\",\"command\":\"./demo --fast\",\"executable\":\"/usr/bin/demo\",\"pid\":4242,"
         "\"parent_pid\":1,\"host\":\"box\",\"system\":\"Linux 6.1 x86_64\",\"cores\":2,\"threads\":1,\"library\":"
@@ -381,7 +337,7 @@ static void json_nests_the_tree(void **state)
     builder_call(&builder, thread, b, 90, 80);
     builder_call(&builder, thread, c, 80, 0);
     builder_call(&builder, thread, d, 70, 0);
-    const char *report = render(0, false);
+    const char *report = fixture_render(0, false);
     const char *rows = strstr(report, "\"rows\":");
     assert_non_null(rows);
     /* Only the shape: names, children and brackets. */
@@ -404,9 +360,9 @@ static void pretty_json_differs_in_blanks_only(void **state)
     build_overview();
     strcpy(settings.report, "all");
     settings.format = HP_FORMAT_JSON;
-    strcpy(plain, render(0, false));
+    strcpy(plain, fixture_render(0, false));
     settings.format = HP_FORMAT_JSON_PRETTY;
-    const char *pretty = render(0, false);
+    const char *const report = fixture_render(0, false), *pretty = report;
     bool is_in_string = false;
     size_t at = 0;
     for (; *pretty != '\0'; pretty++) {
@@ -418,28 +374,29 @@ static void pretty_json_differs_in_blanks_only(void **state)
         at++;
     }
     assert_string_equal(plain + at, "\n");
-    assert_non_null(strstr(output.bytes, "\n  \"type\": \"hotpath_report\",\n"));
+    assert_non_null(strstr(report, "\n  \"type\": \"hotpath_report\",\n"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(looks_as_promised, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(marks_rows_and_explains_the_marks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(says_how_much_was_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(indents_trees, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_measured_names_the_macro, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(warns_in_the_report, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(says_that_a_file_is_cut_off_or_its_process_dead, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wide_characters_are_aligned, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_line_is_wider_than_the_terminal, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_give_way_first_then_columns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(colour_is_for_terminals_only, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sink_that_gives_up_is_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_can_be_handed_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(json_is_raw_and_complete, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(json_nests_the_tree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pretty_json_differs_in_blanks_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(looks_as_promised, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(marks_rows_and_explains_the_marks, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(says_how_much_was_cut, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(indents_trees, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(nothing_measured_names_the_macro, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(warns_in_the_report, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(says_that_a_file_is_cut_off_or_its_process_dead, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(wide_characters_are_aligned, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(no_line_is_wider_than_the_terminal, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_give_way_first_then_columns, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(colour_is_for_terminals_only, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_sink_that_gives_up_is_reported, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rows_can_be_handed_over, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(json_is_raw_and_complete, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(json_nests_the_tree, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(pretty_json_differs_in_blanks_only, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

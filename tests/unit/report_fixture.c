@@ -1,0 +1,112 @@
+/* What tests of reports share. SPDX-License-Identifier: MIT */
+#undef NDEBUG
+#include "report_fixture.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct session_builder builder;
+struct hp_snapshot snapshot;
+struct hp_settings settings;
+const hotpath_results *results;
+
+static struct hp_arena arena;
+static char text[1 << 20];
+static size_t text_length;
+
+int fixture_set_up(void **state)
+{
+    (void)state;
+    builder_init(&builder, 4u << 20);
+    memset(&settings, 0, sizeof settings);
+    settings.percentiles[0] = 95;
+    settings.percentile_count = 1;
+    settings.functions_limit = 15;
+    settings.calltree_limit = 50;
+    return 0;
+}
+
+int fixture_tear_down(void **state)
+{
+    (void)state;
+    hp_arena_release(&arena);
+    results = NULL;
+    builder_free(&builder);
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------- making */
+
+void fixture_open(const struct hp_clock_pair *now)
+{
+    const char *problem = hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), now);
+    assert(problem == NULL);
+}
+
+void fixture_build_at(const struct hp_clock_pair *now)
+{
+    hp_arena_release(&arena);
+    fixture_open(now);
+    results = hp_results_build(&arena, &snapshot, &settings);
+    assert(results != NULL);
+}
+
+void fixture_build(void) { fixture_build_at(NULL); }
+
+static bool collect(void *context, const char *bytes, size_t length)
+{
+    (void)context;
+    assert(text_length + length < sizeof text);
+    memcpy(text + text_length, bytes, length);
+    text_length += length;
+    return true;
+}
+
+const char *fixture_render(uint32_t width, bool color)
+{
+    const struct hp_report_target target = {.sink = collect, .width = width, .color = color};
+    text_length = 0;
+    fixture_open(NULL);
+    const int status = hp_report_render(&snapshot, &settings, &target);
+    assert(status == HOTPATH_OK);
+    text[text_length] = '\0';
+    return text;
+}
+
+/* -------------------------------------------------------------------------------------------- looking */
+
+const hotpath_section *section_named(const char *name)
+{
+    for (size_t at = 0; at < hotpath_results_sections(results); at++)
+        if (strcmp(hotpath_section_name(hotpath_results_section(results, at)), name) == 0)
+            return hotpath_results_section(results, at);
+    return NULL;
+}
+
+/* The index of a column, or how many there are. */
+static size_t find_column(const hotpath_section *section, const char *key)
+{
+    size_t at = 0;
+    while (at < hotpath_section_columns(section) && strcmp(hotpath_section_column(section, at)->key, key) != 0)
+        at++;
+    return at;
+}
+
+bool has_column(const hotpath_section *section, const char *key)
+{
+    return find_column(section, key) < hotpath_section_columns(section);
+}
+
+size_t column_of(const hotpath_section *section, const char *key)
+{
+    assert(has_column(section, key));
+    return find_column(section, key);
+}
+
+struct hotpath_cell cell_of(const hotpath_section *section, size_t row, const char *key)
+{
+    struct hotpath_cell cell;
+    const int status = hotpath_section_cell(section, row, column_of(section, key), &cell);
+    assert(status == HOTPATH_OK);
+    return cell;
+}
