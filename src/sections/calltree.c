@@ -39,11 +39,13 @@ static struct place *place_of(const struct view *view, const struct hp_tree_node
     return &view->places[node->index];
 }
 
-/* Children come first in the list of nodes, so a match has reached the parent when the parent's turn comes. */
+/* Children come first, so a match has reached the parent when the parent's turn comes. */
 static void mark_wanted(struct view *view)
 {
-    for (struct hp_tree_node *node = view->results->profile->nodes; node != NULL; node = node->next) {
-        struct place *place = place_of(view, node);
+    const struct hp_profile *profile = view->results->profile;
+    for (size_t at = profile->node_count; at-- > 0;) {
+        struct hp_tree_node *node = profile->nodes[at];
+        struct place *place = &view->places[at];
         place->node = node;
         if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
             place->is_wanted = true;
@@ -114,8 +116,8 @@ static bool sort_tree(struct view *view)
     if (scratch == NULL)
         return false;
     profile->first_root = sort_siblings(profile->first_root, scratch);
-    for (struct hp_tree_node *node = profile->nodes; node != NULL; node = node->next)
-        node->first_child = sort_siblings(node->first_child, scratch);
+    for (size_t at = 0; at < profile->node_count; at++)
+        profile->nodes[at]->first_child = sort_siblings(profile->nodes[at]->first_child, scratch);
     return true;
 }
 

@@ -28,7 +28,7 @@ struct record {
     struct record *parent;
     struct record *next; /* in order of arrival */
     struct hp_tree_node *merged;
-    uint32_t thread;
+    uint32_t thread; /* offset of its record: threads that appear meanwhile change nobody's */
     uint32_t offset;
     uint32_t parent_offset;
     uint32_t depth;   /* 0: not known yet; 1: below the root */
@@ -177,10 +177,10 @@ static bool gather(struct builder *builder)
     struct hp_thread thread;
     struct hp_node node;
     struct hotpath_stat_ stat;
-    for (uint32_t index = 0; hp_snapshot_next_thread(builder->snapshot, &threads, &thread); index++) {
+    while (hp_snapshot_next_thread(builder->snapshot, &threads, &thread)) {
         hp_walk_rewind(&nodes);
         while (hp_snapshot_next_node(builder->snapshot, &thread, &nodes, &node))
-            if (!add_record(builder, index, nodes.offset, &node))
+            if (!add_record(builder, threads.offset, nodes.offset, &node))
                 return false;
         hp_walk_rewind(&stats);
         while (hp_snapshot_next_stat(builder->snapshot, &thread, &stats, &stat))
@@ -312,7 +312,7 @@ static bool add_open(struct builder *builder, struct record *record, const struc
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool add_open_zones(struct builder *builder, uint32_t index, const struct hp_thread *thread,
+static bool add_open_zones(struct builder *builder, uint32_t offset, const struct hp_thread *thread,
                            struct hp_walk *walk)
 {
     const uint64_t now = builder->snapshot->now_ticks;
@@ -320,7 +320,7 @@ static bool add_open_zones(struct builder *builder, uint32_t index, const struct
     struct record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(builder->snapshot, thread, walk, &frame)) {
-        struct record *record = find_record(builder, index, frame.node);
+        struct record *record = find_record(builder, offset, frame.node);
         if (record == NULL || record->site == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
@@ -339,9 +339,9 @@ static bool add_all_open(struct builder *builder)
 {
     struct hp_walk threads = {0}, opens = {0};
     struct hp_thread thread;
-    for (uint32_t index = 0; hp_snapshot_next_thread(builder->snapshot, &threads, &thread); index++) {
+    while (hp_snapshot_next_thread(builder->snapshot, &threads, &thread)) {
         hp_walk_rewind(&opens);
-        if (!add_open_zones(builder, index, &thread, &opens))
+        if (!add_open_zones(builder, threads.offset, &thread, &opens))
             return false;
     }
     return true;
@@ -388,9 +388,8 @@ static struct hp_tree_node *new_tree_node(struct builder *builder, const struct 
     node->site = record->site;
     node->parent = record->parent ? record->parent->merged : NULL;
     node->depth = record->depth - 1;
-    node->index = (uint32_t)profile->node_count++;
-    node->next = profile->nodes;
-    profile->nodes = node;
+    node->index = (uint32_t)profile->node_count;
+    profile->nodes[profile->node_count++] = node;
     struct hp_tree_node **list = node->parent ? &node->parent->first_child : &profile->first_root;
     node->next_sibling = *list;
     *list = node;
@@ -416,6 +415,9 @@ static bool merge_level(struct builder *builder, struct record **records, size_t
 
 static bool merge(struct builder *builder)
 {
+    builder->profile->nodes = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
+    if (builder->profile->nodes == NULL)
+        return false;
     hp_sort(builder->records, builder->record_count, compare_depths);
     for (size_t from = 0, to; from < builder->record_count; from = to) {
         to = from + 1;
@@ -428,28 +430,29 @@ static bool merge(struct builder *builder)
 }
 
 /*
- * Children come before parents in this list, so what a node has inside is complete when its parent takes it over.
- */
-/*
- * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them. Nobody
- * knows how many, so all of them count: this is an upper bound.
+ * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
+ * Nobody knows how many, so all of them count: this is an upper bound.
  */
 static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
 {
-    uint64_t calls = node->calls_inside;
-    for (const struct hp_tree_node *above = node; above != NULL; above = above->parent)
-        if (above->sums.nested > 0)
-            calls = above->calls_inside + above->sums.calls;
-    return calls;
+    return node->folded != NULL ? node->folded->calls_inside + node->folded->sums.calls : node->calls_inside;
 }
 
-static void count_calls_inside(struct builder *builder)
+/* Up from the children first, then down from the parents: each node is looked at twice, however deep the tree is. */
+static void count_calls_inside(struct hp_profile *profile)
 {
-    for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next)
+    for (size_t at = profile->node_count; at-- > 0;) {
+        const struct hp_tree_node *node = profile->nodes[at];
         if (node->parent != NULL)
             node->parent->calls_inside += node->calls_inside + node->sums.calls;
-    for (struct hp_tree_node *node = builder->profile->nodes; node != NULL; node = node->next)
+    }
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        node->folded = node->parent != NULL ? node->parent->folded : NULL;
+        if (node->folded == NULL && node->sums.nested > 0)
+            node->folded = node;
         node->site->calls_inside += calls_perhaps_inside(node);
+    }
 }
 
 static void count_calls_by_thread(struct builder *builder)
@@ -599,7 +602,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snap
     count_calls_by_thread(builder);
     if (!merge(builder))
         return NULL;
-    count_calls_inside(builder);
+    count_calls_inside(profile);
     return list_sites(builder) && name_sites(builder) ? profile : NULL;
 }
 

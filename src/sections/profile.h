@@ -48,10 +48,10 @@ struct hp_tree_node {
     struct hp_tree_node *parent;
     struct hp_tree_node *first_child;
     struct hp_tree_node *next_sibling;
-    struct hp_tree_node *next; /* any order in which children come before their parents */
+    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
     uint64_t calls_inside;
     uint32_t depth;
-    uint32_t index; /* parents have lower ones than their children */
+    uint32_t index; /* in the profile's nodes */
 };
 
 struct hp_profile {
@@ -59,7 +59,7 @@ struct hp_profile {
     struct hp_site_sums **sites; /* those that have calls, in no order */
     size_t site_count;
     struct hp_tree_node *first_root;
-    struct hp_tree_node *nodes; /* all, by `next` */
+    struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
     uint64_t calls;                  /* of all sites */
