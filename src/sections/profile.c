@@ -14,12 +14,8 @@
 #include <string.h>
 
 #include "arena.h"
+#include "site_table.h"
 #include "sort.h"
-#include "text.h"
-#include "utf8.h"
-
-#define NAME_MAX_BYTES 512u
-#define NAME_LEVELS 5u
 
 /* One node of one thread's tree. */
 struct record {
@@ -49,9 +45,7 @@ struct builder {
     struct hp_arena *arena;
     const struct hp_snapshot *snapshot;
     struct hp_profile *profile;
-    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* by id */
-    struct hp_site_sums *other;
-    size_t all_sites;
+    struct hp_site_table sites;
     struct record *first;
     struct record **records;
     size_t record_count;
@@ -59,82 +53,17 @@ struct builder {
 
 uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
-/* --------------------------------------------------------------------------------------------- sites */
-
-/* A site whose record is not there, or not within the bytes, is known by its number. */
-static const char *name_unknown(struct builder *builder, uint32_t id)
-{
-    char bytes[32];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, "<site ");
-    hp_text_u64(&text, id);
-    hp_text_char(&text, '>');
-    return hp_arena_copy(builder->arena, bytes, text.length);
-}
-
-static const char *describe_site(struct builder *builder, struct hp_site_sums *site)
-{
-    struct hp_site stored;
-    if (site->id == HP_SITE_OTHER)
-        return "<other>";
-    if (!hp_snapshot_site(builder->snapshot, site->id, &stored))
-        return name_unknown(builder, site->id);
-    site->kind = stored.kind;
-    site->location.file = hp_snapshot_text(builder->snapshot, stored.file);
-    site->location.function = hp_snapshot_text(builder->snapshot, stored.function);
-    site->location.line = stored.line;
-    const char *name = hp_snapshot_text(builder->snapshot, stored.name);
-    return name[0] != '\0' ? name : name_unknown(builder, site->id);
-}
-
-static struct hp_site_sums *new_site(struct builder *builder, uint32_t id)
-{
-    struct hp_site_sums *site = hp_arena_take(builder->arena, sizeof *site);
-    if (site == NULL)
-        return NULL;
-    site->id = id;
-    site->min = UINT64_MAX;
-    site->location = (struct hp_location){.file = "", .function = ""};
-    site->name = site->plain_name = describe_site(builder, site);
-    builder->all_sites++;
-    return site->name != NULL ? site : NULL;
-}
-
-/* Where the sums of a site are kept. NULL: no memory. */
-static struct hp_site_sums **site_place(struct builder *builder, uint32_t id)
-{
-    if (id == HP_SITE_OTHER)
-        return &builder->other;
-    struct hp_site_sums ***chunk = &builder->chunks[id / HP_SITES_PER_CHUNK];
-    if (*chunk == NULL)
-        *chunk = hp_arena_take_array(builder->arena, HP_SITES_PER_CHUNK, sizeof(void *));
-    return *chunk == NULL ? NULL : &(*chunk)[id % HP_SITES_PER_CHUNK];
-}
-
-static bool is_site_id(uint32_t id) { return id < HP_MAX_SITES || id == HP_SITE_OTHER; }
-
-static struct hp_site_sums *find_site(struct builder *builder, uint32_t id)
-{
-    struct hp_site_sums **place = site_place(builder, id);
-    if (place == NULL)
-        return NULL;
-    if (*place == NULL)
-        *place = new_site(builder, id);
-    return *place;
-}
-
 /* -------------------------------------------------------------------------------------------- gather */
 
 static bool add_record(struct builder *builder, uint32_t thread, uint32_t offset, const struct hp_node *node)
 {
-    if (node->site != HP_SITE_ROOT && !is_site_id(node->site))
+    if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
         return true;
     struct record *record = hp_arena_take(builder->arena, sizeof *record);
     if (record == NULL)
         return false;
     if (node->site != HP_SITE_ROOT) {
-        record->site = find_site(builder, node->site);
+        record->site = hp_site_table_find(&builder->sites, node->site);
         if (record->site == NULL)
             return false;
     }
@@ -155,9 +84,9 @@ static bool add_record(struct builder *builder, uint32_t thread, uint32_t offset
 
 static bool add_stat(struct builder *builder, uint32_t offset, const struct hotpath_stat_ *stat)
 {
-    if (!is_site_id(stat->site))
+    if (!hp_site_table_has_room_for(stat->site))
         return true;
-    struct hp_site_sums *site = find_site(builder, stat->site);
+    struct hp_site_sums *site = hp_site_table_find(&builder->sites, stat->site);
     struct hp_stat_link *link = hp_arena_take(builder->arena, sizeof *link);
     if (site == NULL || link == NULL)
         return false;
@@ -469,122 +398,22 @@ static void count_calls_by_thread(struct builder *builder)
     }
 }
 
-/* --------------------------------------------------------------------------------------------- names */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-static size_t stem_length(const char *base)
-{
-    const char *dot = strrchr(base, '.');
-    return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
-}
-
-static void put_place(struct hp_text *text, const char *file, const struct hp_site_sums *site)
-{
-    hp_text_string(text, file);
-    hp_text_char(text, ':');
-    hp_text_u64(text, site->location.line);
-    hp_text_char(text, ' ');
-    hp_text_string(text, site->plain_name);
-}
-
-/* The name with more and more of what tells sites apart: alone, file stem, file and line, whole path, number. */
-static bool set_name(struct builder *builder, struct hp_site_sums *site)
-{
-    char bytes[NAME_MAX_BYTES];
-    struct hp_text text;
-    const char *base = base_name(site->location.file);
-    hp_text_init(&text, bytes, sizeof bytes);
-    switch (site->name_level) {
-    case 0:
-        hp_text_string(&text, site->plain_name);
-        break;
-    case 1:
-        hp_text_bytes(&text, base, stem_length(base));
-        hp_text_char(&text, ':');
-        hp_text_string(&text, site->plain_name);
-        break;
-    case 2:
-        put_place(&text, base, site);
-        break;
-    default:
-        if (site->name_level == NAME_LEVELS - 1) {
-            hp_text_char(&text, '#');
-            hp_text_u64(&text, site->id);
-            hp_text_char(&text, ' ');
-        }
-        put_place(&text, site->location.file, site);
-    }
-    hp_text_end(&text);
-    site->name = hp_arena_copy(builder->arena, bytes, text.length);
-    return site->name != NULL;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(((const struct hp_site_sums *)a)->name, ((const struct hp_site_sums *)b)->name);
-}
-
-/* Moves every site whose name another one has, too, up one level. Sets `ret_moved`; false: no memory. */
-static bool tell_apart(struct builder *builder, struct hp_site_sums **sites, size_t count, bool *ret_moved)
-{
-    hp_sort(sites, count, compare_names);
-    *ret_moved = false;
-    for (size_t from = 0, to; from < count; from = to) {
-        to = from + 1;
-        while (to < count && compare_names(sites[from], sites[to]) == 0)
-            to++;
-        for (size_t at = from; to - from > 1 && at < to; at++)
-            if (sites[at]->name_level + 1 < NAME_LEVELS) {
-                sites[at]->name_level++;
-                *ret_moved = true;
-            }
-    }
-    for (size_t at = 0; at < count; at++)
-        if (!set_name(builder, sites[at]))
-            return false;
-    return true;
-}
-
-static bool name_sites(struct builder *builder)
-{
-    struct hp_profile *profile = builder->profile;
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (!set_name(builder, profile->sites[at]))
-            return false;
-    bool has_moved = true;
-    for (unsigned round = 0; has_moved && round < NAME_LEVELS; round++)
-        if (!tell_apart(builder, profile->sites, profile->site_count, &has_moved))
-            return false;
-    return true;
-}
-
 /* ------------------------------------------------------------------------------------------- results */
-
-static void list_site(struct hp_profile *profile, struct hp_site_sums *site)
-{
-    if (site == NULL || site->sums.calls == 0)
-        return;
-    profile->sites[profile->site_count++] = site;
-    if (site->id == profile->snapshot->header.main_site)
-        profile->main = site;
-}
 
 static bool list_sites(struct builder *builder)
 {
     struct hp_profile *profile = builder->profile;
-    profile->sites = hp_arena_take_array(builder->arena, builder->all_sites + 1, sizeof(void *));
+    profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
     if (profile->sites == NULL)
         return false;
-    list_site(profile, builder->other);
-    for (size_t chunk = 0; chunk < HP_SITE_CHUNKS; chunk++)
-        for (size_t at = 0; builder->chunks[chunk] != NULL && at < HP_SITES_PER_CHUNK; at++)
-            list_site(profile, builder->chunks[chunk][at]);
-    return true;
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        if (site->id == profile->snapshot->header.main_site)
+            profile->main = site;
+    }
+    return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
 }
 
 struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snapshot *snapshot)
@@ -597,13 +426,15 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snap
     builder->arena = arena;
     builder->snapshot = snapshot;
     builder->profile = profile;
+    builder->sites.arena = arena;
+    builder->sites.snapshot = snapshot;
     if (!gather(builder) || !link_records(builder) || !add_all_open(builder))
         return NULL;
     count_calls_by_thread(builder);
     if (!merge(builder))
         return NULL;
     count_calls_inside(profile);
-    return list_sites(builder) && name_sites(builder) ? profile : NULL;
+    return list_sites(builder) ? profile : NULL;
 }
 
 const char *hp_profile_open_note(const struct hp_profile *profile)

@@ -35,8 +35,9 @@ struct hp_site_sums {
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* private to profile.c from here on */
+    const char *plain_name; /* private to profile.c and site_table.c from here on */
     uint32_t name_level;
+    struct hp_site_sums *next;
     struct hp_stat_link *stats;
     struct hp_open_link *opens;
 };
