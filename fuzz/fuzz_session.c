@@ -38,17 +38,18 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
 }
 
-static void render(const struct hp_snapshot *snapshot)
+static void render(const struct hp_snapshot *session)
 {
+    const struct hp_snapshots sessions = {&session, 1};
     static struct hp_settings settings;
     uint64_t sum = 0;
     struct hp_report_target target = {.sink = swallow, .context = &sum};
     choose(&settings, HP_FORMAT_JSON_PRETTY, false);
-    hp_report_render(snapshot, &settings, &target);
+    hp_report_render(&sessions, &settings, &target);
     choose(&settings, HP_FORMAT_TABLE, true);
     target.width = 72;
     target.color = true;
-    hp_report_render(snapshot, &settings, &target);
+    hp_report_render(&sessions, &settings, &target);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

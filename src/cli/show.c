@@ -44,9 +44,16 @@ static int render(const struct hp_session_file *files, size_t count, const struc
                   FILE *stream, bool is_named)
 {
     const struct hp_report_target target = target_of(stream, settings);
+    const struct hp_snapshot **snapshots = calloc(count, sizeof *snapshots);
+    if (snapshots == NULL)
+        return hp_fail("not enough memory for %zu sessions", count);
+    for (size_t at = 0; at < count; at++)
+        snapshots[at] = &files[at].snapshot;
     if (is_named && settings->format == HP_FORMAT_TABLE)
         print_origin(files, count, stream);
-    const int status = hp_report_render(&files[0].snapshot, settings, &target);
+    const struct hp_snapshots sessions = {snapshots, count};
+    const int status = hp_report_render(&sessions, settings, &target);
+    free(snapshots);
     if (status == HOTPATH_E_SPACE)
         return hp_fail("not enough memory for the report");
     if (fflush(stream) != 0 || status != HOTPATH_OK)

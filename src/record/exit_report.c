@@ -18,6 +18,8 @@
 
 struct work {
     struct hp_snapshot snapshot;
+    const struct hp_snapshot *session; /* the list of snapshots: this one alone */
+    struct hp_snapshots sessions;
     struct hp_settings settings; /* of this moment: another thread may start over */
     int fd;
     bool has_failed;
@@ -125,7 +127,7 @@ static int render(struct work *work, int fd)
     work->fd = fd;
     work->has_failed = false;
     work->length = 0;
-    const int status = hp_report_render(&work->snapshot, &work->settings, &target);
+    const int status = hp_report_render(&work->sessions, &work->settings, &target);
     return flush(work) ? status : HOTPATH_E_OUTPUT;
 }
 
@@ -164,8 +166,10 @@ static int report_with(struct work *work, bool is_in_handler)
     work->settings = hp_runtime->settings;
     if (hp_snapshot_open(&work->snapshot, hp_runtime->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
+    work->session = &work->snapshot;
+    work->sessions = (struct hp_snapshots){&work->session, 1};
     if (reporter != NULL)
-        return hp_report_hand_over(&work->snapshot, &work->settings, reporter, hp_runtime->reporter_context);
+        return hp_report_hand_over(&work->sessions, &work->settings, reporter, hp_runtime->reporter_context);
     if (is_over && is_reported_by_run(work))
         return HOTPATH_OK;
     struct hp_signals held;

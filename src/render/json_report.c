@@ -35,25 +35,28 @@ static void put_ns(struct hp_json *json, double ns)
 
 /* ---------------------------------------------------------------------------------------------- meta */
 
-static void put_moment(struct hp_json *json, const struct hp_snapshot *snapshot)
+/* The wall clock is read once per session, so the end of the run is reckoned from the principal one's start. */
+static void put_moment(struct hp_json *json, const struct hp_run *run)
 {
     char bytes[40];
     struct hp_text moment;
+    const uint64_t wall_start = run->sessions[0]->header.wall_start_ns;
+    const uint64_t before = hp_run_started_ns(run, run->sessions[0]), elapsed = hp_run_elapsed_ns(run);
     uint64_t end;
     hp_text_init(&moment, bytes, sizeof bytes);
-    if (__builtin_add_overflow(snapshot->header.wall_start_ns, hp_snapshot_elapsed_ns(snapshot), &end))
-        end = snapshot->header.wall_start_ns;
+    if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
+        end = wall_start;
     hp_units_moment(&moment, end);
     put_text(json, "created_at", hp_text_end(&moment));
 }
 
 static void put_meta(struct hp_json *json, const hotpath_results *results)
 {
-    const struct hp_snapshot *snapshot = results->snapshot;
+    const struct hp_snapshot *snapshot = results->run.sessions[0];
     const struct hp_header *header = &snapshot->header;
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
-    put_moment(json, snapshot);
+    put_moment(json, &results->run);
     put_text(json, "command", hp_snapshot_text(snapshot, header->command));
     put_text(json, "executable", hp_snapshot_text(snapshot, header->executable));
     put_count(json, "pid", header->pid);
@@ -72,6 +75,7 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     else
         hp_json_null(json);
     hp_json_end_object(json);
+    put_count(json, "processes", results->run.count);
     hp_json_end_object(json);
 }
 
@@ -226,19 +230,21 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
     hp_json_end_object(json);
 }
 
-static const char *state_name(const struct hp_snapshot *snapshot)
+static void put_cut_off(struct hp_json *json, const struct hp_run *run)
 {
-    if (snapshot->is_finished)
-        return "finished";
-    return snapshot->is_live ? "running" : "ended";
+    char bytes[80];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_trust_put_cut_off(run, &line);
+    hp_json_string(json, hp_text_end(&line));
 }
 
 static void put_warnings(struct hp_json *json, const hotpath_results *results)
 {
     hp_json_key(json, "warnings");
     hp_json_begin_array(json);
-    if (results->snapshot->is_cut_off)
-        hp_json_string(json, "the file is cut off");
+    if (results->run.cut_off > 0)
+        put_cut_off(json, &results->run);
     for (size_t at = 0; at < results->warning_count; at++)
         hp_json_string(json, results->warnings[at]);
     hp_json_end_array(json);
@@ -259,9 +265,9 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
         put_text(&json, "focus", results->settings->focus);
-    put_text(&json, "state", state_name(results->snapshot));
+    put_text(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     put_text(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
-    put_count(&json, "elapsed_ns", hp_snapshot_elapsed_ns(results->snapshot));
+    put_count(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)

@@ -1,4 +1,4 @@
-/* From a snapshot to a finished report. SPDX-License-Identifier: MIT */
+/* From snapshots to a finished report. SPDX-License-Identifier: MIT */
 #include "report.h"
 
 #include "arena.h"
@@ -9,12 +9,12 @@
 
 #define BUFFER_BYTES 16384u
 
-static int render(struct hp_arena *arena, const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+static int render(struct hp_arena *arena, const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                   const struct hp_report_target *target)
 {
     struct hp_text out;
     char *buffer = hp_arena_take(arena, BUFFER_BYTES);
-    const hotpath_results *results = hp_results_build(arena, snapshot, settings);
+    const hotpath_results *results = hp_results_build(arena, snapshots, settings);
     bool is_complete = true;
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
@@ -30,22 +30,22 @@ static int render(struct hp_arena *arena, const struct hp_snapshot *snapshot, co
     return is_complete ? HOTPATH_OK : HOTPATH_E_SPACE;
 }
 
-int hp_report_render(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                      const struct hp_report_target *target)
 {
     struct hp_arena arena = {0};
     if (settings->format == HP_FORMAT_NONE)
         return HOTPATH_OK;
-    const int status = render(&arena, snapshot, settings, target);
+    const int status = render(&arena, snapshots, settings, target);
     hp_arena_release(&arena);
     return status;
 }
 
-int hp_report_hand_over(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                         hotpath_reporter *reporter, void *context)
 {
     struct hp_arena arena = {0};
-    const hotpath_results *results = hp_results_build(&arena, snapshot, settings);
+    const hotpath_results *results = hp_results_build(&arena, snapshots, settings);
     if (results != NULL)
         reporter(results, context);
     hp_arena_release(&arena);

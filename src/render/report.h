@@ -1,5 +1,5 @@
 /*
- * From a snapshot to a finished report: choose sections, fill them, write them as a table or as JSON, or hand them
+ * From snapshots to a finished report: choose sections, fill them, write them as a table or as JSON, or hand them
  * to a callback. The exit report of the library and `hotpath report` both come through here, so they cannot differ.
  * Allocates nothing from the heap; may run in a signal handler. SPDX-License-Identifier: MIT
  */
@@ -19,12 +19,15 @@ struct hp_report_target {
     bool color;
 };
 
-/* Returns HOTPATH_OK, HOTPATH_E_OUTPUT when the sink gave up, HOTPATH_E_SPACE without memory. */
-int hp_report_render(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+/*
+ * One report of all the snapshots together. Returns HOTPATH_OK, HOTPATH_E_OUTPUT when the sink gave up,
+ * HOTPATH_E_SPACE without memory.
+ */
+int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                      const struct hp_report_target *target);
 
 /* The same rows for a callback. */
-int hp_report_hand_over(const struct hp_snapshot *snapshot, const struct hp_settings *settings,
+int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                         hotpath_reporter *reporter, void *context);
 
 #endif

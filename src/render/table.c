@@ -343,7 +343,12 @@ static bool put_section(const hotpath_results *results, const struct hotpath_sec
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_snapshot_elapsed_ns(results->snapshot));
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->run));
+    if (results->run.count > 1) {
+        hp_text_string(line, ", ");
+        hp_text_u64(line, results->run.count);
+        hp_text_string(line, " processes");
+    }
     for (size_t at = 0; at < results->section_count; at++) {
         hp_text_string(line, at == 0 ? " | " : ", ");
         hp_text_string(line, results->sections[at]->name);
@@ -366,17 +371,36 @@ static void put_metadata(const hotpath_results *results, struct hp_text *line)
     }
 }
 
-/* What a reader must know about the session before he reads its numbers. */
-static void put_condition(const hotpath_results *results, struct hp_text *line)
+/* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
+static void put_cut_off(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_snapshot *snapshot = results->snapshot;
-    if (snapshot->is_cut_off) {
-        hp_text_string(line, "warning: the file is cut off: ");
-        hp_text_u64(line, snapshot->size);
+    const struct hp_run *run = &results->run;
+    if (run->cut_off == 0)
+        return;
+    hp_text_string(line, "warning: ");
+    hp_trust_put_cut_off(run, line);
+    if (run->count == 1) {
+        hp_text_string(line, ": ");
+        hp_text_u64(line, run->sessions[0]->size);
         hp_text_string(line, " of ");
-        hp_text_u64(line, snapshot->header.used);
+        hp_text_u64(line, run->sessions[0]->header.used);
         hp_text_string(line, " bytes");
-    } else if (!snapshot->is_live && !snapshot->is_finished) {
+    }
+}
+
+static void put_ended(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_run *run = &results->run;
+    const size_t ended = run->states[HP_SNAPSHOT_ENDED];
+    if (run->count > 1 && ended > 0) {
+        hp_text_u64(line, ended);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->count);
+        hp_text_string(line, ended == 1
+                                 ? " processes ended without finishing its session; this is all it had measured"
+                                 : " processes ended without finishing their sessions; this is all they had "
+                                   "measured");
+    } else if (ended > 0 && run->cut_off == 0) {
         hp_text_string(line, "the process ended without finishing its session; this is all it had measured");
     }
 }
@@ -404,7 +428,8 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
     put_style(style, out, PLAIN);
     if (results->metadata[0] != '\0')
         put_line(results, out, style, scratch, put_metadata);
-    put_line(results, out, style, scratch, put_condition);
+    put_line(results, out, style, scratch, put_cut_off);
+    put_line(results, out, style, scratch, put_ended);
     for (size_t at = 0; at < results->warning_count; at++) {
         hp_text_string(out, "warning: ");
         put_wrapped(style, out, results->warnings[at], strlen(results->warnings[at]));

@@ -148,17 +148,28 @@ static struct columns describe(struct hotpath_section *section)
 static void fill_row(const struct view *view, const struct columns *columns, struct hp_row *row,
                      const struct hp_tree_node *node, uint64_t whole)
 {
-    const struct hp_snapshot *snapshot = view->results->snapshot;
+    const struct hp_run *run = &view->results->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
-    hp_section_set_number(row, columns->total, hp_snapshot_ns(snapshot, node->sums.total));
-    hp_section_set_number(row, columns->self, hp_snapshot_ns(snapshot, hp_sums_self(&node->sums)));
+    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
+    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
     if (whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
     row->is_main = node->site == view->results->profile->main;
+}
+
+/* What is to be said of shares of one process stands below the functions. */
+static void add_notes(const struct view *view, struct hotpath_section *section, bool has_open)
+{
+    const struct hp_profile *profile = view->results->profile;
+    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(profile));
+    if (share_note != NULL && profile->run->count > 1)
+        hp_section_note(section, share_note);
 }
 
 static bool fill_rows(struct view *view, struct hotpath_section *section)
@@ -178,8 +189,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    add_notes(view, section, has_open);
     return true;
 }
 

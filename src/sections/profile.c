@@ -1,10 +1,11 @@
 /*
- * A session added up, in four steps:
+ * A run added up, in five steps:
  *
  *   1. gather   every node of every thread becomes a record; every stat is hung onto its site
- *   2. link     records are sorted by thread and offset, so that a parent is found by bisection
- *   3. open     the zones that are open now are added to their records
- *   4. merge    level by level, records of one site below one merged parent become one node of the tree
+ *   2. unify    sites that sessions have in common become one, with the stats of all
+ *   3. link     records are sorted by session, thread and offset, so that a parent is found by bisection
+ *   4. open     the zones that are open now are added to their records
+ *   5. merge    level by level, records of one site below one merged parent become one node of the tree
  *
  * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen
  * by an enemy, and n log n is the worst they can get. SPDX-License-Identifier: MIT
@@ -17,6 +18,13 @@
 #include "site_table.h"
 #include "sort.h"
 
+/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
+struct place {
+    uint32_t session; /* its index */
+    uint32_t thread;
+    uint32_t offset;
+};
+
 /* One node of one thread's tree. */
 struct record {
     struct hp_sums sums;
@@ -24,8 +32,7 @@ struct record {
     struct record *parent;
     struct record *next; /* in order of arrival */
     struct hp_tree_node *merged;
-    uint32_t thread; /* offset of its record: threads that appear meanwhile change nobody's */
-    uint32_t offset;
+    struct place place;
     uint32_t parent_offset;
     uint32_t depth;   /* 0: not known yet; 1: below the root */
     uint32_t visited; /* the last search that came by */
@@ -33,6 +40,7 @@ struct record {
 
 struct hp_stat_link {
     struct hp_stat_link *next;
+    const struct hp_snapshot *session;
     uint32_t offset;
 };
 
@@ -43,7 +51,7 @@ struct hp_open_link {
 
 struct builder {
     struct hp_arena *arena;
-    const struct hp_snapshot *snapshot;
+    const struct hp_run *run;
     struct hp_profile *profile;
     struct hp_site_table sites;
     struct record *first;
@@ -55,7 +63,7 @@ uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self <
 
 /* -------------------------------------------------------------------------------------------- gather */
 
-static bool add_record(struct builder *builder, uint32_t thread, uint32_t offset, const struct hp_node *node)
+static bool add_record(struct builder *builder, const struct place *place, const struct hp_node *node)
 {
     if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
         return true;
@@ -67,8 +75,7 @@ static bool add_record(struct builder *builder, uint32_t thread, uint32_t offset
         if (record->site == NULL)
             return false;
     }
-    record->thread = thread;
-    record->offset = offset;
+    record->place = *place;
     record->parent_offset = node->parent;
     record->sums = (struct hp_sums){
         .calls = node->calls,
@@ -82,7 +89,14 @@ static bool add_record(struct builder *builder, uint32_t thread, uint32_t offset
     return true;
 }
 
-static bool add_stat(struct builder *builder, uint32_t offset, const struct hotpath_stat_ *stat)
+static void add_extremes(struct hp_site_sums *site, uint64_t least, uint64_t most)
+{
+    site->min = least < site->min ? least : site->min;
+    site->max = most > site->max ? most : site->max;
+}
+
+static bool add_stat(struct builder *builder, const struct hp_snapshot *session, uint32_t offset,
+                     const struct hotpath_stat_ *stat)
 {
     if (!hp_site_table_has_room_for(stat->site))
         return true;
@@ -90,56 +104,121 @@ static bool add_stat(struct builder *builder, uint32_t offset, const struct hotp
     struct hp_stat_link *link = hp_arena_take(builder->arena, sizeof *link);
     if (site == NULL || link == NULL)
         return false;
-    *link = (struct hp_stat_link){.next = site->stats, .offset = offset};
+    *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
     site->stats = link;
     site->threads += stat->threads;
-    if (stat->min <= stat->max) {
-        site->min = stat->min < site->min ? stat->min : site->min;
-        site->max = stat->max > site->max ? stat->max : site->max;
-    }
+    if (stat->min <= stat->max)
+        add_extremes(site, stat->min, stat->max);
     return true;
 }
 
-static bool gather(struct builder *builder)
+static bool gather_session(struct builder *builder, const struct hp_snapshot *session, uint32_t index)
 {
     struct hp_walk threads = {0}, nodes = {0}, stats = {0};
     struct hp_thread thread;
     struct hp_node node;
     struct hotpath_stat_ stat;
-    while (hp_snapshot_next_thread(builder->snapshot, &threads, &thread)) {
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
         hp_walk_rewind(&nodes);
-        while (hp_snapshot_next_node(builder->snapshot, &thread, &nodes, &node))
-            if (!add_record(builder, threads.offset, nodes.offset, &node))
+        while (hp_snapshot_next_node(session, &thread, &nodes, &node)) {
+            const struct place place = {index, threads.offset, nodes.offset};
+            if (!add_record(builder, &place, &node))
                 return false;
+        }
         hp_walk_rewind(&stats);
-        while (hp_snapshot_next_stat(builder->snapshot, &thread, &stats, &stat))
-            if (!add_stat(builder, stats.offset, &stat))
+        while (hp_snapshot_next_stat(session, &thread, &stats, &stat))
+            if (!add_stat(builder, session, stats.offset, &stat))
                 return false;
     }
     return true;
 }
 
+static bool find_main(struct builder *builder, struct hp_session_sums *session)
+{
+    const uint32_t id = session->snapshot->header.main_site;
+    if (!hp_site_table_has_room_for(id))
+        return true;
+    session->main = hp_site_table_find(&builder->sites, id);
+    return session->main != NULL;
+}
+
+static bool gather(struct builder *builder)
+{
+    const struct hp_run *run = builder->run;
+    struct hp_session_sums *sums = hp_arena_take_array(builder->arena, run->count, sizeof *sums);
+    if (sums == NULL)
+        return false;
+    builder->profile->sessions = sums;
+    for (uint32_t index = 0; index < run->count; index++) {
+        sums[index].snapshot = run->sessions[index];
+        hp_site_table_read(&builder->sites, run->sessions[index], index);
+        if (!find_main(builder, &sums[index]) || !gather_session(builder, run->sessions[index], index))
+            return false;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- unify */
+
+static void move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
+{
+    while (from->stats != NULL) {
+        struct hp_stat_link *link = from->stats;
+        from->stats = link->next;
+        link->next = to->stats;
+        to->stats = link;
+    }
+    to->threads += from->threads;
+    add_extremes(to, from->min, from->max);
+}
+
+static void mark_mains(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        struct hp_session_sums *session = &profile->sessions[at];
+        if (session->main == NULL)
+            continue;
+        session->main = session->main->same;
+        session->main->is_main = true;
+    }
+}
+
+static bool unify(struct builder *builder)
+{
+    if (builder->run->count > 1 && !hp_site_table_unify(&builder->sites))
+        return false;
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+        if (site->same != site)
+            move_stats(site->same, site);
+    for (struct record *record = builder->first; record != NULL; record = record->next)
+        if (record->site != NULL)
+            record->site = record->site->same;
+    mark_mains(builder->profile);
+    return true;
+}
+
 /* ---------------------------------------------------------------------------------------------- link */
 
-static int by_place(uint32_t thread, uint32_t offset, const struct record *record)
+static int by_place(const struct place *x, const struct place *y)
 {
-    if (thread != record->thread)
-        return thread < record->thread ? -1 : 1;
-    return offset == record->offset ? 0 : offset < record->offset ? -1 : 1;
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
 }
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct record *record = a;
-    return by_place(record->thread, record->offset, b);
+    return by_place(&((const struct record *)a)->place, &((const struct record *)b)->place);
 }
 
-static struct record *find_record(const struct builder *builder, uint32_t thread, uint32_t offset)
+static struct record *find_record(const struct builder *builder, const struct place *place)
 {
     size_t low = 0, high = builder->record_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = by_place(thread, offset, builder->records[middle]);
+        const int order = by_place(place, &builder->records[middle]->place);
         if (order == 0)
             return builder->records[middle];
         if (order < 0)
@@ -165,8 +244,8 @@ static void link_parents(struct builder *builder)
 {
     for (size_t at = 0; at < builder->record_count; at++) {
         struct record *record = builder->records[at];
-        struct record *parent =
-            record->parent_offset == 0 ? NULL : find_record(builder, record->thread, record->parent_offset);
+        const struct place above = {record->place.session, record->place.thread, record->parent_offset};
+        struct record *parent = above.offset == 0 ? NULL : find_record(builder, &above);
         if (parent != NULL && parent->site != NULL)
             record->parent = parent;
     }
@@ -224,8 +303,7 @@ static bool add_open(struct builder *builder, struct record *record, const struc
         return false;
     *link = (struct hp_open_link){.next = site->opens, .ticks = ticks};
     site->opens = link;
-    site->min = ticks < site->min ? ticks : site->min;
-    site->max = ticks > site->max ? ticks : site->max;
+    add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
     if (record->sums.open == 0) /* frames come outermost first */
         record->sums.total += ticks;
@@ -241,19 +319,20 @@ static bool add_open(struct builder *builder, struct record *record, const struc
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool add_open_zones(struct builder *builder, uint32_t offset, const struct hp_thread *thread,
+static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t offset, const struct hp_thread *thread,
                            struct hp_walk *walk)
 {
-    const uint64_t now = builder->snapshot->now_ticks;
+    const struct hp_snapshot *session = builder->run->sessions[index];
     struct hotpath_frame_ frame;
     struct record *around = NULL;
     uint64_t around_start = 0;
-    while (hp_snapshot_next_open(builder->snapshot, thread, walk, &frame)) {
-        struct record *record = find_record(builder, offset, frame.node);
+    while (hp_snapshot_next_open(session, thread, walk, &frame)) {
+        const struct place place = {index, offset, frame.node};
+        struct record *record = find_record(builder, &place);
         if (record == NULL || record->site == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
-        const uint64_t ticks = start < now ? now - start : 0;
+        const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
         if (!add_open(builder, record, &frame, ticks))
             return false;
         if (around != NULL)
@@ -266,12 +345,14 @@ static bool add_open_zones(struct builder *builder, uint32_t offset, const struc
 
 static bool add_all_open(struct builder *builder)
 {
-    struct hp_walk threads = {0}, opens = {0};
     struct hp_thread thread;
-    while (hp_snapshot_next_thread(builder->snapshot, &threads, &thread)) {
-        hp_walk_rewind(&opens);
-        if (!add_open_zones(builder, threads.offset, &thread, &opens))
-            return false;
+    for (uint32_t index = 0; index < builder->run->count; index++) {
+        struct hp_walk threads = {0}, opens = {0};
+        while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
+            hp_walk_rewind(&opens);
+            if (!add_open_zones(builder, index, threads.offset, &thread, &opens))
+                return false;
+        }
     }
     return true;
 }
@@ -304,7 +385,8 @@ static int compare_paths(const void *a, const void *b)
     const uint32_t xp = parent_index(x), yp = parent_index(y);
     if (xp != yp)
         return xp < yp ? -1 : 1;
-    const uint32_t xs = x->site ? x->site->id : HP_SITE_ROOT, ys = y->site ? y->site->id : HP_SITE_ROOT;
+    const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
+    const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
     return xs == ys ? 0 : xs < ys ? -1 : 1;
 }
 
@@ -384,21 +466,43 @@ static void count_calls_inside(struct hp_profile *profile)
     }
 }
 
-static void count_calls_by_thread(struct builder *builder)
+/* Records are in the order of their places here: session by session, thread by thread. */
+static void count_by_session(struct builder *builder)
 {
-    struct hp_profile *profile = builder->profile;
-    uint64_t calls = 0;
+    uint64_t calls_of_thread = 0;
     for (size_t at = 0; at < builder->record_count; at++) {
-        if (at > 0 && builder->records[at]->thread != builder->records[at - 1]->thread)
-            calls = 0;
-        calls += builder->records[at]->sums.calls;
-        profile->calls += builder->records[at]->sums.calls;
-        if (calls > profile->calls_of_busiest_thread)
-            profile->calls_of_busiest_thread = calls;
+        const struct record *record = builder->records[at], *before = at > 0 ? builder->records[at - 1] : record;
+        struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
+        if (record->place.session != before->place.session || record->place.thread != before->place.thread)
+            calls_of_thread = 0;
+        calls_of_thread += record->sums.calls;
+        if (calls_of_thread > session->calls_of_busiest_thread)
+            session->calls_of_busiest_thread = calls_of_thread;
+        session->calls += record->sums.calls;
+        session->open += record->sums.open;
+        if (record->parent == NULL && record->site != NULL)
+            session->total += record->sums.total;
+        if (record->site != NULL && record->site->is_main)
+            session->in_main += record->sums.self;
     }
 }
 
 /* ------------------------------------------------------------------------------------------- results */
+
+/* The main function that all processes have in common, as far as they have one. */
+static void choose_main(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_site_sums *main = profile->sessions[at].main;
+        if (main == NULL || main->sums.calls == 0)
+            continue;
+        if (profile->main != NULL && profile->main != main)
+            profile->has_different_mains = true;
+        profile->main = main;
+    }
+    if (profile->has_different_mains)
+        profile->main = NULL;
+}
 
 static bool list_sites(struct builder *builder)
 {
@@ -406,43 +510,47 @@ static bool list_sites(struct builder *builder)
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
     if (profile->sites == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
-        if (site->sums.calls == 0)
-            continue;
-        profile->sites[profile->site_count++] = site;
-        if (site->id == profile->snapshot->header.main_site)
-            profile->main = site;
-    }
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+        if (site->sums.calls > 0)
+            profile->sites[profile->site_count++] = site;
     return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snapshot *snapshot)
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
 {
     struct builder *builder = hp_arena_take(arena, sizeof *builder);
     struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
     if (builder == NULL || profile == NULL)
         return NULL;
-    profile->snapshot = snapshot;
-    builder->arena = arena;
-    builder->snapshot = snapshot;
+    profile->run = run;
+    builder->arena = builder->sites.arena = arena;
+    builder->run = run;
     builder->profile = profile;
-    builder->sites.arena = arena;
-    builder->sites.snapshot = snapshot;
-    if (!gather(builder) || !link_records(builder) || !add_all_open(builder))
+    if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))
         return NULL;
-    count_calls_by_thread(builder);
+    count_by_session(builder);
     if (!merge(builder))
         return NULL;
     count_calls_inside(profile);
+    choose_main(profile);
     return list_sites(builder) ? profile : NULL;
 }
 
 const char *hp_profile_open_note(const struct hp_profile *profile)
 {
-    const struct hp_snapshot *snapshot = profile->snapshot;
-    return snapshot->is_live || snapshot->is_finished
-               ? "* still running when the report was made: counted up to then"
-               : "* still running when the process was killed: counted up to its last sign";
+    bool has_ended = false, has_others = false;
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_session_sums *session = &profile->sessions[at];
+        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
+        has_ended |= session->open > 0 && is_ended;
+        has_others |= session->open > 0 && !is_ended;
+    }
+    if (has_ended && has_others)
+        return "* still running when the report was made, or when its process was killed: counted up to then, or "
+               "up "
+               "to the last sign";
+    return has_ended ? "* still running when the process was killed: counted up to its last sign"
+                     : "* still running when the report was made: counted up to then";
 }
 
 static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
@@ -450,7 +558,7 @@ static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
     uint64_t ticks = 0;
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
-        if (site != profile->main)
+        if (!site->is_main)
             ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
     }
     return ticks;
@@ -468,7 +576,34 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
         return profile->main->sums.total;
     }
     *ret_percent_of = "elapsed";
-    return profile->snapshot->now_ticks - profile->snapshot->header.clock_start.ticks;
+    return profile->run->elapsed_ticks;
+}
+
+static bool has_every_session_main(const struct hp_profile *profile)
+{
+    size_t at = 0;
+    while (at < profile->run->count && profile->sessions[at].main == profile->main)
+        at++;
+    return at == profile->run->count;
+}
+
+/* With several processes, which may run at the same time, a share is not what one would expect. */
+const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of)
+{
+    if (strcmp(percent_of, "rows") == 0)
+        return "% Total is of the sum of all rows, without the main function";
+    if (strcmp(percent_of, "main") == 0)
+        return has_every_session_main(profile)
+                   ? NULL
+                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->count == 1)
+        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
+    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
+                                          "processes have different main "
+                                          "functions: a row can have more than 100 %"
+                                        : "% Total is of the time from the first start to the last end, since no "
+                                          "process had a HOTPATH_MAIN(): a "
+                                          "row can have more than 100 %";
 }
 
 /* ----------------------------------------------------------------------------------------- durations */
@@ -482,23 +617,22 @@ static void add_duration(struct hp_durations *durations, uint64_t ticks)
     durations->counted++;
 }
 
-static void add_stat_durations(const struct hp_profile *profile, uint32_t offset, struct hp_durations *durations)
+static void add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
 {
     struct hotpath_stat_ stat;
-    if (!hp_snapshot_stat(profile->snapshot, offset, &stat))
+    if (!hp_snapshot_stat(link->session, link->offset, &stat))
         return;
     durations->timed += stat.missed;
-    hp_snapshot_add_durations(profile->snapshot, &stat, durations->lines);
+    hp_snapshot_add_durations(link->session, &stat, durations->lines);
 }
 
-void hp_profile_durations(const struct hp_profile *profile, const struct hp_site_sums *site,
-                          struct hp_durations *ret_durations)
+void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
     memset(ret_durations, 0, sizeof *ret_durations);
     ret_durations->min = site->min;
     ret_durations->max = site->max;
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        add_stat_durations(profile, link->offset, ret_durations);
+        add_stat_durations(link, ret_durations);
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
         for (size_t step = 0; step < 64; step++)
             ret_durations->counted += ret_durations->lines[line][step];
@@ -555,10 +689,9 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
  */
 double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site)
 {
-    const struct hp_header *header = &profile->snapshot->header;
-    const double inner = (double)(site->sums.nested > 0 ? header->zone_cost_ps : header->zone_inner_ps) / 1000;
-    const double whole = (double)header->zone_cost_ps / 1000;
-    const double ns = (double)site->sums.calls * inner + (double)site->calls_inside * whole;
-    const double most = hp_snapshot_ns(profile->snapshot, site->sums.total);
+    const struct hp_run *run = profile->run;
+    const double inner = site->sums.nested > 0 ? run->zone_cost_ns : run->zone_inner_ns;
+    const double ns = (double)site->sums.calls * inner + (double)site->calls_inside * run->zone_cost_ns;
+    const double most = hp_run_ns(run, site->sums.total);
     return ns < most ? ns : most;
 }

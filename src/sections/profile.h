@@ -1,8 +1,9 @@
 /*
- * A session added up: every thread's tree merged into one, and every site's numbers over all threads. The sections
- * about functions are views of this. All times are in ticks; hp_snapshot_ns converts.
+ * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
+ * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
  *
- * Zones that are open at the moment of the snapshot count as calls that end there. SPDX-License-Identifier: MIT
+ * Zones that are open at the moment of their session's snapshot count as calls that end there.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_PROFILE_H
 #define HP_SECTIONS_PROFILE_H
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "run.h"
 #include "section.h"
 
 /* Sums that sites and places in the tree have in common. */
@@ -24,13 +26,15 @@ struct hp_sums {
 
 uint64_t hp_sums_self(const struct hp_sums *sums);
 
-/* A site, over all threads and all places it was called from. */
+/* A site, over all sessions, all threads and all places it was called from. */
 struct hp_site_sums {
     struct hp_sums sums;
     const char *name; /* as shown: alone among all sites */
     struct hp_location location;
-    uint32_t id;
+    uint32_t session; /* index of the first session that has it ... */
+    uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
+    bool is_main;     /* the main function of a process */
     uint32_t threads; /* threads that called it */
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
@@ -38,9 +42,16 @@ struct hp_site_sums {
     const char *plain_name; /* private to profile.c and site_table.c from here on */
     uint32_t name_level;
     struct hp_site_sums *next;
+    struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;
     struct hp_open_link *opens;
 };
+
+/* Unlike that of any other site of the run; for those of the first session, their id. */
+static inline uint64_t hp_site_number(const struct hp_site_sums *site)
+{
+    return (uint64_t)site->session << 32 | site->id;
+}
 
 /* A place in the merged call tree. */
 struct hp_tree_node {
@@ -55,31 +66,45 @@ struct hp_tree_node {
     uint32_t index; /* in the profile's nodes */
 };
 
-struct hp_profile {
+/* A session of the run, over all its threads. */
+struct hp_session_sums {
     const struct hp_snapshot *snapshot;
-    struct hp_site_sums **sites; /* those that have calls, in no order */
+    struct hp_site_sums *main; /* its own 100 % row, or NULL */
+    uint64_t calls;
+    uint64_t calls_of_busiest_thread;
+    uint64_t open;
+    uint64_t total;   /* ticks of zones that are not inside other zones */
+    uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
+};
+
+struct hp_profile {
+    const struct hp_run *run;
+    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
+    struct hp_site_sums **sites;      /* those that have calls, in no order */
     size_t site_count;
     struct hp_tree_node *first_root;
     struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
-    uint64_t calls;                  /* of all sites */
-    uint64_t calls_of_busiest_thread;
+    bool has_different_mains;        /* the processes have different main functions: there is no such row */
 };
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_snapshot *snapshot);
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
 
 /* What the mark of open zones means. */
 const char *hp_profile_open_note(const struct hp_profile *profile);
 
 /*
  * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
- * session ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
+ * run ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
  */
 uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of);
 
-/* The distribution of a site's call durations, added up over threads. Large: keep one and use it again. */
+/* What has to be said about shares of that, or NULL. */
+const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
+
+/* The distribution of a site's call durations, added up. Large: keep one and use it again. */
 struct hp_durations {
     hp_duration_line lines[HP_DURATION_LINES];
     uint64_t timed;   /* calls with a duration, in the buckets or not */
@@ -88,8 +113,7 @@ struct hp_durations {
     uint64_t max;
 };
 
-void hp_profile_durations(const struct hp_profile *profile, const struct hp_site_sums *site,
-                          struct hp_durations *ret_durations);
+void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations);
 
 /* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
 bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);

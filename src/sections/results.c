@@ -15,6 +15,8 @@
 #include "trust.h"
 #include "units.h"
 
+#define MOST_PIDS 8u /* named in one line */
+
 /* ------------------------------------------------------------------------------------ which sections */
 
 static bool answers_to(const struct hp_section_type *type, const char *name, size_t length)
@@ -158,20 +160,54 @@ static void set_focus(struct hotpath_results *results)
     hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
 }
 
-const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshot *snapshot,
+/* Names processes that are left out for one reason, in one line. */
+static void warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
+{
+    char bytes[200];
+    struct hp_text pids;
+    size_t count = 0;
+    hp_text_init(&pids, bytes, sizeof bytes);
+    for (size_t at = 0; at < results->run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->run.sessions[0]) != is_same_boot)
+            continue;
+        if (count++ < MOST_PIDS) {
+            hp_text_string(&pids, count > 1 ? ", " : "");
+            hp_text_u64(&pids, session->header.pid);
+        }
+    }
+    if (count > MOST_PIDS) {
+        hp_text_string(&pids, " and ");
+        hp_text_u64(&pids, count - MOST_PIDS);
+        hp_text_string(&pids, " more");
+    }
+    if (count > 0)
+        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
+}
+
+static void warn_all_left_out(struct hotpath_results *results)
+{
+    warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
+                  " are left out: their clocks are of another kind than that of the first process");
+    warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
+                  " are left out: they ran on another machine, or before the machine was started anew");
+}
+
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings)
 {
+    const struct hp_snapshot *principal = snapshots->all[0];
     struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
-    if (results == NULL)
+    if (results == NULL || !hp_run_init(&results->run, arena, snapshots))
         return NULL;
     results->arena = arena;
-    results->snapshot = snapshot;
     results->settings = settings;
-    results->label = first_text(settings->label, hp_snapshot_text(snapshot, snapshot->header.label));
-    results->metadata = first_text(settings->metadata, hp_snapshot_text(snapshot, snapshot->header.metadata));
-    results->profile = hp_profile_build(arena, snapshot);
+    results->label = first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata = first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->profile = hp_profile_build(arena, &results->run);
     if (results->profile == NULL)
         return NULL;
+    warn_all_left_out(results);
     set_focus(results);
     hp_trust_set(results);
     if (!fill_chosen(results))
@@ -182,10 +218,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
 
 /* ------------------------------------------------------------------------------------ the public way */
 
-uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
-{
-    return hp_snapshot_elapsed_ns(results->snapshot);
-}
+uint64_t hotpath_results_elapsed_ns(const hotpath_results *results) { return hp_run_elapsed_ns(&results->run); }
 
 const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
 

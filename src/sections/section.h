@@ -1,7 +1,7 @@
 /*
  * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
- * one function from a snapshot. Renderers know columns and units, never sections; a new section is a new file in
- * this folder and one line in registry.c.
+ * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
+ * file in this folder and one line in registry.c.
  *
  *   results ─▶ sections ─▶ columns (key, title, unit)
  *                       └▶ rows ─▶ cells, one per column
@@ -19,6 +19,7 @@
 #include "hotpath.h"
 #include "options.h"
 #include "pattern.h"
+#include "run.h"
 #include "snapshot.h"
 
 struct hp_arena;
@@ -94,7 +95,7 @@ struct hp_trust {
 
 struct hotpath_results {
     struct hp_arena *arena;
-    const struct hp_snapshot *snapshot;
+    struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
     struct hp_pattern focus;
@@ -121,10 +122,11 @@ extern const struct hp_section_type *const hp_section_types[];
 extern const size_t hp_section_type_count;
 
 /*
- * Builds the sections that the settings ask for. Everything passed in must stay as long as the results are used.
+ * Builds the sections that the settings ask for, from all the snapshots together. What is known of one process only
+ * (its label, its command) is that of the first. Everything passed in must stay as long as the results are used.
  * NULL: the arena has no memory.
  */
-const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshot *snapshot,
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings);
 
 /* For sections: describing and filling (section.c). */

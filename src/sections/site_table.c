@@ -1,4 +1,4 @@
-/* The sites of a session. SPDX-License-Identifier: MIT */
+/* The sites of all sessions of a run. SPDX-License-Identifier: MIT */
 #include "site_table.h"
 
 #include <string.h>
@@ -12,14 +12,31 @@
 
 /* ------------------------------------------------------------------------------------------- finding */
 
-/* A site whose record is not there, or not within the bytes, is known by its number. */
+void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index)
+{
+    table->session = session;
+    table->session_index = index;
+    table->other = NULL;
+    for (size_t chunk = 0; chunk < HP_SITE_CHUNKS; chunk++)
+        if (table->chunks[chunk] != NULL)
+            memset(table->chunks[chunk], 0, HP_SITES_PER_CHUNK * sizeof(void *));
+}
+
+/*
+ * A site whose record is not there, or not within the bytes, is known by its id. That means nothing to other
+ * sessions, so those behind the first add whose it is.
+ */
 static const char *name_unknown(struct hp_site_table *table, uint32_t id)
 {
-    char bytes[32];
+    char bytes[64];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "<site ");
     hp_text_u64(&text, id);
+    if (table->session_index > 0) {
+        hp_text_string(&text, " of ");
+        hp_text_u64(&text, table->session->header.pid);
+    }
     hp_text_char(&text, '>');
     return hp_arena_copy(table->arena, bytes, text.length);
 }
@@ -29,13 +46,13 @@ static const char *describe_site(struct hp_site_table *table, struct hp_site_sum
     struct hp_site stored;
     if (site->id == HP_SITE_OTHER)
         return "<other>";
-    if (!hp_snapshot_site(table->snapshot, site->id, &stored))
+    if (!hp_snapshot_site(table->session, site->id, &stored))
         return name_unknown(table, site->id);
     site->kind = stored.kind;
-    site->location.file = hp_snapshot_text(table->snapshot, stored.file);
-    site->location.function = hp_snapshot_text(table->snapshot, stored.function);
+    site->location.file = hp_snapshot_text(table->session, stored.file);
+    site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;
-    const char *name = hp_snapshot_text(table->snapshot, stored.name);
+    const char *name = hp_snapshot_text(table->session, stored.name);
     return name[0] != '\0' ? name : name_unknown(table, site->id);
 }
 
@@ -45,6 +62,8 @@ static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
     if (site == NULL)
         return NULL;
     site->id = id;
+    site->session = table->session_index;
+    site->same = site;
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
     site->name = site->plain_name = describe_site(table, site);
@@ -77,6 +96,128 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
     if (*place == NULL)
         *place = new_site(table, id);
     return *place;
+}
+
+/* -------------------------------------------------------------------------------------------- unifying */
+
+enum { NAME, FUNCTION, FILE_NAME, TEXTS };
+
+/* A text of a site. Many sites may point at one long text, so texts are compared once and sites by number. */
+struct text {
+    const char *bytes;
+    const struct text *first; /* of those at the same address */
+    size_t rank;              /* equal for equal texts */
+};
+
+/* What a site is known by in every session. */
+struct identity {
+    struct hp_site_sums *site;
+    struct text texts[TEXTS];
+};
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t)((const struct text *)a)->bytes, y = (uintptr_t)((const struct text *)b)->bytes;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct text *)a)->bytes, ((const struct text *)b)->bytes);
+}
+
+/* Leaves one text of each address at the beginning; returns how many. */
+static size_t drop_same_addresses(struct text **texts, size_t count)
+{
+    size_t kept = 0;
+    hp_sort(texts, count, compare_addresses);
+    for (size_t at = 0; at < count; at++) {
+        if (kept == 0 || texts[kept - 1]->bytes != texts[at]->bytes)
+            texts[kept++] = texts[at];
+        texts[at]->first = texts[kept - 1];
+    }
+    return kept;
+}
+
+/* Texts in the bytes of a session do not overlap, so all comparisons together take n log n steps in their size. */
+static void rank_texts(struct text **texts, size_t count)
+{
+    const size_t kept = drop_same_addresses(texts, count);
+    hp_sort(texts, kept, compare_texts);
+    for (size_t at = 1; at < kept; at++)
+        texts[at]->rank = texts[at - 1]->rank + (compare_texts(texts[at - 1], texts[at]) != 0);
+}
+
+static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static int compare_contents(const struct identity *x, const struct identity *y)
+{
+    int order = 0;
+    for (size_t text = 0; order == 0 && text < TEXTS; text++)
+        order = by_number(x->texts[text].first->rank, y->texts[text].first->rank);
+    if (order == 0)
+        order = by_number(x->site->location.line, y->site->location.line);
+    return order != 0 ? order : by_number(x->site->kind, y->site->kind);
+}
+
+static int compare_identities(const void *a, const void *b)
+{
+    const struct identity *x = a, *y = b;
+    const int order = compare_contents(x, y);
+    return order != 0 ? order : by_number(hp_site_number(x->site), hp_site_number(y->site));
+}
+
+/*
+ * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
+ * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
+ */
+static void unify_equals(struct identity **equals, size_t count, struct hp_site_sums **kept)
+{
+    size_t kept_count = 0, nth = 0;
+    for (size_t at = 0; at < count; at++) {
+        struct hp_site_sums *site = equals[at]->site;
+        nth = at > 0 && site->session == equals[at - 1]->site->session ? nth + 1 : 0;
+        if (nth == kept_count)
+            kept[kept_count++] = site;
+        site->same = kept[nth];
+    }
+}
+
+static void describe_all(const struct hp_site_table *table, struct identity *identities, struct identity **order,
+                         struct text **texts)
+{
+    size_t at = 0;
+    for (struct hp_site_sums *site = table->all; site != NULL; site = site->next, at++) {
+        struct identity *identity = &identities[at];
+        identity->site = site;
+        identity->texts[NAME].bytes = site->plain_name;
+        identity->texts[FUNCTION].bytes = site->location.function;
+        identity->texts[FILE_NAME].bytes = site->location.file;
+        order[at] = identity;
+        for (size_t text = 0; text < TEXTS; text++)
+            texts[TEXTS * at + text] = &identity->texts[text];
+    }
+}
+
+bool hp_site_table_unify(struct hp_site_table *table)
+{
+    const size_t count = table->count;
+    struct identity *identities = hp_arena_take_array(table->arena, count + 1, sizeof *identities);
+    struct identity **order = hp_arena_take_array(table->arena, count + 1, sizeof(void *));
+    struct text **texts = hp_arena_take_array(table->arena, count + 1, TEXTS * sizeof(void *));
+    struct hp_site_sums **kept = hp_arena_take_array(table->arena, count + 1, sizeof(void *));
+    if (identities == NULL || order == NULL || texts == NULL || kept == NULL)
+        return false;
+    describe_all(table, identities, order, texts);
+    rank_texts(texts, TEXTS * count);
+    hp_sort(order, count, compare_identities);
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && compare_contents(order[from], order[to]) == 0)
+            to++;
+        unify_equals(order + from, to - from, kept);
+    }
+    return true;
 }
 
 /* --------------------------------------------------------------------------------------------- names */
@@ -124,7 +265,7 @@ static bool set_name(const struct hp_site_table *table, struct hp_site_sums *sit
     default:
         if (site->name_level == NAME_LEVELS - 1) {
             hp_text_char(&text, '#');
-            hp_text_u64(&text, site->id);
+            hp_text_u64(&text, hp_site_number(site));
             hp_text_char(&text, ' ');
         }
         put_place(&text, site->location.file, site);

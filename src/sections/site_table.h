@@ -1,5 +1,11 @@
 /*
- * The sites of a session: found by their ids while it is read, and named so that no two rows look alike.
+ * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
+ * place in code, and named so that no two rows look alike.
+ *
+ *     for each session: hp_site_table_read, then hp_site_table_find for every id in it
+ *     hp_site_table_unify, from which on site->same counts
+ *     hp_site_table_name for those that are to be shown
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_SECTIONS_SITE_TABLE_H
@@ -9,18 +15,28 @@
 
 struct hp_site_table {
     struct hp_arena *arena;
-    const struct hp_snapshot *snapshot;
-    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* by id */
+    const struct hp_snapshot *session; /* the one that is being read */
+    uint32_t session_index;
+    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites, by id */
     struct hp_site_sums *other;
-    struct hp_site_sums *all; /* by `next` */
+    struct hp_site_sums *all; /* those of all sessions, by `next` */
     size_t count;
 };
 
-/* Whether a node or a stat can have this number. */
+/* Ids are those of the `index`th session from now on. */
+void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index);
+
+/* Whether a node or a stat can have this id. */
 bool hp_site_table_has_room_for(uint32_t id);
 
 /* The site with that id, made when it comes up for the first time. NULL: no memory. */
 struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id);
+
+/*
+ * Makes sites of different sessions one if their name, function, file, line and kind are the same; ids are not, since
+ * they are given in the order of first use. Sets `same` of all. False: no memory.
+ */
+bool hp_site_table_unify(struct hp_site_table *table);
 
 /* Gives each of these sites the shortest name that it alone has; their order is lost. False: no memory. */
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);

@@ -107,7 +107,9 @@ static int by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const s
     if (a != b)
         return a > b ? -1 : 1;
     const int order = strcmp(x->name, y->name);
-    return order != 0 ? order : x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
+    if (order != 0)
+        return order;
+    return hp_site_number(x) == hp_site_number(y) ? 0 : hp_site_number(x) < hp_site_number(y) ? -1 : 1;
 }
 
 static int compare_totals(const void *a, const void *b)
@@ -136,7 +138,7 @@ static size_t rank(const struct hotpath_results *results, const struct hp_site_s
     const size_t first = count;
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
-        if (main != NULL && site == main && (is_main_first || settings->exclude_wrapper))
+        if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
             continue;
         if (hp_pattern_matches(&results->focus, site->name))
             sites[count++] = site;
@@ -162,7 +164,7 @@ static size_t cut(const struct hotpath_results *results, const struct hp_site_su
 
 static void set_ticks(struct view *view, struct hp_row *row, size_t column, double ticks)
 {
-    hp_section_set_number(row, column, ticks * view->results->snapshot->ns_per_tick);
+    hp_section_set_number(row, column, ticks * view->results->run.ns_per_tick);
 }
 
 static void fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -170,7 +172,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     const struct columns *columns = &view->columns;
     const struct hp_settings *settings = view->results->settings;
     double ticks;
-    hp_profile_durations(view->results->profile, site, view->durations);
+    hp_profile_durations(site, view->durations);
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
         settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
@@ -206,7 +208,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     fill_durations(view, row, site);
     row->is_main = site == profile->main;
     row->is_open = site->sums.open > 0;
-    row->is_rough = overhead > ROUGH_PART * hp_snapshot_ns(profile->snapshot, site->sums.total);
+    row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
 
@@ -221,10 +223,9 @@ static void add_notes(struct hotpath_section *section, const struct hp_profile *
         hp_section_note(section, hp_profile_open_note(profile));
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
-    if (strcmp(section->percent_of, "elapsed") == 0)
-        hp_section_note(section, "% Total is of the time of the session: no HOTPATH_MAIN() was in it");
-    if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    if (share_note != NULL)
+        hp_section_note(section, share_note);
 }
 
 /* ------------------------------------------------------------------------------------------- section */

@@ -45,33 +45,63 @@ static const char *clock_name(uint32_t kind)
     }
 }
 
+static double largest(double a, double b) { return a > b ? a : b; }
+
 /*
- * The share of the run that measuring may have taken. Threads measure at the same time, so what delays the run is
- * the busiest of them, or all together where there are fewer cores than threads: the larger of the two.
+ * How many zones delayed the run. Threads measure at the same time, so what delays the run is the busiest of them, or
+ * all together where there are fewer cores than threads: the larger of the two. Processes may also wait for one
+ * another, and then the delays add up as the times do: the run loses the share that its processes lose on average.
  */
+static double calls_in_the_way(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
+    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_session_sums *session = &results->profile->sessions[at];
+        all += (double)session->calls;
+        busiest = largest(busiest, (double)session->calls_of_busiest_thread);
+        sum_of_busiest += (double)session->calls_of_busiest_thread;
+        elapsed += (double)hp_snapshot_elapsed(session->snapshot);
+    }
+    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
+    return largest(largest(all / cores, busiest), in_turn);
+}
+
+/* The share of the run that measuring may have taken. */
 static double measuring_share(const struct hotpath_results *results)
 {
-    const struct hp_header *header = &results->snapshot->header;
-    const double elapsed = (double)hp_snapshot_elapsed_ns(results->snapshot);
-    const double cores = header->cores > 0 ? header->cores : 1;
-    double calls = (double)results->profile->calls / cores;
-    if (calls < (double)results->profile->calls_of_busiest_thread)
-        calls = (double)results->profile->calls_of_busiest_thread;
-    const double share = elapsed > 0 ? 100 * calls * ((double)header->zone_cost_ps / 1000) / elapsed : 0;
+    const double elapsed = (double)hp_run_elapsed_ns(&results->run);
+    const double calls = calls_in_the_way(results);
+    const double share = elapsed > 0 ? 100 * calls * results->run.zone_cost_ns / elapsed : 0;
     return share < 100 ? share : 100;
 }
 
 void hp_trust_set(struct hotpath_results *results)
 {
-    const struct hp_snapshot *snapshot = results->snapshot;
+    const struct hp_run *run = &results->run;
     results->trust = (struct hp_trust){
-        .zone_cost_ns = (double)snapshot->header.zone_cost_ps / 1000,
-        .zone_inner_ns = (double)snapshot->header.zone_inner_ps / 1000,
+        .zone_cost_ns = run->zone_cost_ns,
+        .zone_inner_ns = run->zone_inner_ns,
         .share_percent = measuring_share(results),
-        .clock = clock_name(snapshot->header.clock_kind),
-        .clock_hz = snapshot->is_rate_known ? 1e9 / snapshot->ns_per_tick : 0,
+        .clock = clock_name(run->sessions[0]->header.clock_kind),
+        .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
     };
-    memcpy(results->trust.lost, snapshot->header.losses, sizeof results->trust.lost);
+    for (size_t at = 0; at < run->count; at++)
+        for (size_t loss = 0; loss < HP_LOSSES; loss++)
+            results->trust.lost[loss] += run->sessions[at]->header.losses[loss];
+}
+
+void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
+{
+    if (run->count == 1) {
+        hp_text_string(text, "the file is cut off");
+        return;
+    }
+    hp_text_u64(text, run->cut_off);
+    hp_text_string(text, " of ");
+    hp_text_u64(text, run->count);
+    hp_text_string(text, run->cut_off == 1 ? " files is cut off" : " files are cut off");
 }
 
 static void put_clock(const struct hp_trust *trust, struct hp_text *text)

@@ -20,6 +20,9 @@ extern const size_t hp_loss_count;
 
 void hp_trust_set(struct hotpath_results *results);
 
+/* That files of the run, at least one, have lost their ends. */
+void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
+
 /* The closing line of a report, without its end. */
 void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
 

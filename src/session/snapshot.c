@@ -393,7 +393,31 @@ double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks)
     return (double)ticks * snapshot->ns_per_tick;
 }
 
+uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot)
+{
+    return snapshot->now_ticks - snapshot->header.clock_start.ticks;
+}
+
 uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot)
 {
-    return hp_units_round(hp_snapshot_ns(snapshot, snapshot->now_ticks - snapshot->header.clock_start.ticks));
+    return hp_units_round(hp_snapshot_ns(snapshot, hp_snapshot_elapsed(snapshot)));
+}
+
+enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot)
+{
+    if (snapshot->is_finished)
+        return HP_SNAPSHOT_FINISHED;
+    return snapshot->is_live ? HP_SNAPSHOT_RUNNING : HP_SNAPSHOT_ENDED;
+}
+
+const char *hp_snapshot_state_name(enum hp_snapshot_state state)
+{
+    static const char *const names[] = {
+        [HP_SNAPSHOT_RUNNING] = "running", [HP_SNAPSHOT_FINISHED] = "finished", [HP_SNAPSHOT_ENDED] = "ended"};
+    return names[state];
+}
+
+bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other)
+{
+    return memcmp(snapshot->header.boot_id, other->header.boot_id, sizeof snapshot->header.boot_id) == 0;
 }

@@ -18,6 +18,13 @@
 
 #include "layout.h"
 
+enum hp_snapshot_state {
+    HP_SNAPSHOT_RUNNING,
+    HP_SNAPSHOT_FINISHED,
+    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
+    HP_SNAPSHOT_STATES
+};
+
 struct hp_snapshot {
     const unsigned char *bytes;
     size_t size;
@@ -29,6 +36,15 @@ struct hp_snapshot {
     bool is_finished;   /* the session was ended properly: its numbers are final */
     bool is_cut_off;    /* the bytes end before what the header says is used */
     char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
+};
+
+/*
+ * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
+ * principal one, which speaks for all where only one can.
+ */
+struct hp_snapshots {
+    const struct hp_snapshot *const *all;
+    size_t count;
 };
 
 /*
@@ -47,8 +63,16 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
 
 double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
 
-/* Time from the start of the session to `now_ticks`. */
+/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
+uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
 uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
+
+enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
+/* "running", "finished", "ended" */
+const char *hp_snapshot_state_name(enum hp_snapshot_state state);
+
+/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
+bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
 
 /*
  * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.

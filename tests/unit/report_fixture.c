@@ -5,11 +5,17 @@
 #include <assert.h>
 #include <string.h>
 
+#define MOST_SESSIONS 128u
+
 struct session_builder builder;
-struct hp_snapshot snapshot;
 struct hp_settings settings;
 const hotpath_results *results;
 
+static struct session_builder others[MOST_SESSIONS];
+static size_t other_count;
+static struct hp_snapshot snapshots[MOST_SESSIONS];
+static const struct hp_snapshot *list[MOST_SESSIONS];
+static struct hp_snapshots all = {.all = list};
 static struct hp_arena arena;
 static char text[1 << 20];
 static size_t text_length;
@@ -18,6 +24,7 @@ int fixture_set_up(void **state)
 {
     (void)state;
     builder_init(&builder, 4u << 20);
+    other_count = 0;
     memset(&settings, 0, sizeof settings);
     settings.percentiles[0] = 95;
     settings.percentile_count = 1;
@@ -32,22 +39,38 @@ int fixture_tear_down(void **state)
     hp_arena_release(&arena);
     results = NULL;
     builder_free(&builder);
+    for (size_t at = 0; at < other_count; at++)
+        builder_free(&others[at]);
     return 0;
+}
+
+struct session_builder *fixture_add_session(void)
+{
+    assert(other_count + 1 < MOST_SESSIONS);
+    struct session_builder *session = &others[other_count++];
+    builder_init(session, 2u << 20);
+    builder_header(session)->pid += (uint32_t)other_count;
+    return session;
 }
 
 /* --------------------------------------------------------------------------------------------- making */
 
-void fixture_open(const struct hp_clock_pair *now)
+const struct hp_snapshots *fixture_open(const struct hp_clock_pair *now)
 {
-    const char *problem = hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), now);
-    assert(problem == NULL);
+    all.count = 1 + other_count;
+    for (size_t at = 0; at < all.count; at++) {
+        const struct session_builder *session = at == 0 ? &builder : &others[at - 1];
+        const char *problem = hp_snapshot_open(&snapshots[at], session->bytes, builder_size(session), now);
+        assert(problem == NULL);
+        list[at] = &snapshots[at];
+    }
+    return &all;
 }
 
 void fixture_build_at(const struct hp_clock_pair *now)
 {
     hp_arena_release(&arena);
-    fixture_open(now);
-    results = hp_results_build(&arena, &snapshot, &settings);
+    results = hp_results_build(&arena, fixture_open(now), &settings);
     assert(results != NULL);
 }
 
@@ -66,8 +89,7 @@ const char *fixture_render(uint32_t width, bool color)
 {
     const struct hp_report_target target = {.sink = collect, .width = width, .color = color};
     text_length = 0;
-    fixture_open(NULL);
-    const int status = hp_report_render(&snapshot, &settings, &target);
+    const int status = hp_report_render(fixture_open(NULL), &settings, &target);
     assert(status == HOTPATH_OK);
     text[text_length] = '\0';
     return text;

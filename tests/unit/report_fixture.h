@@ -1,5 +1,5 @@
 /*
- * What tests of reports share: a session to build, settings as a user has them who set nothing, and the report that
+ * What tests of reports share: sessions to build, settings as a user has them who set nothing, and the report that
  * comes of both, as rows or as text.
  *
  *     builder_call(&builder, ...);
@@ -20,8 +20,7 @@
 #include "section.h"
 #include "session_builder.h"
 
-extern struct session_builder builder;
-extern struct hp_snapshot snapshot; /* of what has been built, from fixture_open on */
+extern struct session_builder builder; /* the principal session, which is always there */
 extern struct hp_settings settings;
 extern const hotpath_results *results; /* from fixture_build on */
 
@@ -29,14 +28,17 @@ extern const hotpath_results *results; /* from fixture_build on */
 int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
 
-/* Takes the snapshot; `now` as hp_snapshot_open has it. */
-void fixture_open(const struct hp_clock_pair *now);
+/* Adds a session of another process, which began when the first did; at most 127. */
+struct session_builder *fixture_add_session(void);
 
-/* Takes the snapshot and makes the rows. */
+/* Takes the snapshots; `now` as hp_snapshot_open has it, for all of them. */
+const struct hp_snapshots *fixture_open(const struct hp_clock_pair *now);
+
+/* Takes the snapshots and makes the rows. */
 void fixture_build_at(const struct hp_clock_pair *now);
 void fixture_build(void);
 
-/* Takes the snapshot and renders it; the text stays until the next one. */
+/* Takes the snapshots and renders them; the text stays until the next one. */
 const char *fixture_render(uint32_t width, bool color);
 
 /* The section of that name, or NULL. */

@@ -655,11 +655,11 @@ static void running_out_of_memory_is_an_answer(void **state)
     (void)state;
     build_small_session();
     strcpy(settings.report, "all");
-    fixture_open(NULL);
+    const struct hp_snapshots *snapshots = fixture_open(NULL);
     unsigned failures = 0;
     for (size_t limit = 16;; limit += 160) {
         struct hp_arena small = {.limit = limit};
-        const bool is_built = hp_results_build(&small, &snapshot, &settings) != NULL;
+        const bool is_built = hp_results_build(&small, snapshots, &settings) != NULL;
         hp_arena_release(&small);
         if (is_built)
             break;

@@ -310,6 +310,8 @@ static bool swallow(void *context, const char *bytes, size_t length)
 static void read_all(const unsigned char *bytes, size_t size)
 {
     static struct hp_settings settings;
+    const struct hp_snapshot *const session = &snapshot;
+    const struct hp_snapshots sessions = {&session, 1};
     size_t written = 0;
     const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80, .color = true};
     memset(&settings, 0, sizeof settings);
@@ -321,9 +323,9 @@ static void read_all(const unsigned char *bytes, size_t size)
     settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
     if (hp_snapshot_open(&snapshot, bytes, size, NULL) != NULL)
         return;
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_OK);
+    assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
     settings.format = HP_FORMAT_JSON_PRETTY;
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_OK);
+    assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
     assert_true(written > 0);
 }
 

@@ -265,12 +265,12 @@ static void a_sink_that_gives_up_is_reported(void **state)
     (void)state;
     const struct hp_report_target target = {.sink = give_up};
     build_overview();
-    fixture_open(NULL);
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_E_OUTPUT);
+    const struct hp_snapshots *snapshots = fixture_open(NULL);
+    assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_E_OUTPUT);
     settings.format = HP_FORMAT_JSON;
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_E_OUTPUT);
+    assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_E_OUTPUT);
     settings.format = HP_FORMAT_NONE;
-    assert_int_equal(hp_report_render(&snapshot, &settings, &target), HOTPATH_OK);
+    assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_OK);
 }
 
 static void remember(const hotpath_results *given, void *context)
@@ -283,8 +283,8 @@ static void rows_can_be_handed_over(void **state)
     (void)state;
     size_t rows = 0;
     build_overview();
-    fixture_open(NULL);
-    assert_int_equal(hp_report_hand_over(&snapshot, &settings, remember, &rows), HOTPATH_OK);
+    const struct hp_snapshots *snapshots = fixture_open(NULL);
+    assert_int_equal(hp_report_hand_over(snapshots, &settings, remember, &rows), HOTPATH_OK);
     assert_int_equal(rows, 4);
 }
 
@@ -310,7 +310,8 @@ static void json_is_raw_and_complete(void **state)
         "{\"type\":\"hotpath_report\",\"version\":1,\"hotpath\":\"" HOTPATH_VERSION "\",\"meta\":{\"created_at\":"
         "\"2026-10-02T08:00:00.005Z\",\"command\":\"./demo --fast\",\"executable\":\"/usr/bin/demo\",\"pid\":4242,"
         "\"parent_pid\":1,\"host\":\"box\",\"system\":\"Linux 6.1 x86_64\",\"cores\":2,\"threads\":1,\"library\":"
-        "\"hotpath 0.1.0, gcc 12\",\"clock\":{\"kind\":\"monotonic\",\"hz\":1000000000}},\"label\":\"quo\\\"te\","
+        "\"hotpath 0.1.0, gcc "
+        "12\",\"clock\":{\"kind\":\"monotonic\",\"hz\":1000000000},\"processes\":1},\"label\":\"quo\\\"te\","
         "\"user_metadata\":{\"rev\":\"a=b\",\"branch\":\"dev\",\"flag\":\"\"},\"state\":\"finished\","
         "\"time\":\"inclusive\",\"elapsed_ns\":5000000,\"sections\":{\"timing\":{\"description\":"
         "\"Function execution time.\",\"main\":\"main\",\"percent_of\":\"main\",\"total_rows\":1,\"shown_rows\":1,"

@@ -1,0 +1,109 @@
+/* What a report is about. SPDX-License-Identifier: MIT */
+#include "run.h"
+
+#include "arena.h"
+#include "units.h"
+
+static bool can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *principal)
+{
+    return session->header.clock_kind == principal->header.clock_kind &&
+           hp_snapshot_has_same_boot(session, principal);
+}
+
+static bool choose_sessions(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+{
+    run->sessions = hp_arena_take_array(arena, snapshots->count, sizeof(void *));
+    run->left_out = hp_arena_take_array(arena, snapshots->count, sizeof(void *));
+    if (run->sessions == NULL || run->left_out == NULL)
+        return false;
+    for (size_t at = 0; at < snapshots->count; at++) {
+        const struct hp_snapshot *session = snapshots->all[at];
+        if (can_be_added(session, snapshots->all[0]))
+            run->sessions[run->count++] = session;
+        else
+            run->left_out[run->left_out_count++] = session;
+    }
+    return true;
+}
+
+/* The principal one's rate, or where that is not known that of the session that had the most time to find it out. */
+static void set_rate(struct hp_run *run)
+{
+    const struct hp_snapshot *best = run->sessions[0];
+    for (size_t at = 1; at < run->count && !run->sessions[0]->is_rate_known; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        if (session->is_rate_known &&
+            (!best->is_rate_known || hp_snapshot_elapsed(session) > hp_snapshot_elapsed(best)))
+            best = session;
+    }
+    run->ns_per_tick = best->ns_per_tick;
+    run->is_rate_known = best->is_rate_known;
+}
+
+/* When a session began is known in nanoseconds, how long it took in ticks. */
+static void set_times(struct hp_run *run)
+{
+    run->start_ns = UINT64_MAX;
+    for (size_t at = 0; at < run->count; at++) {
+        const uint64_t start_ns = run->sessions[at]->header.clock_start.ns;
+        run->start_ns = start_ns < run->start_ns ? start_ns : run->start_ns;
+    }
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        uint64_t end = hp_units_round((double)hp_run_started_ns(run, session) / run->ns_per_tick);
+        if (__builtin_add_overflow(end, hp_snapshot_elapsed(session), &end))
+            end = UINT64_MAX;
+        run->elapsed_ticks = end > run->elapsed_ticks ? end : run->elapsed_ticks;
+    }
+}
+
+/* Each process measured it anew; the average of all is nearer the truth than any of them. */
+static void set_zone_cost(struct hp_run *run)
+{
+    double cost = 0, inner = 0, costs = 0, inners = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
+        cost += (double)header->zone_cost_ps;
+        inner += (double)header->zone_inner_ps;
+        costs += header->zone_cost_ps > 0; /* 0: not known */
+        inners += header->zone_inner_ps > 0;
+    }
+    run->zone_cost_ns = costs > 0 ? cost / costs / 1000 : 0;
+    run->zone_inner_ns = inners > 0 ? inner / inners / 1000 : 0;
+}
+
+static void count_states(struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++) {
+        run->states[hp_snapshot_state(run->sessions[at])]++;
+        run->cut_off += run->sessions[at]->is_cut_off;
+    }
+}
+
+bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+{
+    *run = (struct hp_run){0};
+    if (!choose_sessions(run, arena, snapshots))
+        return false;
+    set_rate(run);
+    set_times(run);
+    set_zone_cost(run);
+    count_states(run);
+    return true;
+}
+
+double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
+
+uint64_t hp_run_elapsed_ns(const struct hp_run *run) { return hp_units_round(hp_run_ns(run, run->elapsed_ticks)); }
+
+uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    return session->header.clock_start.ns - run->start_ns;
+}
+
+enum hp_snapshot_state hp_run_state(const struct hp_run *run)
+{
+    if (run->states[HP_SNAPSHOT_RUNNING] > 0)
+        return HP_SNAPSHOT_RUNNING;
+    return run->states[HP_SNAPSHOT_FINISHED] == run->count ? HP_SNAPSHOT_FINISHED : HP_SNAPSHOT_ENDED;
+}

@@ -1,0 +1,45 @@
+/*
+ * What a report is about: the sessions that are added up, and what holds for all of them.
+ *
+ * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
+ * Those that do not fit the principal one are left out, and the report says so. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_RUN_H
+#define HP_SECTIONS_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+
+struct hp_arena;
+
+struct hp_run {
+    const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
+    size_t count;
+    const struct hp_snapshot **left_out;
+    size_t left_out_count;
+    double ns_per_tick;
+    bool is_rate_known;
+    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: when the first session began */
+    uint64_t elapsed_ticks;            /* from there to the end of the last one */
+    double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
+    double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
+    size_t cut_off;                    /* how many have lost the end of their file */
+};
+
+/* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
+bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+
+double hp_run_ns(const struct hp_run *run, uint64_t ticks);
+uint64_t hp_run_elapsed_ns(const struct hp_run *run);
+
+/* How long after the beginning of the run a session began. */
+uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
+
+/* Running while one of them runs, finished when all have finished, otherwise ended. */
+enum hp_snapshot_state hp_run_state(const struct hp_run *run);
+
+#endif

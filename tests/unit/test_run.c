@@ -1,0 +1,677 @@
+/*
+ * One report of several sessions, against values that are known because the test made them up.
+ * SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+#include "text.h"
+#include "trust.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void assert_row(size_t row, const char *name, uint64_t calls, double total, double self, double percent)
+{
+    const hotpath_section *timing = section_named("timing");
+    assert_string_equal(cell_of(timing, row, "name").text, name);
+    assert_int_equal(cell_of(timing, row, "calls").count, calls);
+    assert_float_equal(cell_of(timing, row, "total_ns").number, total, 0.001);
+    assert_float_equal(cell_of(timing, row, "self_ns").number, self, 0.001);
+    assert_float_equal(cell_of(timing, row, "percent_total").number, percent, 0.001);
+}
+
+static void assert_number(size_t row, const char *key, double number)
+{
+    const struct hotpath_cell cell = cell_of(section_named("timing"), row, key);
+    assert_true(cell.has_value);
+    assert_float_equal(cell.number, number, 0.001);
+}
+
+static void assert_place(size_t row, uint32_t depth, const char *name, uint64_t calls, double total, double self)
+{
+    const hotpath_section *tree = section_named("calltree");
+    assert_string_equal(cell_of(tree, row, "name").text, name);
+    assert_int_equal(tree->rows[row].depth, depth);
+    assert_int_equal(cell_of(tree, row, "calls").count, calls);
+    assert_float_equal(cell_of(tree, row, "total_ns").number, total, 0.001);
+    assert_float_equal(cell_of(tree, row, "self_ns").number, self, 0.001);
+}
+
+static bool has_note(const char *section, const char *part)
+{
+    const hotpath_section *found = section_named(section);
+    for (size_t at = 0; at < found->note_count; at++)
+        if (strstr(found->notes[at], part) != NULL)
+            return true;
+    return false;
+}
+
+/* Moves the session to where it began `ticks` after the first one, which has as many nanoseconds per tick. */
+static void begin_later(struct session_builder *session, uint64_t ticks, double ns_per_tick)
+{
+    struct hp_header *header = builder_header(session);
+    const uint64_t ns = (uint64_t)((double)ticks * ns_per_tick);
+    header->clock_start.ticks += ticks;
+    header->clock_start.ns += ns;
+    header->clock_latest.ticks += ticks;
+    header->clock_latest.ns += ns;
+}
+
+/* main > parse: 1000 ticks with 3 x 200 inside. Sites get their ids in the order in which they are asked for. */
+static void build_parser(struct session_builder *session, bool is_main_first)
+{
+    uint32_t main_site = 0;
+    if (is_main_first)
+        main_site = builder_site(session, "main", "main.c", 1);
+    const uint32_t parse = builder_site(session, "parse", "parse.c", 2);
+    if (!is_main_first)
+        main_site = builder_site(session, "main", "main.c", 1);
+    builder_header(session)->main_site = main_site;
+    const uint32_t thread = builder_thread(session);
+    const uint32_t main_node = builder_node(session, thread, 0, main_site);
+    const uint32_t parse_node = builder_node(session, thread, main_node, parse);
+    for (unsigned call = 0; call < 3; call++)
+        builder_call(session, thread, parse_node, 200, 0);
+    builder_call(session, thread, main_node, 1000, 600);
+    builder_elapse(session, 2000, 1);
+}
+
+/* --------------------------------------------------------------------------------------------- sites */
+
+static void the_same_place_in_code_is_one_row(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "timing,calltree");
+    build_parser(&builder, true);
+    build_parser(fixture_add_session(), false);
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), 2);
+    assert_row(0, "main", 2, 2000, 800, 100);
+    assert_row(1, "parse", 6, 1200, 1200, 60);
+    assert_number(1, "avg_ns", 200);
+    assert_int_equal(cell_of(timing, 1, "threads").count, 2);
+    assert_string_equal(timing->percent_of, "main");
+    assert_int_equal(timing->note_count, 0);
+    assert_int_equal(hotpath_section_rows(section_named("calltree")), 2);
+    assert_place(0, 0, "main", 2, 2000, 800);
+    assert_place(1, 1, "parse", 6, 1200, 1200);
+}
+
+static void what_differs_in_anything_is_another_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *function, *file;
+        uint32_t line, kind;
+    } sites[] = {
+        {"work", "work", "w.c", 1, 0}, {"play", "work", "w.c", 1, 0}, {"work", "main", "w.c", 1, 0},
+        {"work", "work", "v.c", 1, 0}, {"work", "work", "w.c", 2, 0}, {"work", "work", "w.c", 1, 2},
+    };
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    /* The first session has all of them; each of the others has one, as its first. */
+    for (size_t session = 0; session <= COUNT(sites); session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        for (size_t at = 0; at < COUNT(sites); at++) {
+            if (session > 0 && at != session - 1)
+                continue;
+            const uint32_t id = builder_site(to, sites[at].name, sites[at].file, sites[at].line);
+            struct hp_site *site = (struct hp_site *)builder_at(to, builder_header(to)->site_chunks[0]) + id;
+            site->function = builder_text(to, sites[at].function);
+            site->kind = sites[at].kind;
+            builder_call(to, thread, builder_node(to, thread, 0, id), 100 + at, 0);
+        }
+    }
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), COUNT(sites));
+    for (size_t row = 0; row < COUNT(sites); row++) {
+        assert_int_equal(cell_of(section_named("timing"), row, "calls").count, 2);
+        assert_number(row, "total_ns", 2 * (double)(100 + COUNT(sites) - 1 - row));
+    }
+}
+
+/* Where a session has the same content twice, which none should, the nth is the nth. */
+static void twins_stay_apart(void **state)
+{
+    (void)state;
+    static const uint64_t ticks[3][3] = {{1000, 0, 0}, {200, 100, 0}, {40, 30, 7}};
+    for (size_t session = 0; session < 3; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        for (size_t twin = 0; twin <= session; twin++)
+            builder_call(to, thread, builder_node(to, thread, 0, builder_site(to, "twin", "x.c", 3)),
+                         ticks[session][twin], 0);
+    }
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), 3);
+    assert_number(0, "total_ns", 1240);
+    assert_number(1, "total_ns", 130);
+    assert_number(2, "total_ns", 7);
+    assert_string_not_equal(cell_of(timing, 0, "name").text, cell_of(timing, 1, "name").text);
+    assert_string_not_equal(cell_of(timing, 1, "name").text, cell_of(timing, 2, "name").text);
+}
+
+static void what_is_known_by_number_only_is_not_added_up(void **state)
+{
+    (void)state;
+    for (uint32_t session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        builder_call(to, thread, builder_node(to, thread, 0, 700), 10 - session, 0);
+        builder_call(to, thread, builder_node(to, thread, 0, HP_SITE_OTHER), 50, 0);
+    }
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 3);
+    assert_row(0, "<other>", 2, 100, 100, 0.01);
+    assert_row(1, "<site 700>", 1, 10, 10, 0.001);
+    assert_row(2, "<site 700 of 4243>", 1, 9, 9, 0.0009);
+}
+
+/* --------------------------------------------------------------------------------------------- numbers */
+
+static void recursion_counts_once_in_every_process(void **state)
+{
+    (void)state;
+    for (unsigned session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        if (session > 0)
+            builder_site(to, "other", "o.c", 9);
+        const uint32_t thread = builder_thread(to);
+        const uint32_t node = builder_node(to, thread, 0, builder_site(to, "fib", "fib.c", 1));
+        builder_nested_call(to, thread, node, 100, 0);
+        builder_nested_call(to, thread, node, 300, 100);
+        builder_call(to, thread, node, 500, 300);
+        builder_elapse(to, 1000, 1);
+    }
+    fixture_build();
+    assert_row(0, "fib", 6, 1000, 1000, 100);
+    assert_number(0, "avg_ns", 300);
+}
+
+static void percentiles_are_those_of_all_calls(void **state)
+{
+    (void)state;
+    static const double wanted[] = {0, 50, 90, 95, 100};
+    memcpy(settings.percentiles, wanted, sizeof wanted);
+    settings.percentile_count = COUNT(wanted);
+    struct session_builder *second = fixture_add_session();
+    builder_site(second, "before", "b.c", 1);
+    /* 1 to 50 ticks in one process, 51 to 100 in the other: every value has a counter of its own up to 127. */
+    for (uint64_t session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : second;
+        const uint32_t thread = builder_thread(to);
+        const uint32_t node = builder_node(to, thread, 0, builder_site(to, "f", "f.c", 1));
+        for (uint64_t ticks = 1; ticks <= 50; ticks++)
+            builder_call(to, thread, node, ticks + 50 * session, 0);
+    }
+    fixture_build();
+    assert_row(0, "f", 100, 5050, 5050, 0.505);
+    assert_number(0, "min_ns", 1);
+    assert_number(0, "p50_ns", 50);
+    assert_number(0, "p90_ns", 90);
+    assert_number(0, "p95_ns", 95);
+    assert_number(0, "max_ns", 100);
+}
+
+static void open_zones_count_to_the_end_of_their_own_session(void **state)
+{
+    (void)state;
+    for (uint64_t session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        if (session > 0)
+            builder_site(to, "first", "f.c", 9);
+        const uint32_t thread = builder_thread(to);
+        const uint32_t serve = builder_node(to, thread, 0, builder_site(to, "serve", "f.c", 1));
+        const uint32_t wait = builder_node(to, thread, serve, builder_site(to, "wait", "f.c", 2));
+        builder_open(to, thread, serve, 1000, 0);
+        builder_open(to, thread, wait, 1500, 0);
+        builder_elapse(to, session == 0 ? 4000 : 9000, 1);
+    }
+    fixture_build();
+    /* 3000 and 8000 ticks of serve, 2500 and 7500 of these in wait. */
+    assert_row(0, "serve", 2, 11000, 1000, 100 * 11000.0 / 9000);
+    assert_row(1, "wait", 2, 10000, 10000, 100 * 10000.0 / 9000);
+    assert_number(0, "min_ns", 3000);
+    assert_number(0, "max_ns", 8000);
+    assert_int_equal(cell_of(section_named("timing"), 0, "open").count, 2);
+    assert_true(has_note("timing", "* still running when the report was made: counted up to then"));
+}
+
+static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **state)
+{
+    (void)state;
+    for (unsigned session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        builder_open(to, thread, builder_node(to, thread, 0, builder_site(to, "f", "f.c", 1)), 100, 0);
+        builder_header(to)->state = session == 0 ? HP_STATE_FINISHED : HP_STATE_LIVE;
+    }
+    fixture_build();
+    assert_true(has_note("timing", "when the report was made, or when its process was killed"));
+    builder_header(&builder)->state = HP_STATE_LIVE;
+    fixture_build();
+    assert_true(has_note("timing", "* still running when the process was killed"));
+}
+
+static void what_zones_cost_is_averaged(void **state)
+{
+    (void)state;
+    static const uint64_t costs[] = {10000, 30000, 0}; /* the last could not find out */
+    for (size_t session = 0; session < COUNT(costs); session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        build_parser(to, true);
+        builder_header(to)->zone_cost_ps = costs[session];
+        builder_header(to)->zone_inner_ps = costs[session] / 2;
+        builder_header(to)->losses[HP_LOSS_ABANDONED] = session;
+        builder_header(to)->losses[HP_LOSS_CHILDREN] = 1;
+    }
+    fixture_build();
+    assert_float_equal(results->trust.zone_cost_ns, 20, 0.001);
+    assert_float_equal(results->trust.zone_inner_ns, 10, 0.001);
+    assert_int_equal(results->trust.lost[HP_LOSS_ABANDONED], 3);
+    assert_int_equal(results->trust.lost[HP_LOSS_CHILDREN], 3);
+    /* main: three calls of 10 ns within, and nine calls inside of 20 ns. */
+    assert_number(0, "overhead_max_ns", 3 * 10 + 9 * 20);
+    /* Twelve calls on two cores at 20 ns are 120 of 2000 ns. */
+    assert_float_equal(results->trust.share_percent, 6, 0.001);
+}
+
+/* One after the other on many cores: what each process lost, the run lost. */
+static void measuring_adds_up_over_processes_in_turn(void **state)
+{
+    (void)state;
+    for (uint64_t session = 0; session < 4; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        build_parser(to, true);
+        builder_header(to)->cores = 64;
+        builder_header(to)->zone_cost_ps = 50000;
+        begin_later(to, 2000 * session, 1);
+    }
+    fixture_build();
+    assert_int_equal(hotpath_results_elapsed_ns(results), 8000);
+    assert_float_equal(results->trust.share_percent, 10, 0.001); /* four calls of 50 ns in 2000 ns, four times */
+}
+
+/* -------------------------------------------------------------------------------------------- 100 % */
+
+static void a_child_without_main_leaves_the_main_row(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "timing,calltree");
+    build_parser(&builder, true);
+    struct session_builder *child = fixture_add_session();
+    const uint32_t thread = builder_thread(child);
+    const uint32_t parse = builder_node(child, thread, 0, builder_site(child, "parse", "parse.c", 2));
+    builder_call(child, thread, parse, 4400, 0);
+    builder_elapse(child, 5000, 1);
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_row(0, "main", 1, 1000, 400, 100);
+    assert_row(1, "parse", 4, 5000, 5000, 500);
+    assert_string_equal(timing->percent_of, "main");
+    assert_string_equal(timing->main, "main");
+    assert_true(timing->rows[0].is_main);
+    assert_true(has_note("timing", "not every process ran that: a row can have more than 100 %"));
+    assert_true(has_note("calltree", "not every process ran that: a row can have more than 100 %"));
+    assert_place(0, 0, "parse", 1, 4400, 4400);
+    assert_place(1, 0, "main", 1, 1000, 400);
+    assert_place(2, 1, "parse", 3, 600, 600);
+}
+
+static void different_mains_are_no_measure(void **state)
+{
+    (void)state;
+    build_parser(&builder, true);
+    struct session_builder *other = fixture_add_session();
+    const uint32_t thread = builder_thread(other);
+    const uint32_t main_site = builder_site(other, "main", "tool.c", 7);
+    builder_header(other)->main_site = main_site;
+    builder_call(other, thread, builder_node(other, thread, 0, main_site), 3000, 0);
+    builder_elapse(other, 4000, 1);
+    begin_later(other, 1000, 1);
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_string_equal(timing->percent_of, "elapsed");
+    assert_null(timing->main);
+    assert_int_equal(hotpath_results_elapsed_ns(results), 5000);
+    assert_row(0, "tool:main", 1, 3000, 3000, 60);
+    assert_row(1, "main:main", 1, 1000, 400, 20);
+    assert_row(2, "parse", 3, 600, 600, 12);
+    assert_false(timing->rows[0].is_main);
+    assert_true(has_note("timing", "since the processes have different main functions"));
+    settings.exclude_wrapper = true;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
+    assert_row(0, "parse", 3, 600, 600, 100);
+}
+
+static void without_main_shares_are_of_the_time_of_all(void **state)
+{
+    (void)state;
+    for (uint64_t session = 0; session < 3; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        builder_call(to, thread, builder_node(to, thread, 0, builder_site(to, "f", "f.c", 1)), 500, 0);
+        builder_elapse(to, 1000, 1);
+        begin_later(to, 2000 - 1000 * session, 1); /* the principal one begins last */
+    }
+    fixture_build();
+    assert_int_equal(hotpath_results_elapsed_ns(results), 3000);
+    assert_row(0, "f", 3, 1500, 1500, 50);
+    assert_true(has_note("timing", "since no process had a HOTPATH_MAIN()"));
+    settings.format = HP_FORMAT_JSON;
+    /* It began 2 µs after the first and ended with the last, 1 µs later. */
+    assert_non_null(strstr(fixture_render(0, false), "\"created_at\":\"2026-10-02T08:00:00.000Z\""));
+    builder_elapse(&builder, 7000000, 1);
+    begin_later(&builder, 2000, 1);
+    assert_non_null(strstr(fixture_render(0, false), "\"created_at\":\"2026-10-02T08:00:00.007Z\""));
+    assert_non_null(strstr(fixture_render(0, false), "\"elapsed_ns\":7002000"));
+}
+
+/* -------------------------------------------------------------------------------------------- clocks */
+
+static void ticks_of_all_are_of_one_rate(void **state)
+{
+    (void)state;
+    for (unsigned session = 0; session < 3; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        build_parser(to, true);
+        builder_elapse(to, 2000000, 0.5);
+    }
+    fixture_build();
+    assert_row(0, "main", 3, 1500, 600, 100);
+    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+    /* The principal one knows its own rate, whatever others say. */
+    builder_elapse(fixture_add_session(), 9000000, 0.25);
+    fixture_build();
+    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+}
+
+static void an_unknown_rate_is_taken_from_the_longest(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ticks;
+        double ns_per_tick;
+    } clocks[] = {{30, 0.5}, {2000000, 0.4}, {4000000, 0.5}, {20, 0.1}, {3000000, 0.3}};
+    for (size_t session = 0; session < COUNT(clocks); session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        build_parser(to, true);
+        builder_elapse(to, clocks[session].ticks, clocks[session].ns_per_tick);
+    }
+    fixture_build();
+    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+    assert_row(0, "main", 5, 2500, 1000, 100);
+    assert_int_equal(hotpath_results_elapsed_ns(results), 2000000);
+}
+
+static void other_clocks_are_left_out_and_named(void **state)
+{
+    (void)state;
+    build_parser(&builder, true);
+    for (unsigned session = 1; session < 14; session++) {
+        struct session_builder *to = fixture_add_session();
+        build_parser(to, true);
+        if (session > 1)
+            builder_header(to)->clock_kind = HP_CLOCK_CNTVCT;
+        if (session == 13)
+            builder_header(to)->boot_id[15] = 1;
+    }
+    fixture_build();
+    assert_row(0, "main", 2, 2000, 800, 100);
+    assert_int_equal(results->run.count, 2);
+    assert_int_equal(results->warning_count, 2);
+    assert_string_equal(results->warnings[0],
+                        "processes '4244, 4245, 4246, 4247, 4248, 4249, 4250, 4251 and 3 more' are left out: their "
+                        "clocks are of another kind than that of the first process");
+    assert_string_equal(results->warnings[1],
+                        "process '4255' is left out: it ran on another machine, or before the "
+                        "machine was started anew");
+    assert_non_null(strstr(fixture_render(0, false), "\nwarning: process '4255' is left out"));
+}
+
+/* ------------------------------------------------------------------------------------------ condition */
+
+static const char *state_in_json(void)
+{
+    static char word[16];
+    settings.format = HP_FORMAT_JSON;
+    const char *found = strstr(fixture_render(0, false), "\"state\":\"");
+    assert_non_null(found);
+    sscanf(found, "\"state\":\"%15[a-z]", word);
+    return word;
+}
+
+static void the_state_is_that_of_all(void **state)
+{
+    (void)state;
+    struct session_builder *second = fixture_add_session();
+    assert_string_equal(state_in_json(), "finished");
+    builder_header(second)->state = HP_STATE_LIVE;
+    assert_string_equal(state_in_json(), "ended");
+    builder_header(&builder)->state = HP_STATE_LIVE;
+    assert_string_equal(state_in_json(), "ended");
+    builder_header(second)->state = HP_STATE_FINISHED;
+    assert_string_equal(state_in_json(), "ended");
+    const struct hp_clock_pair now = {.ticks = BUILDER_START + 5000000, .ns = 5000 + 5000000};
+    fixture_build_at(&now);
+    assert_int_equal(hp_run_state(&results->run), HP_SNAPSHOT_RUNNING);
+}
+
+static void the_table_says_how_many_are_not_whole(void **state)
+{
+    (void)state;
+    struct session_builder *second = fixture_add_session(), *third = fixture_add_session();
+    const char *report = fixture_render(0, false);
+    assert_null(strstr(report, "warning"));
+    assert_null(strstr(report, "ended without"));
+    assert_non_null(strstr(report, "[hotpath] 1.00 ms, 3 processes | timing"));
+    builder_header(second)->used += 1000;
+    builder_header(third)->state = HP_STATE_LIVE;
+    report = fixture_render(0, false);
+    assert_non_null(strstr(report, "\nwarning: 1 of 3 files is cut off\n"));
+    assert_non_null(strstr(report, "\n1 of 3 processes ended without finishing its session; this is all it had"));
+    builder_header(third)->used += 1000;
+    builder_header(second)->state = HP_STATE_LIVE;
+    report = fixture_render(0, false);
+    assert_non_null(strstr(report, "\nwarning: 2 of 3 files are cut off\n"));
+    assert_non_null(
+        strstr(report, "\n2 of 3 processes ended without finishing their sessions; this is all they had"));
+    settings.format = HP_FORMAT_JSON;
+    report = fixture_render(0, false);
+    assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 files are cut off\"]"));
+    assert_non_null(strstr(report, "\"processes\":3}"));
+    assert_non_null(strstr(report, "\"pid\":4242,"));
+}
+
+/* ----------------------------------------------------------------------------------------------- many */
+
+static void a_hundred_sessions_add_up(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "timing,calltree");
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.calltree_limit = HOTPATH_NO_LIMIT;
+    /* Session n calls function k (n + k) times, if k divides n + 1; functions are met in an order of its own. */
+    uint64_t calls[10] = {0}, sites = 0;
+    for (uint64_t session = 0; session < 100; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        for (uint32_t turn = 0; turn < 10; turn++) {
+            const uint32_t which = (turn * 7 + (uint32_t)session) % 10;
+            char name[] = {'f', (char)('0' + which), '\0'};
+            if ((session + 1) % (which + 1) != 0)
+                continue;
+            const uint32_t node = builder_node(to, thread, 0, builder_site(to, name, "f.c", which));
+            for (uint64_t call = 0; call < session + which; call++)
+                builder_call(to, thread, node, 100, 0);
+            calls[which] += session + which;
+        }
+    }
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), 10);
+    assert_int_equal(hotpath_section_rows(section_named("calltree")), 10);
+    for (size_t row = 0; row < 10; row++) {
+        const size_t which = (size_t)(cell_of(timing, row, "name").text[1] - '0');
+        sites |= UINT64_C(1) << which;
+        assert_int_equal(cell_of(timing, row, "calls").count, calls[which]);
+        assert_number(row, "total_ns", 100 * (double)calls[which]);
+        assert_number(row, "p95_ns", 100);
+    }
+    assert_int_equal(sites, 0x3ff);
+    assert_int_equal(results->run.count, 100);
+}
+
+static void running_out_of_memory_is_an_answer(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "all");
+    build_parser(&builder, true);
+    build_parser(fixture_add_session(), false);
+    build_parser(fixture_add_session(), true);
+    const struct hp_snapshots *snapshots = fixture_open(NULL);
+    unsigned failures = 0;
+    for (size_t limit = 16;; limit += 160) {
+        struct hp_arena small = {.limit = limit};
+        const bool is_built = hp_results_build(&small, snapshots, &settings) != NULL;
+        hp_arena_release(&small);
+        if (is_built)
+            break;
+        failures++;
+    }
+    assert_true(failures > 100);
+}
+
+/* -------------------------------------------------------------------------------------------- hostile */
+
+static bool swallow(void *context, const char *bytes, size_t length)
+{
+    (void)bytes;
+    *(size_t *)context += length;
+    return true;
+}
+
+static void render(const struct hp_snapshot *first, const struct hp_snapshot *second)
+{
+    size_t written = 0;
+    const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80};
+    const struct hp_snapshot *const both[] = {first, second};
+    const struct hp_snapshots snapshots = {both, 2};
+    settings.format = HP_FORMAT_TABLE;
+    assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
+    settings.format = HP_FORMAT_JSON;
+    assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
+    assert_true(written > 0);
+}
+
+/* A copy that is exactly as large as it says, together with a good session, as the second and as the first. */
+static void render_beside(const unsigned char *bytes, size_t size)
+{
+    static struct hp_snapshot good, bad;
+    unsigned char *copy = malloc(size);
+    memcpy(copy, bytes, size);
+    assert_null(hp_snapshot_open(&good, builder.bytes, builder_size(&builder), NULL));
+    if (hp_snapshot_open(&bad, copy, size, NULL) == NULL) {
+        render(&good, &bad);
+        render(&bad, &good);
+    }
+    free(copy);
+}
+
+static void hostile_sessions_do_no_harm(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "all");
+    settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
+    build_parser(&builder, true);
+    struct session_builder *hostile = fixture_add_session();
+    hostile->sites_per_chunk = 4; /* little that nobody reads */
+    build_parser(hostile, false);
+    const uint32_t thread = builder_thread(hostile), node = builder_node(hostile, thread, 0, 0);
+    builder_open(hostile, thread, node, 10, 0);
+    builder_open(hostile, thread, builder_node(hostile, thread, node, 1), 20, 0);
+    const size_t size = builder_size(hostile);
+    uint64_t seed = 11;
+    for (unsigned round = 0; round < 3000; round++) {
+        struct undo {
+            size_t at;
+            uint64_t word;
+        } undo[8];
+        /* Words that are offsets, counts or times, and huge. The opening of the file stays, or it is refused. */
+        for (size_t at = 0; at < COUNT(undo); at++) {
+            seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            const uint64_t random = seed >> 20;
+            undo[at].at = 24 + (size_t)(random % (size - 32)) / 4 * 4;
+            memcpy(&undo[at].word, hostile->bytes + undo[at].at, 8);
+            const uint64_t word = random % 3 == 0 ? UINT64_MAX - random % 64 : random % 3 == 1 ? random % size : 0;
+            memcpy(hostile->bytes + undo[at].at, &word, random & 64 ? 8 : 4);
+        }
+        render_beside(hostile->bytes, round % 4 == 0 ? size - 8 * (round % 100) : size);
+        for (size_t at = COUNT(undo); at-- > 0;)
+            memcpy(hostile->bytes + undo[at].at, &undo[at].word, 8);
+    }
+}
+
+/* A thousand sites with the same texts, of which there are two copies: neither address nor id says which is which. */
+static void many_sites_may_share_their_texts(void **state)
+{
+    (void)state;
+    static char text[4001];
+    memset(text, 'x', sizeof text - 1);
+    for (unsigned session = 0; session < 2; session++) {
+        struct session_builder *to = session == 0 ? &builder : fixture_add_session();
+        const uint32_t thread = builder_thread(to);
+        uint32_t copies[2] = {builder_text(to, text), builder_text(to, text)};
+        for (uint32_t at = 0; at < 1000; at++) {
+            const uint32_t id = builder_site(to, "", "", 1);
+            struct hp_site *site = (struct hp_site *)builder_at(to, builder_header(to)->site_chunks[0]) + id;
+            site->name = site->function = site->file = copies[at % 2];
+            builder_call(to, thread, builder_node(to, thread, 0, id), 100, 0);
+        }
+    }
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 1000);
+    assert_int_equal(cell_of(section_named("timing"), 999, "calls").count, 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_same_place_in_code_is_one_row),
+        TEST(what_differs_in_anything_is_another_row),
+        TEST(twins_stay_apart),
+        TEST(what_is_known_by_number_only_is_not_added_up),
+        TEST(recursion_counts_once_in_every_process),
+        TEST(percentiles_are_those_of_all_calls),
+        TEST(open_zones_count_to_the_end_of_their_own_session),
+        TEST(open_zones_of_the_dead_are_told_from_those_of_the_living),
+        TEST(what_zones_cost_is_averaged),
+        TEST(measuring_adds_up_over_processes_in_turn),
+        TEST(a_child_without_main_leaves_the_main_row),
+        TEST(different_mains_are_no_measure),
+        TEST(without_main_shares_are_of_the_time_of_all),
+        TEST(ticks_of_all_are_of_one_rate),
+        TEST(an_unknown_rate_is_taken_from_the_longest),
+        TEST(other_clocks_are_left_out_and_named),
+        TEST(the_state_is_that_of_all),
+        TEST(the_table_says_how_many_are_not_whole),
+        TEST(a_hundred_sessions_add_up),
+        TEST(running_out_of_memory_is_an_answer),
+        TEST(hostile_sessions_do_no_harm),
+        TEST(many_sites_may_share_their_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
