@@ -494,6 +494,144 @@ static void the_table_says_how_many_are_not_whole(void **state)
     assert_non_null(strstr(report, "\"pid\":4242,"));
 }
 
+/* ------------------------------------------------------------------------------------------- processes */
+
+static void assert_process(size_t row, const char *name, const char *state, double started, double elapsed,
+                           uint64_t calls, double total, double percent)
+{
+    const hotpath_section *processes = section_named("processes");
+    assert_string_equal(cell_of(processes, row, "name").text, name);
+    assert_string_equal(cell_of(processes, row, "state").text, state);
+    assert_float_equal(cell_of(processes, row, "started_ns").number, started, 0.001);
+    assert_float_equal(cell_of(processes, row, "elapsed_ns").number, elapsed, 0.001);
+    assert_int_equal(cell_of(processes, row, "calls").count, calls);
+    assert_float_equal(cell_of(processes, row, "total_ns").number, total, 0.001);
+    assert_float_equal(cell_of(processes, row, "percent_total").number, percent, 0.001);
+}
+
+/* A server that waits, a worker with two threads, and one that was killed in its work; half a nanosecond per tick. */
+static void build_server(void)
+{
+    const uint32_t main_thread = builder_thread(&builder), main_site = builder_site(&builder, "main", "s.c", 1);
+    builder_header(&builder)->main_site = main_site;
+    builder_header(&builder)->command = builder_text(&builder, "./server");
+    const uint32_t main_node = builder_node(&builder, main_thread, 0, main_site);
+    const uint32_t accept =
+        builder_node(&builder, main_thread, main_node, builder_site(&builder, "accept", "s.c", 2));
+    builder_call(&builder, main_thread, accept, 4000, 0);
+    builder_call(&builder, main_thread, main_node, 40000, 4000);
+    builder_elapse(&builder, 50000, 0.5);
+    begin_later(&builder, 2000, 0.5);
+
+    struct session_builder *worker = fixture_add_session();
+    builder_header(worker)->command = builder_text(worker, "./server --worker");
+    builder_header(worker)->parent_pid = 4242;
+    const uint32_t work = builder_site(worker, "work", "s.c", 3), parse = builder_site(worker, "parse", "s.c", 4);
+    for (unsigned count = 0; count < 2; count++) {
+        const uint32_t thread = builder_thread(worker);
+        const uint32_t work_node = builder_node(worker, thread, 0, work);
+        const uint32_t parse_node = builder_node(worker, thread, work_node, parse);
+        builder_nested_call(worker, thread, work_node, 2000, 0);
+        builder_call(worker, thread, work_node, 30000, 12000);
+        builder_call(worker, thread, parse_node, 10000, 0);
+    }
+    builder_elapse(worker, 80000, 0.5);
+    begin_later(worker, 6000, 0.5);
+
+    struct session_builder *killed = fixture_add_session();
+    builder_header(killed)->command = 0;
+    builder_header(killed)->state = HP_STATE_LIVE;
+    const uint32_t thread = builder_thread(killed);
+    const uint32_t open = builder_node(killed, thread, 0, builder_site(killed, "work", "s.c", 3));
+    builder_elapse(killed, 60000, 0.5);
+    builder_open(killed, thread, open, 40000, 0);
+}
+
+static void every_process_has_a_row(void **state)
+{
+    (void)state;
+    build_server();
+    fixture_build();
+    const hotpath_section *processes = section_named("processes");
+    assert_non_null(processes);
+    assert_int_equal(hotpath_section_rows(processes), 3);
+    assert_process(0, "4243 ./server --worker", "finished", 3000, 40000, 6, 30000, 50);
+    assert_process(1, "4242 ./server", "finished", 1000, 25000, 2, 20000, 100.0 / 3);
+    assert_process(2, "4244", "ended", 0, 30000, 1, 10000, 100.0 / 6);
+    assert_int_equal(cell_of(processes, 0, "threads").count, 2);
+    assert_int_equal(cell_of(processes, 0, "pid").count, 4243);
+    assert_int_equal(cell_of(processes, 0, "parent_pid").count, 4242);
+    assert_string_equal(cell_of(processes, 2, "command").text, "");
+    assert_string_equal(processes->percent_of, "rows");
+    assert_null(processes->main);
+    assert_true(has_note("processes", "ended: killed, or left by _exit"));
+    assert_int_equal(hotpath_results_elapsed_ns(results), 43000);
+}
+
+static void what_main_does_itself_can_be_left_out(void **state)
+{
+    (void)state;
+    settings.exclude_wrapper = true;
+    build_server();
+    fixture_build();
+    assert_process(1, "4244", "ended", 0, 30000, 1, 10000, 100 * 10.0 / 42);
+    assert_process(2, "4242 ./server", "finished", 1000, 25000, 2, 2000, 100 * 2.0 / 42);
+    assert_true(has_note("processes", "without what the main function does itself"));
+}
+
+static void one_process_is_shown_on_request(void **state)
+{
+    (void)state;
+    build_parser(&builder, true);
+    fixture_build();
+    assert_null(section_named("processes"));
+    strcpy(settings.report, "processes");
+    assert_string_equal(
+        fixture_render(0, false),
+        "[hotpath] 2.00 µs | processes\n"
+        "\n"
+        "processes - Time in zones, process by process.\n"
+        "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
+        "| Process            | State    | Started | Elapsed | Threads | Calls |   Total | % Total |\n"
+        "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
+        "| 4242 ./demo --fast | finished | 0.00 ns | 2.00 µs |       1 |     4 | 1.00 µs | 100.00% |\n"
+        "+--------------------+----------+---------+---------+---------+-------+---------+---------+\n"
+        "\n"
+        "clock monotonic; what one zone costs is not known; nothing was lost\n");
+}
+
+static void processes_are_limited_and_ties_keep_their_order(void **state)
+{
+    (void)state;
+    settings.functions_limit = 3;
+    for (unsigned session = 0; session < 6; session++)
+        build_parser(session == 0 ? &builder : fixture_add_session(), true);
+    assert_non_null(strstr(fixture_render(0, false), "processes - Time in zones, process by process. (3/6)\n"));
+    fixture_build();
+    for (size_t row = 0; row < 3; row++)
+        assert_int_equal(cell_of(section_named("processes"), row, "pid").count, 4242 + row);
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("processes")), 6);
+}
+
+static void long_commands_are_shortened_in_names_only(void **state)
+{
+    (void)state;
+    char command[1001];
+    memset(command, 'a', 1000);
+    memcpy(command, "./tool ", 7);
+    memcpy(command + 990, " --the-end", 11);
+    builder_header(&builder)->command = builder_text(&builder, command);
+    strcpy(settings.report, "processes");
+    fixture_build();
+    const char *name = cell_of(section_named("processes"), 0, "name").text;
+    assert_true(strlen(name) < 100);
+    assert_memory_equal(name, "4242 ./tool aaa", 15);
+    assert_string_equal(name + strlen(name) - 10, " --the-end");
+    assert_string_equal(cell_of(section_named("processes"), 0, "command").text, command);
+}
+
 /* ----------------------------------------------------------------------------------------------- many */
 
 static void a_hundred_sessions_add_up(void **state)
@@ -668,6 +806,11 @@ int main(void)
         TEST(other_clocks_are_left_out_and_named),
         TEST(the_state_is_that_of_all),
         TEST(the_table_says_how_many_are_not_whole),
+        TEST(every_process_has_a_row),
+        TEST(what_main_does_itself_can_be_left_out),
+        TEST(one_process_is_shown_on_request),
+        TEST(processes_are_limited_and_ties_keep_their_order),
+        TEST(long_commands_are_shortened_in_names_only),
         TEST(a_hundred_sessions_add_up),
         TEST(running_out_of_memory_is_an_answer),
         TEST(hostile_sessions_do_no_harm),
