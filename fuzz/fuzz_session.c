@@ -1,12 +1,14 @@
 /*
- * Gives arbitrary bytes to everything that reads a session: the snapshot, all sections, both renderers. Nothing may
- * crash, hang or read outside; what the numbers are does not matter. SPDX-License-Identifier: MIT
+ * Gives arbitrary bytes to everything that reads a session, alone and together with others: the snapshot, all
+ * sections, both renderers. Nothing may crash, hang or read outside; what the numbers are does not matter.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
+#include "session_builder.h"
 #include "snapshot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -38,18 +40,47 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
 }
 
-static void render(const struct hp_snapshot *session)
+static void render(const struct hp_snapshot *const *sessions, size_t count)
 {
-    const struct hp_snapshots sessions = {&session, 1};
     static struct hp_settings settings;
     uint64_t sum = 0;
+    const struct hp_snapshots snapshots = {sessions, count};
     struct hp_report_target target = {.sink = swallow, .context = &sum};
     choose(&settings, HP_FORMAT_JSON_PRETTY, false);
-    hp_report_render(&sessions, &settings, &target);
+    hp_report_render(&snapshots, &settings, &target);
     choose(&settings, HP_FORMAT_TABLE, true);
     target.width = 72;
     target.color = true;
-    hp_report_render(&sessions, &settings, &target);
+    hp_report_render(&snapshots, &settings, &target);
+}
+
+/* A session as it should be, which has sites in common with those of the corpus. */
+static const struct hp_snapshot *good_session(void)
+{
+    static struct session_builder builder;
+    static struct hp_snapshot snapshot;
+    if (builder.bytes != NULL)
+        return &snapshot;
+    builder_init(&builder, 64u << 10);
+    builder.sites_per_chunk = 8;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
+    const uint32_t main_site = builder_site(&builder, "main", "src/main.c", 3);
+    const uint32_t main_node = builder_node(&builder, thread, 0, main_site);
+    builder_header(&builder)->main_site = main_site;
+    builder_call(&builder, thread, builder_node(&builder, thread, main_node, parse), 70, 0);
+    builder_open(&builder, thread, main_node, 100, 70);
+    hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL);
+    return &snapshot;
+}
+
+/* Alone, and as one process of several: in the middle and at the head of the others. */
+static void render_all(const struct hp_snapshot *session)
+{
+    const struct hp_snapshot *const good = good_session();
+    render((const struct hp_snapshot *const[]){session}, 1);
+    render((const struct hp_snapshot *const[]){good, session, good}, 3);
+    render((const struct hp_snapshot *const[]){session, good, session}, 3);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -64,9 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     memcpy(copy, bytes, size);
     if (hp_snapshot_open(&snapshot, copy, size, NULL) == NULL)
-        render(&snapshot);
+        render_all(&snapshot);
     if (hp_snapshot_open(&snapshot, copy, size, &now) == NULL)
-        render(&snapshot);
+        render_all(&snapshot);
     free(copy);
     return 0;
 }
