@@ -23,8 +23,8 @@ const struct hp_loss_words hp_loss_words[] = {
                        "zones were nested too deep: not recorded"},
     [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
                        "durations were below zero: counted as zero"},
-    [HP_LOSS_CHILDREN] = {"children", "forked child could not begin a session",
-                          "forked children could not begin a session"},
+    [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
+                          "forked children could not write a session file"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

@@ -3,13 +3,14 @@ import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT, Report, end, needs_root, without_sanitizer
+from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, without_sanitizer
 from terminal import Terminal
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -645,7 +646,7 @@ def completions(cli, *words):
         _hotpath
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    file = os.path.join(os.environ["HOTPATH_SOURCE_DIR"], "completions", "hotpath.bash")
+    file = str(SOURCE / "completions" / "hotpath.bash")
     return subprocess.run(["bash", "-c", script, "bash", file, "hotpath", *words], capture_output=True, text=True,
                           check=True, env=cli.environment(), cwd=cli.folder).stdout.split()
 
@@ -659,3 +660,15 @@ def test_bash_completions(cli):
     cli.run(GUEST, "five")
     name = os.path.basename(cli.sessions()[0]["path"]).split(".")[0]
     assert name in completions(cli, "report", name[:3])
+
+
+@pytest.mark.parametrize("shell, file", [("zsh", "_hotpath"), ("fish", "hotpath.fish")])
+def test_completions_of_other_shells(cli, shell, file):
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    path = SOURCE / "completions" / file
+    subprocess.run([shell, "-n", path], check=True)
+    if shell == "fish":
+        words = subprocess.run([shell, "-c", f'source {path}; complete -C "hotpath o"; complete -C "hotpath ls --"'],
+                               capture_output=True, text=True, check=True, cwd=cli.folder).stdout
+        assert {line.split("\t")[0] for line in words.splitlines()} == {"on", "off", "--all", "--json", "--dir", "--help"}
