@@ -5,6 +5,7 @@
  * found, whoever their parents are. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,37 +25,32 @@
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
-    char folder[1400]; /* "": none could be made */
+    char folder[1000]; /* as long as HOTPATH_DIR can be; "": none could be made */
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
 
+/* Its whole path: the program may change its folder. */
 static bool make_folder_in(struct run *run, const char *place)
 {
-    if (place[0] == '\0' || !hp_file_make_private_folder(place))
+    char whole[PATH_MAX];
+    if (place[0] == '\0' || !hp_file_make_private_folder(place) || realpath(place, whole) == NULL)
         return false;
-    snprintf(run->folder, sizeof run->folder, "%s/%u-%llu%s", place, (unsigned)getpid(),
-             (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
-    return mkdir(run->folder, 0700) == 0;
+    const int length = snprintf(run->folder, sizeof run->folder, "%s/%u-%llu%s", whole, (unsigned)getpid(),
+                                (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
+    return length < (int)sizeof run->folder && mkdir(run->folder, 0700) == 0;
 }
 
-/* A relative one is made absolute: the program may change its folder. */
 static void make_folder(struct run *run)
 {
-    char place[1200], whole[4096];
-    for (unsigned n = 0; hp_place(&run->settings, n, place, sizeof place); n++) {
-        if (place[0] != '\0' && place[0] != '/' && getcwd(whole, sizeof whole) != NULL &&
-            strlen(whole) + 1 + strlen(place) < sizeof run->settings.dir) {
-            strcat(strcat(whole, "/"), place);
-            snprintf(place, sizeof place, "%s", whole);
-        }
+    char place[1200];
+    for (unsigned n = 0; hp_place(&run->settings, n, place, sizeof place); n++)
         if (make_folder_in(run, place))
             return;
-    }
     run->folder[0] = '\0';
-    hp_fail(
-        "no folder for the sessions can be had (%s); the program runs without being recorded. Name one with --dir",
-        strerror(errno));
+    hp_fail("no folder for the sessions can be had (%s); the program runs without being recorded. Name one with "
+            "--dir",
+            strerror(errno));
 }
 
 /* --------------------------------------------------------------------------------------------- program */

@@ -331,6 +331,12 @@ def test_a_run_within_a_run(cli):
     assert done.status == 0
 
 
+def test_a_relative_folder(cli):
+    done = cli("run", "--dir", "here", "sh", "-c", f"cd / && {GUEST} five")
+    assert "| work" in done.stderr
+    assert cli("report", "--dir", "here").stdout.count("| work") == 1
+
+
 def test_old_runs_are_forgotten(cli):
     for _ in range(5):
         cli("run", "--keep", "3", "--format", "none", GUEST, "five")
