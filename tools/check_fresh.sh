@@ -1,0 +1,194 @@
+#!/bin/sh
+# Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
+# there runs what the README begins with: ./dev demo and ./dev test, from a clone of the last commit.
+#
+# usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
+#   --demo        ./dev demo only
+#   --keep        leave the folder there and say where it is
+#   --mirror URL  packages from there; without it from where this machine has its own
+#   SUITE         release of Debian or Ubuntu (default bookworm)
+#
+# Needs root, debootstrap, git, a mirror within reach and 3 GB; ends with 77 where it has not what it needs.
+#
+# Everything happens in mount and process namespaces of its own: mounts are never seen outside, nothing of this machine is
+# mounted inside, and no process stays behind. So the folder can be removed from outside, whatever went wrong.
+#
+# shellcheck disable=SC2317 # steps are called by name
+set -eu
+
+path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+usage() { sed -n 's/^# \(usage: \)/\1/p; s/^#   /  /p' "$0"; }
+
+cannot()
+{
+    echo "cannot make a fresh machine: $*" >&2
+    exit 77
+}
+
+# mirror_of CODENAME: the address from which apt on this machine has that release.
+mirror_of()
+{
+    apt-get update --print-uris 2> /dev/null |
+        sed -n "s|^'\(.*\)/dists/$1/\(In\)\{0,1\}Release' .*|\1|p" | head -n 1
+}
+
+# ---------------------------------------------------------------------------------------- inside the namespaces
+
+results=
+
+# step TITLE COMMAND...: runs it and keeps what to say of it in the end.
+step()
+{
+    title=$1
+    shift
+    echo "== $title"
+    began=$(date +%s)
+    if "$@"; then result=ok; else result=FAILED; fi
+    results="$results$result: $title ($(($(date +%s) - began)) s)
+"
+    [ $result = ok ]
+}
+
+# as USER COMMAND...: runs it on the fresh machine, in USER's home.
+as()
+{
+    user=$1
+    shift
+    home=/home/$user
+    [ "$user" = root ] && home=/root
+    # shellcheck disable=SC2016 # $HOME is of the fresh machine
+    chroot --userspec="$user" "$machine" /usr/bin/env -i HOME="$home" USER="$user" PATH="$path" TERM=dumb \
+        sh -c 'cd "$HOME" && exec "$@"' sh "$@"
+}
+
+bootstrap()
+{
+    set -- --variant=minbase --include="$packages" --components="$components" "$suite" "$machine" "$mirror"
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || set -- "$@" "$script" # a release younger than debootstrap
+    debootstrap "$@" > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; return 1; }
+    # What apt needs on this machine to reach its mirror, it needs there too.
+    apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' > "$machine/etc/apt/apt.conf.d/90reach" || true
+    mount -t proc proc "$machine/proc" &&
+        mount -t sysfs -o ro sysfs "$machine/sys" &&
+        mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$machine/dev/pts" &&
+        mount -t tmpfs -o mode=1777 tmpfs "$machine/dev/shm" &&
+        rm -f "$machine/dev/ptmx" && ln -s pts/ptmx "$machine/dev/ptmx"
+}
+
+clone()
+{
+    mv "$work/hotpath.bundle" "$machine/srv/hotpath.bundle" && chmod 644 "$machine/srv/hotpath.bundle" &&
+        as root useradd --create-home visitor &&
+        as root git clone --quiet --branch clone /srv/hotpath.bundle hotpath &&
+        as visitor git clone --quiet --branch clone /srv/hotpath.bundle hotpath
+}
+
+# Nothing is installed and nothing can be: the packages are named, and nothing else happens.
+demo_without_rights()
+{
+    ended=0
+    as visitor hotpath/dev demo > "$work/demo.log" 2>&1 || ended=$?
+    cat "$work/demo.log"
+    [ "$ended" = 1 ] && grep -q ' cmake' "$work/demo.log" && ! as visitor test -e hotpath/build
+}
+
+demo()
+{
+    ended=0
+    as "$1" hotpath/dev demo > "$work/demo.log" 2>&1 || ended=$?
+    cat "$work/demo.log"
+    [ "$ended" = 0 ] && grep -q '^| main .*100\.00%' "$work/demo.log" && grep -q '^clock ' "$work/demo.log"
+}
+
+inside()
+{
+    work=$1 suite=$2 mirror=$3 what=$4
+    machine=$work/machine
+    packages=git components=main script=sid
+    case $mirror in *ubuntu*) components=main,universe script=gutsy ;; esac
+    case $mirror in https:*) packages=$packages,ca-certificates ;; esac
+    status=0
+    if step "a minimal $suite from $mirror" bootstrap && step "a clone for root and one for a user" clone; then
+        step "user without sudo, nothing installed: ./dev demo names the packages" demo_without_rights || status=1
+        step "root: ./dev demo" demo root || status=1
+        step "user without sudo, everything installed: ./dev demo" demo visitor || status=1
+        if [ "$what" = all ]; then step "root: ./dev test" as root hotpath/dev test || status=1; fi
+    else
+        status=1
+    fi
+    echo "== summary"
+    printf %s "$results"
+    exit $status
+}
+
+if [ "${1:-}" = --inside ]; then
+    shift
+    inside "$@"
+fi
+
+# -------------------------------------------------------------------------------------- outside the namespaces
+
+suite='' mirror='' what=all keep=
+while [ $# != 0 ]; do
+    case $1 in
+    --demo) what=demo ;;
+    --keep) keep=1 ;;
+    --mirror) [ $# -gt 1 ] || { usage >&2; exit 2; }; mirror=$2; shift ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) [ -z "$suite" ] || { usage >&2; exit 2; }; suite=$1 ;;
+    esac
+    shift
+done
+suite=${suite:-bookworm}
+
+[ "$(id -u)" = 0 ] || cannot "this needs root"
+for program in debootstrap unshare git; do
+    command -v $program > /dev/null || cannot "$program is not installed"
+done
+unshare --mount --pid --fork true 2> /dev/null || cannot "namespaces are not allowed here"
+if [ -z "$mirror" ]; then
+    # shellcheck source=/dev/null
+    mirror=$(mirror_of "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")")
+    [ "$mirror" ] || cannot "apt of this machine does not say from where; use --mirror"
+fi
+eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
+[ -z "${http_proxy:-}" ] || export http_proxy
+[ -z "${https_proxy:-}" ] || export https_proxy
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/hotpath-fresh-XXXXXX")
+child=
+cleanup()
+{
+    trap - EXIT
+    # The first process of the namespace goes with unshare, and all others go with the first.
+    if [ "$child" ]; then
+        kill -KILL "$child" 2> /dev/null || true
+        wait "$child" 2> /dev/null || true
+    fi
+    if [ "$keep" ]; then
+        echo "kept: $work/machine"
+    else
+        rm -rf --one-file-system "$work" 2> /dev/null || { sleep 2; rm -rf --one-file-system "$work"; }
+    fi
+}
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
+
+source=$(cd "$(dirname "$0")/.." && pwd)
+git -C "$source" diff --quiet HEAD 2> /dev/null || echo "note: changes that are not committed are not in the clone"
+# A branch of a known name, also where HEAD is not on one.
+git clone --quiet --bare --no-local "$source" "$work/hotpath.git"
+git -C "$work/hotpath.git" update-ref refs/heads/clone "$(git -C "$source" rev-parse HEAD)"
+git -C "$work/hotpath.git" bundle create --quiet "$work/hotpath.bundle" refs/heads/clone
+rm -rf "$work/hotpath.git"
+
+chmod 755 "$work"
+unshare --mount --propagation private --pid --fork --kill-child \
+    sh "$0" --inside "$work" "$suite" "$mirror" "$what" < /dev/null &
+child=$!
+status=0
+wait $child || status=$?
+child=
+exit $status
