@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release"))
+SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
+BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release")).resolve()
 PROGRAMS = BUILD / "programs"
 HOTPATH = BUILD / "bin" / "hotpath"
 SANITIZER = os.environ.get("HOTPATH_SANITIZER", "")
