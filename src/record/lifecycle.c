@@ -477,7 +477,10 @@ const char *hotpath_strerror(int status)
 
 const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
-const char *hotpath_session_path(void) { return is_active() ? hp_runtime->store->path : ""; }
+/* A child has the parent's state until its first zone, and no session of its own before. */
+static bool is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && is_active(); }
+
+const char *hotpath_session_path(void) { return is_active_here() ? hp_runtime->store->path : ""; }
 
 void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
@@ -489,7 +492,7 @@ int hotpath_report(void)
 {
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
-    if (hp_page() != NULL && !hp_is_forked_child() && is_active())
+    if (is_active_here())
         status = hp_exit_report(false);
     errno = saved;
     return status;
