@@ -200,7 +200,7 @@ static void explain(int status)
         hp_say("hotpath: a session is active already and goes on; stop it before starting another");
     if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
-               "256 KB free); the session is kept in memory and ends with the process");
+               "1 MB free); the session is kept in memory and ends with the process");
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
