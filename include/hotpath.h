@@ -21,7 +21,7 @@
  * same as without the macros and there is nothing to link.
  *
  * Cost: two reads of the CPU's counter and a few stores to memory of the calling thread; see bench/RESULTS.md.
- * Threads: every macro may be used on any thread at any time; threads never wait for one another.
+ * Threads: every macro may be used on any thread at any time; what was seen before is counted without a lock.
  * Signals: zones may be opened and closed in signal handlers; counts stay exact.
  * fork: the child gets a session of its own, which begins at its first zone.
  * Memory: none from the host's heap. What does not fit into the session file is counted and shown.
@@ -89,12 +89,12 @@ struct hotpath_options {
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
-    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process after this time */
+    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
     uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
     uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
-    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM */
-    uint8_t reserve;          /* HOTPATH_RESERVE         reserve all space at start: no system call later */
+    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
+    uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t reserved[8];
 };
 
@@ -207,7 +207,7 @@ extern "C" {
  *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone called z ...
  *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
  *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
- *   HOTPATH_SKIP                 attribute     keeps a function out of "measure everything" builds
+ *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
  * Labels are string literals. A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
  * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
@@ -255,10 +255,10 @@ extern "C" {
  */
 HOTPATH_API_ int hotpath_start(const struct hotpath_options *options);
 
-/* Writes the report and ends the session. HOTPATH_E_INACTIVE when there is none. Any thread. */
+/* Writes the report and ends the session. HOTPATH_E_INACTIVE when there is none. Any thread; not in a handler. */
 HOTPATH_API_ int hotpath_stop(void);
 
-/* Writes the report of everything so far; recording goes on. Any thread. */
+/* Writes the report of everything so far; recording goes on. Any thread; not in a handler. */
 HOTPATH_API_ int hotpath_report(void);
 
 /*
