@@ -123,12 +123,84 @@ def test_man_pages_are_clean(page):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def man(page):
+    return (SOURCE / "man" / page).read_text()
+
+
+def examples(page):
+    """The blocks between .EX and .EE, as they are printed."""
+    for block in re.findall(r"^\.EX\n(.*?)^\.EE$", man(page), re.M | re.S):
+        for code, text in ((r"\-", "-"), (r"\(mc", "µ"), (r"\(ti", "~"), (r"\e", "\\")):
+            block = block.replace(code, text)
+        yield block
+
+
 def test_every_name_is_in_the_man_page():
     header = (SOURCE / "include/hotpath.h").read_text()
-    page = (SOURCE / "man/hotpath.3").read_text()
-    names = set(re.findall(r"^HOTPATH_API_ .*?\b(hotpath_\w+)\(", header, re.M))
-    names |= set(re.findall(r"^    (HOTPATH_E_\w+) =", header, re.M))
-    assert sorted(name for name in names if "v1" not in name and name not in page) == []
+    public = header[:header.index("4. what the macros expand to")]
+    structs = "".join(re.findall(r"^struct hotpath_(?:options|column|cell) \{$(.*?)^\};$", public, re.M | re.S))
+    names = set(re.findall(r"^HOTPATH_API_ .*?\b(hotpath_\w+)\(", public, re.M))
+    names |= set(re.findall(r"^#define (HOTPATH_\w+[A-Z])\b", public, re.M))
+    names |= set(re.findall(r"^    (HOTPATH_\w+) =", public, re.M))
+    names |= set(re.findall(r"^ [\w *]+?(\w+);", structs, re.M)) | set(re.findall(r"/\* (HOTPATH\w*) ", structs))
+    assert {"hotpath_start", "HOTPATH_EXPR", "HOTPATH_VERSION_MAJOR", "HOTPATH_E_OFF", "HOTPATH_UNIT_NS", "percentiles",
+            "HOTPATH_DIR", "visible", "has_value"} <= names
+    page = set(re.findall(r"\w+", man("hotpath.3").replace(r"\fB", "")))
+    assert sorted(names - page) == []
+
+
+def test_man_pages_are_of_this_version_and_know_one_another():
+    header = (SOURCE / "include/hotpath.h").read_text()
     version = re.search(r'#define HOTPATH_VERSION "(.*)"', header).group(1)
     for file in (SOURCE / "man").iterdir():
-        assert f'"hotpath {version}"' in file.read_text()
+        name, section = file.name.split(".")
+        text = file.read_text()
+        assert re.search(rf'^\.TH {re.escape(name.upper().replace("-", chr(92) + "-"))} {section} .*"hotpath {version}"',
+                         text, re.M)
+        for other, number in re.findall(r"^\.BR (hotpath\S*) \((\d)\)", text, re.M):
+            assert (SOURCE / "man" / f"{other.replace(chr(92), '')}.{number}").exists(), f"{file.name}: {other}({number})"
+
+
+def test_the_program_in_the_man_page_works(box):
+    folder = box.folder()
+    source = next(block for block in examples("hotpath.3") if "int main" in block)
+    (folder / "example.c").write_text(source)
+    shell(box, folder, f"cc -Wall -Wextra -Werror -DHOTPATH -I '{SOURCE}/include' example.c "
+                       f"'{BUILD}/lib/libhotpath.a' -pthread -o example")
+    done = shell(box, folder, "./example")
+    assert done.stdout == "1000\n" and re.search(r"\| work +\| +1000 \|", done.stderr) and "P99.9" in done.stderr
+
+
+def test_the_report_in_the_man_page_is_real(box):
+    command, _, report = next(block for block in examples("hotpath.7") if "[hotpath]" in block).partition("\n")
+    done = shell(box, box.folder(), command.lstrip("$ ").replace("./", f"{BUILD}/examples/"))
+    # Which rows are marked depends on the machine.
+    without_marks = [[line for line in shape(text) if not line.startswith("~")] for text in (done.stderr, report)]
+    assert without_marks[0] == without_marks[1]
+
+
+def test_every_loss_is_explained():
+    source = (SOURCE / "src/sections/trust.c").read_text()
+    losses = re.findall(r'\[HP_LOSS_\w+\] = \{"\w+", +"[^"]+",\s+"([^"]+)"\}', source)
+    assert len(losses) > 5
+    assert [words for words in losses if words not in man("hotpath.7")] == []
+
+
+def test_the_header_of_a_session_is_as_described():
+    layout = (SOURCE / "src/session/layout.h").read_text()
+    bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "struct hp_clock_pair": 16}
+    counts = {"HP_LOSSES": 16, "HP_SITE_CHUNKS": 256}
+    offset, fields = 0, []
+    for kind, name, count in re.findall(r"^    ([a-z0-9_ ]+) (\w+)(?:\[(.*?)\])?;",
+                                        re.search(r"struct hp_header \{\n(.*?)^\};", layout, re.M | re.S).group(1), re.M):
+        size = bytes_of[kind] * (1 if not count else 4096 - offset if name == "reserved" else
+                                 counts.get(count) or int(count))
+        fields.append((offset, size, name))
+        offset += size
+    assert offset == 4096
+    page = re.findall(r"^ *(\d+) +(\d+) (\w+)", man("hotpath-session.5"), re.M)
+    assert [(int(start), int(size), name) for start, size, name in page] == fields
+    table = (SOURCE / "docs/session-format.md").read_text()
+    table = re.search(r"^## Header.*?(?=^## )", table, re.M | re.S).group(0)
+    named = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
+    assert named == [name for _, _, name in fields if name != "reserved"]
