@@ -1,6 +1,6 @@
 #!/bin/sh
 # Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
-# there runs what the README begins with: ./dev demo and ./dev test, from a clone of the last commit.
+# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install.
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
@@ -101,6 +101,32 @@ demo()
     [ "$ended" = 0 ] && grep -q '^| main .*100\.00%' "$work/demo.log" && grep -q '^clock ' "$work/demo.log"
 }
 
+# As hotpath.h begins: an installed hotpath is there for everyone, by its name alone.
+installed()
+{
+    as root hotpath/dev install > "$work/install.log" 2>&1 || { cat "$work/install.log"; return 1; }
+    cat > "$machine/home/visitor/main.c" << 'END'
+#include <hotpath.h>
+
+static int parse(const char *text)
+{
+    HOTPATH_MEASURE();
+    return text[0] == '\0';
+}
+
+int main(void)
+{
+    HOTPATH_MAIN();
+    return parse("...");
+}
+END
+    # shellcheck disable=SC2016 # for the fresh machine's shell
+    as visitor sh -ec 'cc -DHOTPATH main.c -lhotpath -pthread && ./a.out
+        cc -DHOTPATH main.c $(pkg-config --cflags --libs hotpath) && ./a.out && hotpath report' > "$work/install.log" 2>&1 ||
+        { cat "$work/install.log"; return 1; }
+    [ "$(grep -c '^| parse .* 1 ' "$work/install.log")" = 3 ]
+}
+
 inside()
 {
     work=$1 suite=$2 mirror=$3 what=$4
@@ -113,7 +139,10 @@ inside()
         step "user without sudo, nothing installed: ./dev demo names the packages" demo_without_rights || status=1
         step "root: ./dev demo" demo root || status=1
         step "user without sudo, everything installed: ./dev demo" demo visitor || status=1
-        if [ "$what" = all ]; then step "root: ./dev test" as root hotpath/dev test || status=1; fi
+        if [ "$what" = all ]; then
+            step "root: ./dev install" installed || status=1
+            step "root: ./dev test" as root hotpath/dev test || status=1
+        fi
     else
         status=1
     fi
