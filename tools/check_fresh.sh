@@ -67,6 +67,7 @@ bootstrap()
     set -- --variant=minbase --include="$packages" --components="$components" "$suite" "$machine" "$mirror"
     [ -e "/usr/share/debootstrap/scripts/$suite" ] || set -- "$@" "$script" # a release younger than debootstrap
     debootstrap "$@" > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; return 1; }
+    grep '^W: ' "$work/debootstrap.log" || true # such as: no key to check the mirror with
     # What apt needs on this machine to reach its mirror, it needs there too.
     apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' > "$machine/etc/apt/apt.conf.d/90reach" || true
     mount -t proc proc "$machine/proc" &&
