@@ -21,6 +21,7 @@ import pytest
 SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
 BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release")).resolve()
 PROGRAMS = BUILD / "programs"
+EXAMPLES = BUILD / "examples"
 HOTPATH = BUILD / "bin" / "hotpath"
 SANITIZER = os.environ.get("HOTPATH_SANITIZER", "")
 EMULATOR = os.environ.get("HOTPATH_EMULATOR", "").split()

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, without_sanitizer
+from harness import EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, without_sanitizer
 from terminal import Terminal
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -263,6 +263,14 @@ def test_children_are_part_of_the_report(cli):
     rows = report.rows("processes")
     assert sorted(row.calls for row in rows) == [1, 2, 2, 3, 4, 6]
     assert report.values["state"] == "finished"
+
+
+def test_the_prefork_example(cli):
+    report = cli.run(EXAMPLES / "prefork").report
+    assert {row.name: row.calls for row in report.rows()} == {
+        "main": 1, "accept_requests": 1, "wait for workers": 1, "handle": 200, "parse": 200, "database": 200}
+    assert sum(row.calls for row in report.rows("processes")) == 603
+    assert len(report.rows("processes")) == 5
 
 
 def test_one_process_of_many(cli):

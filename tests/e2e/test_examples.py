@@ -5,9 +5,7 @@ import re
 
 import pytest
 
-from harness import BUILD, SOURCE
-
-EXAMPLES = BUILD / "examples"
+from harness import EXAMPLES, SOURCE
 
 # What a report must hold: all its rows with their calls. None: the example says so itself, see its check below.
 CALLS = {
@@ -20,6 +18,7 @@ CALLS = {
     "early_returns": {"main": 1, "add_numbers": 2000, "word": 8000, "parse_number": 7000},
     "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
+    "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
     "profile_cpu": {"main": 1, "heavy_work": 1000, "light_work": 1000},
     "recursion": {"main": 1, "round": 20, "fibonacci": 13520, "is_even": 110, "is_odd": 100},
     "threads": {"main": 1, "worker": 4, "process_item": 1000, "join": 4},
