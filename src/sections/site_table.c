@@ -16,7 +16,6 @@ void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *s
 {
     table->session = session;
     table->session_index = index;
-    table->other = NULL;
     for (size_t chunk = 0; chunk < HP_SITE_CHUNKS; chunk++)
         if (table->chunks[chunk] != NULL)
             memset(table->chunks[chunk], 0, HP_SITES_PER_CHUNK * sizeof(void *));

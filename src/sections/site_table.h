@@ -18,8 +18,8 @@ struct hp_site_table {
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
     struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites, by id */
-    struct hp_site_sums *other;
-    struct hp_site_sums *all; /* those of all sessions, by `next` */
+    struct hp_site_sums *other;                   /* the same in all sessions */
+    struct hp_site_sums *all;                     /* those of all sessions, by `next` */
     size_t count;
 };
 

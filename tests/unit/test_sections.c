@@ -595,6 +595,32 @@ static void overhead_is_bounded_from_above(void **state)
     assert_float_equal(results->trust.share_percent, 7, 0.001);
 }
 
+/* Inner calls of f were folded onto the outer one, so nobody knows how many of them ran inside g and h. */
+static void what_recursion_may_hide_counts_in_full(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t f = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
+    const uint32_t g = builder_node(&builder, thread, f, builder_site(&builder, "g", "f.c", 2));
+    const uint32_t h = builder_node(&builder, thread, g, builder_site(&builder, "h", "f.c", 3));
+    builder_header(&builder)->zone_cost_ps = 10000;
+    builder_header(&builder)->zone_inner_ps = 4000;
+    builder_nested_call(&builder, thread, f, 3000, 0);
+    builder_nested_call(&builder, thread, f, 4000, 0);
+    builder_call(&builder, thread, f, 9000, 7000);
+    for (unsigned call = 0; call < 4; call++)
+        builder_call(&builder, thread, g, 2000, 1000);
+    for (unsigned call = 0; call < 2; call++)
+        builder_call(&builder, thread, h, 1000, 0);
+    fixture_build();
+    assert_row(0, "f", 3, 16000.0 / 3, 9000, 0.9);
+    assert_number(0, "overhead_max_ns", 3 * 10 + (3 + 6) * 10);
+    assert_row(1, "g", 4, 2000, 8000, 0.8);
+    assert_number(1, "overhead_max_ns", 4 * 4 + (3 + 6) * 10);
+    assert_row(2, "h", 2, 1000, 2000, 0.2);
+    assert_number(2, "overhead_max_ns", 2 * 4 + (3 + 6) * 10);
+}
+
 static const char *trust_line(void)
 {
     static char bytes[1024];
@@ -696,6 +722,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_tree_keeps_its_hottest_rows, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_very_deep_tree_is_cut, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_recursion_may_hide_counts_in_full, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, fixture_set_up, fixture_tear_down),
