@@ -224,6 +224,19 @@ def test_report_chooses_sections(box):
     assert "timing" not in sections("all,-timing")
 
 
+def test_processes(box):
+    """One row when it is asked for; by itself only where there are several processes."""
+    assert "processes" not in box.run("times", env={"HOTPATH_REPORT": "auto"}).report.values["sections"]
+    result = box.run("times", env={"HOTPATH_REPORT": "timing,processes"})
+    [row] = result.report.rows("processes")
+    assert EMULATOR or row.pid == result.pid
+    assert row.name.startswith(f"{row.pid} ") and "times" in row.name
+    assert row.started_ns == 0 and row.percent_total == 100
+    assert row.calls == sum(function.calls for function in result.report.rows())
+    assert row.total_ns == pytest.approx(sum(function.self_ns for function in result.report.rows()), rel=1e-6)
+    assert result.report.values["meta"]["processes"] == 1
+
+
 def test_columns(box):
     text = table_of(box, "counts", env={"HOTPATH_COLUMNS": "self,min,max,threads"})
     head = next(line for line in text.splitlines() if line.startswith("|"))
