@@ -16,9 +16,6 @@ void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *s
 {
     table->session = session;
     table->session_index = index;
-    for (size_t chunk = 0; chunk < HP_SITE_CHUNKS; chunk++)
-        if (table->chunks[chunk] != NULL)
-            memset(table->chunks[chunk], 0, HP_SITES_PER_CHUNK * sizeof(void *));
 }
 
 /*
@@ -92,7 +89,7 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
     struct hp_site_sums **place = site_place(table, id);
     if (place == NULL)
         return NULL;
-    if (*place == NULL)
+    if (*place == NULL || (*place)->session != table->session_index)
         *place = new_site(table, id);
     return *place;
 }

@@ -17,8 +17,8 @@ struct hp_site_table {
     struct hp_arena *arena;
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
-    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites, by id */
-    struct hp_site_sums *other;                   /* the same in all sessions */
+    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
+    struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
     struct hp_site_sums *all;                     /* those of all sessions, by `next` */
     size_t count;
 };
