@@ -53,6 +53,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * glibc has room for libraries that are opened later to keep what belongs to a thread at a fixed distance, which is
+ * quick, so measured code counts on that. Others (musl) refuse to open a library that does; there it is left to the
+ * compiler: the same in programs, a call of the dynamic linker per access in shared libraries. -DHOTPATH_TLS_DYNAMIC=1
+ * or =0 decides otherwise.
+ */
+#ifndef HOTPATH_TLS_DYNAMIC
+#if defined(__GLIBC__)
+#define HOTPATH_TLS_DYNAMIC 0
+#else
+#define HOTPATH_TLS_DYNAMIC 1
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -402,7 +416,13 @@ struct hotpath_head_ {
     uint32_t skip; /* 1 while nothing is recorded */
 };
 
-extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head __attribute__((tls_model("initial-exec")));
+#if HOTPATH_TLS_DYNAMIC /* how the head is reached, see part 1 */
+#define HOTPATH_TLS_
+#else
+#define HOTPATH_TLS_ __attribute__((tls_model("initial-exec")))
+#endif
+
+extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_;
 
 HOTPATH_API_ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site);
 HOTPATH_API_ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now);

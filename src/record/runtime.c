@@ -12,8 +12,9 @@
 /* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
 struct hotpath_head_ hp_idle_head = {.skip = 1};
 
-__thread struct hotpath_head_ *hotpath_v1_head = &hp_idle_head;
-__thread uint32_t hp_thread_is_over;
+/* Compilers take the TLS model from the latest declaration they saw, so it stands here as well. */
+__thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_ = &hp_idle_head;
+__thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* musl takes memory from the heap for it, so there it is for old kernels only. */
 #ifdef __GLIBC__

@@ -127,7 +127,7 @@ static inline void hp_seal(bool is_sealed)
     __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
 }
 extern struct hotpath_head_ hp_idle_head;
-extern __thread uint32_t hp_thread_is_over __attribute__((tls_model("initial-exec")));
+extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
 void hp_skip_zones(bool is_off);

@@ -204,7 +204,6 @@ def test_exec_of_itself(box):
 
 # ------------------------------------------------------------------------------------- libraries that come and go
 
-@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
 def test_reopened_plugin(box, plugin):
     result = box.same("host", PROGRAMS / plugin)
@@ -216,7 +215,6 @@ def test_reopened_plugin(box, plugin):
     assert report.lost == {}
 
 
-@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
 def test_measured_library_in_an_unmeasured_program(box, plugin):
     quiet = box.run("host_off", PROGRAMS / plugin)
@@ -228,7 +226,6 @@ def test_measured_library_in_an_unmeasured_program(box, plugin):
 
 
 @without_sanitizer("two copies of the library are two of each instrumented variable")
-@with_glibc("musl refuses to open libraries with initial-exec TLS")
 @pytest.mark.parametrize("program, first, second", [
     ("copies", "plugin.so", "plugin_two.so"),
     ("copies", "plugin_static.so", "plugin_two_static.so"),
