@@ -11,7 +11,7 @@
 
 /* In glibc before 2.34, and in static programs, these may not be there. */
 #pragma weak dladdr
-#pragma weak dlopen
+#pragma weak dlsym
 #pragma weak dl_iterate_phdr
 
 static const char our_name[] = "hotpath";
@@ -86,13 +86,23 @@ static int look_at_program(struct dl_phdr_info *object, size_t size, void *conte
     return 1;
 }
 
+/* By its name: where it is mentioned, linkers warn whoever links a static program, although none ever comes here. */
+static void reopen(const char *path, int flags)
+{
+    union {
+        void *object;
+        void *(*function)(const char *path, int flags);
+    } open = {dlsym != NULL ? dlsym(RTLD_DEFAULT, "dlopen") : NULL};
+    if (open.object != NULL)
+        open.function(path, flags);
+}
+
 void hp_image_stay_loaded(const void *address)
 {
     struct place place = {(uintptr_t)address, dl_iterate_phdr == NULL};
     Dl_info object;
     if (dl_iterate_phdr != NULL)
         dl_iterate_phdr(look_at_program, &place);
-    if (!place.is_in_program && dladdr != NULL && dlopen != NULL && dladdr(address, &object) != 0 &&
-        object.dli_fname != NULL)
-        dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (!place.is_in_program && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
+        reopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }

@@ -280,7 +280,8 @@ uint32_t hp_store_text(struct hp_store *store, const char *text)
 {
     if (text == NULL || text[0] == '\0')
         return 0;
-    const uint32_t length = (uint32_t)strnlen(text, 4095);
+    const size_t whole = strlen(text);
+    const uint32_t length = whole < 4095 ? (uint32_t)whole : 4095;
     const uint32_t offset = hp_store_allocate(store, (uint32_t)sizeof(uint32_t) + length + 1, 8);
     if (offset == 0)
         return 0;
