@@ -1,0 +1,11027 @@
+/*
+ * hotpath 0.1.0, the whole library in one file. Put it into your program together with hotpath.h:
+ *
+ *     cc -DHOTPATH main.c hotpath.c -pthread
+ *
+ * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. Generated from the sources of
+ * hotpath by tools/amalgamate.py: change those, not this.
+ *
+ * MIT License
+ *
+ * Copyright (c) 2026 the hotpath authors
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy
+ * of this software and associated documentation files (the "Software"), to deal
+ * in the Software without restriction, including without limitation the rights
+ * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+ * copies of the Software, and to permit persons to whom the Software is
+ * furnished to do so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in all
+ * copies or substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+ * SOFTWARE.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifdef __cplusplus
+#error "hotpath.c is C: give it to the C compiler, hotpath.h is for C++ too"
+#endif
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#undef HOTPATH /* the library itself is never compiled out */
+#define HOTPATH 1
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hotpath.h"
+
+/* Nothing but what hotpath.h declares is seen from outside; functions that the library does not need are left out. */
+#define HP_PRIVATE static __attribute__((unused))
+#define HP_SHARED extern __attribute__((visibility("hidden")))
+
+/* In one unit gcc looks through more calls than it understands: where a bound was checked, it no longer knows. */
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpragmas" /* old versions do not know all of these */
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
+
+/* ---- src/base/cxxname.h -------------------------------------------------------------------------------------- */
+
+/*
+ * The short name of a C++ function, out of what gcc and clang call __PRETTY_FUNCTION__:
+ *
+ *     int ns::Class<T>::method(int, const char*) const [with T = int]     ns::Class<T>::method
+ *     void (* handler(int))(double)                                       handler
+ *     auto main()::(anonymous class)::operator()(int) const               main::<lambda>
+ *
+ * Return type, parameters, qualifiers and template bindings are left out. Both compilers' words for lambdas,
+ * unnamed namespaces and unnamed types become the same ones: <lambda>, (anonymous namespace), (anonymous struct).
+ *
+ * May be used in a signal handler.
+ */
+
+/*
+ * Writes the short name and a zero to `out`, cut to `size` bytes in all, and returns its length. What does not
+ * look like a function of C++ is copied as it is.
+ */
+HP_PRIVATE size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
+
+/* ---- src/base/text.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * Text into memory of the caller: no heap, no stdio, no locale. Two ways to use it:
+ *
+ *   a bounded buffer       hp_text_init; what does not fit is cut and `is_cut` says so
+ *   a stream               hp_text_init_stream; the buffer is handed to `flush` whenever it is full
+ *
+ * Numbers look the same in every locale. May be used in a signal handler.
+ */
+
+/* Takes bytes off a stream; false gives up, and the stream ignores what follows. */
+typedef bool hp_text_flush(void *context, const char *bytes, size_t length);
+
+struct hp_text {
+    char *bytes;
+    size_t capacity;
+    size_t length;
+    bool is_cut; /* something did not fit, or could not be written */
+    hp_text_flush *flush;
+    void *context;
+};
+
+HP_PRIVATE void hp_text_init(struct hp_text *text, char *bytes, size_t capacity);
+HP_PRIVATE void hp_text_init_stream(struct hp_text *text, char *bytes, size_t capacity, hp_text_flush *flush, void *context);
+
+HP_PRIVATE void hp_text_char(struct hp_text *text, char c);
+HP_PRIVATE void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length);
+HP_PRIVATE void hp_text_string(struct hp_text *text, const char *string);
+HP_PRIVATE void hp_text_repeat(struct hp_text *text, char c, size_t count);
+HP_PRIVATE void hp_text_u64(struct hp_text *text, uint64_t number);
+/* At least `width` digits, filled up with zeros. */
+HP_PRIVATE void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
+HP_PRIVATE void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
+/* With a fixed number of decimals (at most 9), rounded half up; negative and NaN count as 0. */
+HP_PRIVATE void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
+
+/* Writes what is left of a stream. False: not everything was written. */
+HP_PRIVATE bool hp_text_finish(struct hp_text *text);
+
+/* Ends a bounded buffer with a zero, over the last byte if need be, and returns it. */
+HP_PRIVATE const char *hp_text_end(struct hp_text *text);
+
+/* ASCII only: the locale has no say. */
+HP_PRIVATE bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
+
+/*
+ * Cuts the next item off a comma separated list, without the blanks around it; empty items are skipped.
+ *
+ *     for (const char *rest = list, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+ */
+HP_PRIVATE const char *hp_text_next_item(const char **rest, size_t *ret_length);
+
+/* ---- src/base/cxxname.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Short names of C++ functions.
+ *
+ * One pass from the left. Words are collected until it turns out that they were the return type: a blank, a
+ * pointer or a reference begins the name anew. The name is complete at the parameters, unless "::" follows them (a
+ * lambda or a type within a function): then the parameters are left out and the name goes on. A function that
+ * returns a pointer to a function hides its name in parentheses; walking into them with the name begun anew is all
+ * it takes.
+ *
+ * Two things need care. Names of operators contain brackets and blanks. And < may be a bracket or a comparison: it
+ * is a comparison if the bracket around it is closed first, as in enable_if<(N < 3)>.
+ */
+
+#define HP_CXXNAME_MAX_BRACKETS 64
+#define HP_CXXNAME_LONGEST_CHARACTER 16 /* of a character literal: U'\x0010ffff' */
+
+struct hp_cxxname_reader {
+    const char *at; /* the text ends with a zero, which is never passed */
+    struct hp_text name;
+    char *out;
+    size_t size;
+    bool is_after_decltype; /* the last word was decltype: parentheses that follow belong to it */
+};
+
+static bool hp_cxxname_is_identifier(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+           (unsigned char)c > 127;
+}
+
+static bool hp_cxxname_starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
+
+/* ---------------------------------------------------------------------------------------------- operators */
+
+/* True when the word "operator" is at `at`; `first` is where the whole text begins. */
+static bool hp_cxxname_is_operator(const char *first, const char *at)
+{
+    return hp_cxxname_starts_with(at, "operator") && !hp_cxxname_is_identifier(at[8]) && (at == first || !hp_cxxname_is_identifier(at[-1]));
+}
+
+/* Length of the sign of an operator at `at`; 0 when there is none. Longer signs come before shorter ones. */
+static size_t hp_cxxname_sign_length(const char *at)
+{
+    static const char *const signs[] = {
+        "()", "[]", "->*", "->", "<=>", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=",
+        "&&", "||", "++",  "--", "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "+",
+        "-",  "*",  "/",   "%",  "&",   "|",   "^",   "~",  "!",  "=",  "<",  ">",  ",",
+    };
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (hp_cxxname_starts_with(at, signs[i]))
+            return strlen(signs[i]);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- groups */
+
+/* Behind the character literal at `at`, or behind its quote when it is none. */
+static const char *hp_cxxname_skip_character(const char *at)
+{
+    const char *end = at + 1;
+    if (*end == '\\')
+        end++;
+    if (*end != '\0')
+        end++;
+    while (*end != '\0' && *end != '\'' && end - at < HP_CXXNAME_LONGEST_CHARACTER)
+        end++;
+    return *end == '\'' ? end + 1 : at + 1;
+}
+
+static char hp_cxxname_opening_of(char closing)
+{
+    switch (closing) {
+    case ')':
+        return '(';
+    case ']':
+        return '[';
+    case '}':
+        return '{';
+    default:
+        return '<';
+    }
+}
+
+/* Closes a bracket, and with it every < inside that turned out to be a comparison. */
+static size_t hp_cxxname_close_bracket(const char *open, size_t depth, char closing)
+{
+    const char opening = hp_cxxname_opening_of(closing);
+    if (closing == '>')
+        return depth > 0 && open[depth - 1] == '<' ? depth - 1 : depth;
+    while (depth > 0 && open[depth - 1] == '<')
+        depth--;
+    return depth > 0 && open[depth - 1] == opening ? depth - 1 : depth;
+}
+
+/* Behind the bracket that closes the one at `at`; at the end of the text when none does. */
+static const char *hp_cxxname_skip_group(const char *at)
+{
+    const char *const first = at;
+    char open[HP_CXXNAME_MAX_BRACKETS];
+    size_t depth = 0;
+    do {
+        if (hp_cxxname_is_operator(first, at)) {
+            at += 8;
+            at += hp_cxxname_sign_length(at);
+            continue;
+        }
+        switch (*at) {
+        case '(':
+        case '[':
+        case '{':
+        case '<':
+            if (depth == HP_CXXNAME_MAX_BRACKETS)
+                return at + strlen(at);
+            open[depth++] = *at++;
+            break;
+        case '-':
+            at += at[1] == '>' ? 2 : 1;
+            break; /* an arrow closes nothing */
+        case '\'':
+            at = hp_cxxname_skip_character(at);
+            break;
+        case ')':
+        case ']':
+        case '}':
+        case '>':
+            depth = hp_cxxname_close_bracket(open, depth, *at++);
+            break;
+        default:
+            at++;
+        }
+    } while (depth > 0 && *at != '\0');
+    return at;
+}
+
+/* --------------------------------------------------------------------------------------------- the reader */
+
+static void hp_cxxname_begin_name(struct hp_cxxname_reader *reader) { hp_text_init(&reader->name, reader->out, reader->size); }
+
+static bool hp_cxxname_name_is(const struct hp_cxxname_reader *reader, const char *text)
+{
+    return reader->name.length == strlen(text) && memcmp(reader->name.bytes, text, reader->name.length) == 0;
+}
+
+static void hp_cxxname_copy_until(struct hp_cxxname_reader *reader, const char *end)
+{
+    hp_text_bytes(&reader->name, reader->at, (size_t)(end - reader->at));
+    reader->at = end;
+}
+
+/* Length of a qualifier at `at`, with the blank before it; 0 when there is none. */
+static size_t hp_cxxname_qualifier_length(const char *at)
+{
+    static const char *const words[] = {" const", " volatile", " mutable", " noexcept", " static", " &&", " &"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (hp_cxxname_starts_with(at, words[i]) && !hp_cxxname_is_identifier(at[strlen(words[i])]))
+            return strlen(words[i]);
+    return 0;
+}
+
+/* After parameters or a lambda: moves on to the "::" behind them. False: the name is complete. */
+static bool hp_cxxname_goes_on(struct hp_cxxname_reader *reader)
+{
+    const char *at = reader->at;
+    for (size_t length; (length = hp_cxxname_qualifier_length(at)) > 0;)
+        at += length;
+    if (!hp_cxxname_starts_with(at, "::"))
+        return false;
+    reader->at = at;
+    return true;
+}
+
+/* The type of "operator const char*()": up to its parameters, which are the first () that no other ( follows. */
+static void hp_cxxname_read_conversion(struct hp_cxxname_reader *reader)
+{
+    while (*reader->at != '\0') {
+        const char *at = reader->at;
+        if (hp_cxxname_starts_with(at, "()") && at[2] != '(')
+            return;
+        hp_cxxname_copy_until(reader, *at == '(' || *at == '<' ? hp_cxxname_skip_group(at) : at + 1);
+    }
+}
+
+/* "operator new []" and "operator new[]" are one. False: the operator has no such name. */
+static bool hp_cxxname_read_named_operator(struct hp_cxxname_reader *reader)
+{
+    static const char *const names[] = {" new", " delete", " co_await"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *end = reader->at + strlen(names[i]);
+        if (!hp_cxxname_starts_with(reader->at, names[i]) || hp_cxxname_is_identifier(*end))
+            continue;
+        hp_cxxname_copy_until(reader, end);
+        end += *end == ' ';
+        if (hp_cxxname_starts_with(end, "[]")) {
+            hp_text_string(&reader->name, "[]");
+            reader->at = end + 2;
+        }
+        return true;
+    }
+    return false;
+}
+
+static void hp_cxxname_read_literal_operator(struct hp_cxxname_reader *reader)
+{
+    hp_cxxname_copy_until(reader, reader->at + 2);
+    while (*reader->at == ' ')
+        reader->at++;
+    const char *end = reader->at;
+    while (hp_cxxname_is_identifier(*end))
+        end++;
+    hp_cxxname_copy_until(reader, end);
+}
+
+static void hp_cxxname_read_operator(struct hp_cxxname_reader *reader)
+{
+    hp_cxxname_copy_until(reader, reader->at + 8);
+    const size_t sign = hp_cxxname_sign_length(reader->at);
+    if (sign > 0) {
+        hp_cxxname_copy_until(reader, reader->at + sign);
+        if (hp_cxxname_starts_with(reader->at, " <"))
+            hp_cxxname_copy_until(reader, hp_cxxname_skip_group(reader->at + 1));
+        return;
+    }
+    const char *quotes = reader->at + (*reader->at == ' ');
+    if (hp_cxxname_starts_with(quotes, "\"\"")) {
+        reader->at = quotes;
+        hp_cxxname_read_literal_operator(reader);
+    } else if (!hp_cxxname_read_named_operator(reader)) {
+        hp_cxxname_read_conversion(reader);
+    }
+}
+
+/* gcc: <lambda(int)>, <unnamed struct>, or template arguments. False: the name is complete. */
+static bool hp_cxxname_read_angle(struct hp_cxxname_reader *reader)
+{
+    const char *end = hp_cxxname_skip_group(reader->at);
+    if (hp_cxxname_starts_with(reader->at, "<lambda")) {
+        hp_text_string(&reader->name, "<lambda>");
+        reader->at = end;
+        return hp_cxxname_goes_on(reader);
+    }
+    if (hp_cxxname_starts_with(reader->at, "<unnamed ") && end[-1] == '>') {
+        hp_text_string(&reader->name, "(anonymous ");
+        reader->at += strlen("<unnamed ");
+        hp_cxxname_copy_until(reader, end - 1);
+        hp_text_char(&reader->name, ')');
+        reader->at = end;
+        return true;
+    }
+    hp_cxxname_copy_until(reader, end);
+    return true;
+}
+
+static bool hp_cxxname_read_brace(struct hp_cxxname_reader *reader)
+{
+    if (!hp_cxxname_starts_with(reader->at, "{anonymous}")) {
+        hp_cxxname_copy_until(reader, hp_cxxname_skip_group(reader->at));
+        return true;
+    }
+    hp_text_string(&reader->name, "(anonymous namespace)");
+    reader->at += strlen("{anonymous}");
+    return true;
+}
+
+/* clang: (anonymous namespace), (anonymous struct), and (anonymous class)::operator() or (lambda)::operator(). */
+static void hp_cxxname_read_anonymous(struct hp_cxxname_reader *reader)
+{
+    static const char call[] = "::operator()";
+    const char *end = hp_cxxname_skip_group(reader->at);
+    const bool is_class = hp_cxxname_starts_with(reader->at, "(anonymous class)") || hp_cxxname_starts_with(reader->at, "(lambda");
+    if (is_class && hp_cxxname_starts_with(end, call)) {
+        hp_text_string(&reader->name, "<lambda>");
+        reader->at = end + strlen(call);
+    } else {
+        hp_cxxname_copy_until(reader, end);
+    }
+}
+
+/* False: these were the parameters, and the name is complete. */
+static bool hp_cxxname_read_parenthesis(struct hp_cxxname_reader *reader)
+{
+    if (hp_cxxname_starts_with(reader->at, "(anonymous ") || hp_cxxname_starts_with(reader->at, "(lambda")) {
+        hp_cxxname_read_anonymous(reader);
+        return true;
+    }
+    if (reader->is_after_decltype || hp_cxxname_name_is(reader, "decltype")) {
+        hp_cxxname_begin_name(reader);
+        reader->at = hp_cxxname_skip_group(reader->at);
+        return true;
+    }
+    if (reader->name.length == 0) {
+        reader->at++;
+        return true;
+    }
+    reader->at = hp_cxxname_skip_group(reader->at);
+    return hp_cxxname_goes_on(reader);
+}
+
+/* Reads on. False: the name is complete. */
+static bool hp_cxxname_read_piece(struct hp_cxxname_reader *reader, const char *pretty)
+{
+    if (hp_cxxname_is_operator(pretty, reader->at)) {
+        hp_cxxname_read_operator(reader);
+        return true;
+    }
+    switch (*reader->at) {
+    case '<':
+        return hp_cxxname_read_angle(reader);
+    case '{':
+        return hp_cxxname_read_brace(reader);
+    case '(':
+        return hp_cxxname_read_parenthesis(reader);
+    case '[':
+        reader->at = hp_cxxname_skip_group(reader->at);
+        return true; /* [abi:cxx11] */
+    case ' ':
+    case '*':
+    case '&':
+    case ')':
+        reader->is_after_decltype = hp_cxxname_name_is(reader, "decltype");
+        hp_cxxname_begin_name(reader);
+        reader->at++;
+        return true;
+    default:
+        reader->is_after_decltype = false;
+        hp_cxxname_copy_until(reader, reader->at + 1);
+        return true;
+    }
+}
+
+size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
+{
+    struct hp_cxxname_reader reader = {.at = pretty, .out = out, .size = size};
+    bool is_complete = false;
+    hp_cxxname_begin_name(&reader);
+    while (!is_complete && *reader.at != '\0')
+        is_complete = !hp_cxxname_read_piece(&reader, pretty);
+    if (!is_complete || reader.name.length == 0) {
+        hp_cxxname_begin_name(&reader);
+        hp_text_string(&reader.name, pretty);
+    }
+    return strlen(hp_text_end(&reader.name));
+}
+
+/* ---- src/base/json.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * Writing JSON, value by value; commas, indentation and escapes are done here. One line, or indented by two.
+ *
+ *     hp_json_begin_object(&json);
+ *     hp_json_key(&json, "calls");
+ *     hp_json_u64(&json, 3);
+ *     hp_json_end_object(&json);
+ *
+ * Strings may be anything: bytes that are no UTF-8 become U+FFFD. Numbers that JSON cannot hold become null.
+ */
+
+#define HP_JSON_MAX_DEPTH 1024u /* nesting deeper than this still closes properly, but is not separated by commas */
+
+struct hp_json {
+    struct hp_text *text;
+    bool is_pretty;
+    bool is_after_key;
+    uint32_t depth;
+    uint64_t has_items[HP_JSON_MAX_DEPTH / 64]; /* one bit per level */
+};
+
+HP_PRIVATE void hp_json_init(struct hp_json *json, struct hp_text *text, bool is_pretty);
+
+HP_PRIVATE void hp_json_begin_object(struct hp_json *json);
+HP_PRIVATE void hp_json_end_object(struct hp_json *json);
+HP_PRIVATE void hp_json_begin_array(struct hp_json *json);
+HP_PRIVATE void hp_json_end_array(struct hp_json *json);
+
+HP_PRIVATE void hp_json_key(struct hp_json *json, const char *key);
+HP_PRIVATE void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length);
+HP_PRIVATE void hp_json_string(struct hp_json *json, const char *string);
+HP_PRIVATE void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length);
+HP_PRIVATE void hp_json_u64(struct hp_json *json, uint64_t number);
+/* With at most `digits` significant digits (1 to 15), as short as possible. */
+HP_PRIVATE void hp_json_number(struct hp_json *json, double number, unsigned digits);
+HP_PRIVATE void hp_json_null(struct hp_json *json);
+
+/* ---- src/base/utf8.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * UTF-8 as a terminal shows it: one character after the other, how many columns each takes, and a form of any bytes
+ * that is safe to print. No locale.
+ */
+
+#define HP_UTF8_INVALID UINT32_MAX
+#define HP_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/*
+ * Reads the character at *at and moves past it; `*at` must be below `end`. HP_UTF8_INVALID for one byte that is no
+ * part of valid UTF-8 (overlong, surrogate, beyond U+10FFFF, cut off).
+ */
+HP_PRIVATE uint32_t hp_utf8_next(const char **at, const char *end);
+
+/* Columns: 0 for combining and invisible characters, 2 for East Asian wide ones and emoji, otherwise 1. */
+HP_PRIVATE unsigned hp_utf8_width(uint32_t character);
+HP_PRIVATE size_t hp_utf8_columns(const char *bytes, size_t length);
+
+/*
+ * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn
+ * the direction of text become \n, \x1b, \u202e; what is no UTF-8 becomes U+FFFD.
+ */
+HP_PRIVATE void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length);
+
+/*
+ * Writes text (already safe) in at most `columns` columns: whole if it fits, otherwise its beginning and its end
+ * with an ellipsis between, since names differ at their ends as often as at their beginnings. Returns the columns
+ * taken.
+ */
+HP_PRIVATE size_t hp_utf8_put_fitted(struct hp_text *text, const char *bytes, size_t length, size_t columns);
+
+/* ---- src/base/json.c ----------------------------------------------------------------------------------------- */
+
+/* Writing JSON. */
+
+void hp_json_init(struct hp_json *json, struct hp_text *text, bool is_pretty)
+{
+    *json = (struct hp_json){.text = text, .is_pretty = is_pretty};
+}
+
+static bool hp_json_has_items(const struct hp_json *json)
+{
+    return json->depth < HP_JSON_MAX_DEPTH && (json->has_items[json->depth / 64] >> json->depth % 64 & 1) != 0;
+}
+
+static void hp_json_set_has_items(struct hp_json *json, bool value)
+{
+    if (json->depth >= HP_JSON_MAX_DEPTH)
+        return;
+    const uint64_t bit = UINT64_C(1) << json->depth % 64;
+    if (value)
+        json->has_items[json->depth / 64] |= bit;
+    else
+        json->has_items[json->depth / 64] &= ~bit;
+}
+
+static void hp_json_break_line(struct hp_json *json)
+{
+    if (!json->is_pretty)
+        return;
+    hp_text_char(json->text, '\n');
+    hp_text_repeat(json->text, ' ', 2 * (size_t)json->depth);
+}
+
+/* Everything that goes before a value or a key: nothing after a key, otherwise a comma and a new line. */
+static void hp_json_separate(struct hp_json *json)
+{
+    if (json->is_after_key) {
+        json->is_after_key = false;
+        return;
+    }
+    if (hp_json_has_items(json))
+        hp_text_char(json->text, ',');
+    if (json->depth > 0)
+        hp_json_break_line(json);
+    hp_json_set_has_items(json, true);
+}
+
+static void hp_json_begin(struct hp_json *json, char bracket)
+{
+    hp_json_separate(json);
+    hp_text_char(json->text, bracket);
+    json->depth++;
+    hp_json_set_has_items(json, false);
+}
+
+static void hp_json_end(struct hp_json *json, char bracket)
+{
+    const bool had_items = hp_json_has_items(json);
+    if (json->depth > 0)
+        json->depth--;
+    if (had_items)
+        hp_json_break_line(json);
+    hp_text_char(json->text, bracket);
+}
+
+void hp_json_begin_object(struct hp_json *json) { hp_json_begin(json, '{'); }
+
+void hp_json_end_object(struct hp_json *json) { hp_json_end(json, '}'); }
+
+void hp_json_begin_array(struct hp_json *json) { hp_json_begin(json, '['); }
+
+void hp_json_end_array(struct hp_json *json) { hp_json_end(json, ']'); }
+
+static void hp_json_put_escaped(struct hp_text *text, uint32_t c)
+{
+    static const char named[] = "\b\f\n\r\t", letters[] = "bfnrt";
+    const char *found = c < 0x20 && c != 0 ? strchr(named, (int)c) : NULL;
+    hp_text_char(text, '\\');
+    if (c == '"' || c == '\\') {
+        hp_text_char(text, (char)c);
+    } else if (found != NULL) {
+        hp_text_char(text, letters[found - named]);
+    } else {
+        hp_text_char(text, 'u');
+        hp_text_hex(text, c, 4);
+    }
+}
+
+static void hp_json_put_string(struct hp_text *text, const char *bytes, size_t length)
+{
+    const char *at = bytes, *const stop = bytes + length;
+    hp_text_char(text, '"');
+    while (at < stop) {
+        const char *const from = at;
+        const uint32_t c = hp_utf8_next(&at, stop);
+        if (c == HP_UTF8_INVALID)
+            hp_text_string(text, HP_UTF8_REPLACEMENT);
+        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+            hp_json_put_escaped(text, c);
+        else
+            hp_text_bytes(text, from, (size_t)(at - from));
+    }
+    hp_text_char(text, '"');
+}
+
+void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length)
+{
+    hp_json_separate(json);
+    hp_json_put_string(json->text, key, length);
+    hp_text_string(json->text, json->is_pretty ? ": " : ":");
+    json->is_after_key = true;
+}
+
+void hp_json_key(struct hp_json *json, const char *key) { hp_json_key_bytes(json, key, strlen(key)); }
+
+void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length)
+{
+    hp_json_separate(json);
+    hp_json_put_string(json->text, bytes, length);
+}
+
+void hp_json_string(struct hp_json *json, const char *string)
+{
+    hp_json_string_bytes(json, string, strlen(string));
+}
+
+void hp_json_u64(struct hp_json *json, uint64_t number)
+{
+    hp_json_separate(json);
+    hp_text_u64(json->text, number);
+}
+
+void hp_json_null(struct hp_json *json)
+{
+    hp_json_separate(json);
+    hp_text_string(json->text, "null");
+}
+
+/* Powers of ten up to 10^22 are exact in a double, so each step rounds once: two for any duration, 15 at the ends. */
+static double hp_json_scale_by_ten(double value, int exponent)
+{
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    for (; exponent > 22; exponent -= 22)
+        value *= power[22];
+    for (; exponent < -22; exponent += 22)
+        value /= power[22];
+    return exponent < 0 ? value / power[-exponent] : value * power[exponent];
+}
+
+/* The decimal exponent of the first significant digit. */
+static int hp_json_decimal_exponent(double value)
+{
+    int exponent = 0;
+    for (; value >= 1e16; exponent += 16)
+        value /= 1e16;
+    for (; value >= 10; exponent++)
+        value /= 10;
+    for (; value < 1e-16; exponent -= 16)
+        value *= 1e16;
+    for (; value < 1; exponent--)
+        value *= 10;
+    return exponent;
+}
+
+/* `digits` with the decimal point after the first `whole` of them (whole may be 0 or less). */
+static void hp_json_put_plain(struct hp_text *text, const char *digits, int count, int whole)
+{
+    if (whole <= 0)
+        hp_text_char(text, '0');
+    for (int at = 0; at < whole; at++)
+        hp_text_char(text, at < count ? digits[at] : '0');
+    if (count <= whole)
+        return;
+    hp_text_char(text, '.');
+    for (int at = whole; at < 0; at++)
+        hp_text_char(text, '0');
+    hp_text_bytes(text, digits + (whole > 0 ? whole : 0), (size_t)(count - (whole > 0 ? whole : 0)));
+}
+
+static void hp_json_put_exponent(struct hp_text *text, int exponent)
+{
+    hp_text_char(text, 'e');
+    hp_text_char(text, exponent < 0 ? '-' : '+');
+    hp_text_u64(text, (uint64_t)(exponent < 0 ? -exponent : exponent));
+}
+
+/*
+ * Digits are made as one integer of at most 15 digits, where a double is exact. That is not the shortest text that
+ * reads back to the same double, but it differs from it by less than one part in 10^14, and no measurement here is
+ * that good.
+ */
+static void hp_json_put_number(struct hp_text *text, double value, unsigned digits)
+{
+    int exponent = hp_json_decimal_exponent(value);
+    uint64_t integer = (uint64_t)(hp_json_scale_by_ten(value, (int)digits - 1 - exponent) + 0.5);
+    uint64_t limit = 1;
+    for (unsigned digit = 0; digit < digits; digit++)
+        limit *= 10;
+    if (integer >= limit) {
+        integer /= 10;
+        exponent++;
+    }
+    char decimal[20];
+    int count = 0;
+    for (uint64_t power = limit / 10; power > 0; power /= 10)
+        decimal[count++] = (char)('0' + integer / power % 10);
+    while (count > 1 && decimal[count - 1] == '0')
+        count--;
+    if (exponent >= -7 && exponent < 21) {
+        hp_json_put_plain(text, decimal, count, exponent + 1);
+    } else {
+        hp_json_put_plain(text, decimal, count, 1);
+        hp_json_put_exponent(text, exponent);
+    }
+}
+
+void hp_json_number(struct hp_json *json, double number, unsigned digits)
+{
+    if (!(number - number == 0)) { /* neither infinite nor NaN */
+        hp_json_null(json);
+        return;
+    }
+    hp_json_separate(json);
+    if (number < 0)
+        hp_text_char(json->text, '-');
+    if (number == 0)
+        hp_text_char(json->text, '0');
+    else
+        hp_json_put_number(json->text, number < 0 ? -number : number, digits < 1 ? 1 : digits > 15 ? 15 : digits);
+}
+
+/* ---- src/base/number.h --------------------------------------------------------------------------------------- */
+
+/*
+ * Numbers and flags out of text, the same in every locale. The text is `length` bytes long, needs no final zero
+ * and must be the value as a whole: no blanks, no signs, nothing behind it. Every function returns false when it
+ * is not, or when the value is too large, and writes its result on success only.
+ *
+ * May be used in a signal handler.
+ */
+
+/* Decimal digits: "15". */
+HP_PRIVATE bool hp_number_unsigned(const char *text, size_t length, uint64_t most, uint64_t *ret_number);
+
+/* A size: digits and a unit of any case in powers of 1024: "4096", "64MB", "512K", "1GiB". */
+HP_PRIVATE bool hp_number_bytes(const char *text, size_t length, uint64_t most, uint64_t *ret_bytes);
+
+/* Digits with an optional fraction: "95", "99.9", ".5". Up to 15 digits count; the result is the nearest double. */
+HP_PRIVATE bool hp_number_decimal(const char *text, size_t length, double *ret_number);
+
+/* 1, true, yes, on or 0, false, no, off, in any case. */
+HP_PRIVATE bool hp_number_flag(const char *text, size_t length, bool *ret_flag);
+
+/* ---- src/base/number.c --------------------------------------------------------------------------------------- */
+
+/*
+ * Numbers out of text. strtoul and friends skip blanks, accept signs and ask the locale; none of that is wanted
+ * here.
+ */
+
+static bool hp_number_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static size_t hp_number_count_digits(const char *text, size_t length)
+{
+    size_t count = 0;
+    while (count < length && hp_number_is_digit(text[count]))
+        count++;
+    return count;
+}
+
+bool hp_number_unsigned(const char *text, size_t length, uint64_t most, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    if (length == 0 || hp_number_count_digits(text, length) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        const uint64_t digit = (uint64_t)(text[i] - '0');
+        if (number > (UINT64_MAX - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    if (number > most)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+/* The power of two a unit stands for. Returns false for what is no unit. */
+static bool hp_number_unit_shift(const char *unit, size_t length, unsigned *ret_shift)
+{
+    static const struct {
+        const char *name;
+        unsigned shift;
+    } units[] = {
+        {"", 0},     {"B", 0},  {"K", 10},  {"KB", 10},  {"KiB", 10}, {"M", 20},  {"MB", 20},
+        {"MiB", 20}, {"G", 30}, {"GB", 30}, {"GiB", 30}, {"T", 40},   {"TB", 40}, {"TiB", 40},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (hp_text_equal_nocase(unit, length, units[i].name)) {
+            *ret_shift = units[i].shift;
+            return true;
+        }
+    return false;
+}
+
+bool hp_number_bytes(const char *text, size_t length, uint64_t most, uint64_t *ret_bytes)
+{
+    const size_t digits = hp_number_count_digits(text, length);
+    uint64_t number;
+    unsigned shift;
+    if (!hp_number_unit_shift(text + digits, length - digits, &shift) ||
+        !hp_number_unsigned(text, digits, most >> shift, &number))
+        return false;
+    *ret_bytes = number << shift;
+    return true;
+}
+
+/*
+ * Both the digits as a whole number and the power of ten below it are exact in a double up to 15 digits, so one
+ * division gives the nearest double, the same that a compiler makes of the literal.
+ */
+bool hp_number_decimal(const char *text, size_t length, double *ret_number)
+{
+    const size_t whole = hp_number_count_digits(text, length);
+    const bool has_point = whole < length && text[whole] == '.';
+    const size_t fraction = has_point ? hp_number_count_digits(text + whole + 1, length - whole - 1) : 0;
+    if (whole + has_point + fraction != length || whole + fraction == 0 || whole + fraction > 15)
+        return false;
+    double digits = 0;
+    double scale = 1;
+    for (size_t i = 0; i < length; i++) {
+        if (i == whole)
+            continue;
+        digits = digits * 10 + (text[i] - '0');
+        if (i > whole)
+            scale *= 10;
+    }
+    *ret_number = digits / scale;
+    return true;
+}
+
+bool hp_number_flag(const char *text, size_t length, bool *ret_flag)
+{
+    static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (hp_text_equal_nocase(text, length, words[i])) {
+            *ret_flag = i % 2 == 1;
+            return true;
+        }
+    return false;
+}
+
+/* ---- src/base/pattern.h -------------------------------------------------------------------------------------- */
+
+/*
+ * Patterns that choose names: what HOTPATH_FOCUS and HOTPATH_FILTER hold.
+ *
+ *     struct hp_pattern pattern;
+ *     const char *error = hp_pattern_compile(&pattern, "/^parse_(int|text)$/");
+ *     if (!error && hp_pattern_matches(&pattern, "parse_int")) ...
+ *
+ *   (empty)     everything
+ *   text        every name that contains the text; upper and lower case differ
+ *   /regex/     every name in which the expression matches somewhere
+ *   /regex/i    the same, and ASCII upper and lower case are alike
+ *
+ * A text that starts with a slash and does not end like the last two forms is a plain text. Within an expression:
+ *
+ *   .  any byte       [a-z_] [^0-9]  sets         \d \w \s  digits, word bytes, blanks; \D \W \S  all others
+ *   ^ $  both ends    \b \B  at a word's edge     a|b  either     (...) (?:...)  a group
+ *   * + ? {m} {m,} {m,n}  repeated, n at most 255 (a following ? changes nothing)
+ *   \t \n \r  as in C; \ before any other byte that is neither letter nor digit means that byte
+ *
+ * Classes are ASCII. Bytes above 127 stand for themselves, so a name in UTF-8 is matched byte by byte.
+ *
+ * The time a match takes grows with the length of the name times the length of the pattern, whatever the pattern
+ * is. A pattern holds no pointers: it may be copied, kept across fork and used in signal handlers and by several
+ * threads. Nothing allocates.
+ */
+
+#define HP_PATTERN_BYTES 256 /* of text, with the final zero */
+#define HP_PATTERN_STEPS 512 /* of a compiled expression; at least one for each byte it can match in a row */
+#define HP_PATTERN_SETS 32   /* different sets in one expression */
+#define HP_PATTERN_DEPTH 32  /* groups within groups */
+
+/* One step of a compiled expression; private to pattern.c. */
+struct hp_pattern_step {
+    uint8_t kind;
+    uint8_t argument;
+    int16_t jump; /* distance to the other step that may follow */
+};
+
+/* All fields are private to pattern.c. */
+struct hp_pattern {
+    bool is_regex;
+    bool ignores_case;
+    uint16_t step_count;
+    uint16_t set_count;
+    char text[HP_PATTERN_BYTES]; /* what a plain pattern looks for */
+    struct hp_pattern_step steps[HP_PATTERN_STEPS];
+    uint64_t sets[HP_PATTERN_SETS][4]; /* one bit for each of 256 bytes */
+    char error[128];
+};
+
+/*
+ * Returns NULL, or what is wrong with the text and at which of its bytes (the first is byte 1), in lower case and
+ * without a final stop. The sentence lives as long as the pattern. A pattern that did not compile matches
+ * everything.
+ */
+HP_PRIVATE const char *hp_pattern_compile(struct hp_pattern *pattern, const char *text);
+
+HP_PRIVATE bool hp_pattern_matches(const struct hp_pattern *pattern, const char *subject);
+
+/* ---- src/base/pattern.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Patterns: a compiler for small regular expressions and a simulation of the automaton they describe.
+ *
+ * The program is Thompson's construction, written out as steps that follow one another. A step that can continue
+ * in two places continues at the next step and at `jump` steps from itself. Because jumps are relative and never
+ * leave the piece of program that their expression became, a piece can be moved (to put a step in front of it) and
+ * copied (for x{3}).
+ *
+ * Matching keeps the set of steps the expression can be at, as bits, and moves the whole set over one byte at a
+ * time. Names and patterns come from outside, so a backtracking matcher, which is exponential for (a*)*b, is out
+ * of the question.
+ */
+
+enum hp_pattern_step_kind {
+    HP_PATTERN_STEP_MATCH,
+    HP_PATTERN_STEP_BYTE,  /* argument: the byte, in lower case where case is ignored */
+    HP_PATTERN_STEP_ANY,   /* any byte */
+    HP_PATTERN_STEP_SET,   /* argument: index of the set */
+    HP_PATTERN_STEP_SPLIT, /* the next step, and `jump` */
+    HP_PATTERN_STEP_JUMP,  /* only `jump` */
+    HP_PATTERN_STEP_AT_START,
+    HP_PATTERN_STEP_AT_END,
+    HP_PATTERN_STEP_AT_EDGE,    /* between a word byte and another */
+    HP_PATTERN_STEP_NOT_AT_EDGE /* anywhere else */
+};
+
+#define HP_PATTERN_MAX_REPEAT 255u
+#define HP_PATTERN_UNBOUNDED UINT32_MAX
+#define HP_PATTERN_NO_ATOM SIZE_MAX
+
+_Static_assert(HP_PATTERN_STEPS % 64 == 0, "sets of steps are made of whole words");
+_Static_assert(HP_PATTERN_STEPS <= INT16_MAX, "a jump reaches every step");
+
+/* ------------------------------------------------------------------------------------------------ bytes */
+
+static bool hp_pattern_is_digit(unsigned char byte) { return byte >= '0' && byte <= '9'; }
+
+static bool hp_pattern_is_letter(unsigned char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
+
+static bool hp_pattern_is_word(unsigned char byte) { return hp_pattern_is_digit(byte) || hp_pattern_is_letter(byte) || byte == '_'; }
+
+static bool hp_pattern_is_blank(unsigned char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+static unsigned char hp_pattern_to_lower(unsigned char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte + ('a' - 'A')) : byte;
+}
+
+static unsigned char hp_pattern_to_upper(unsigned char byte)
+{
+    return byte >= 'a' && byte <= 'z' ? (unsigned char)(byte - ('a' - 'A')) : byte;
+}
+
+static void hp_pattern_set_add(uint64_t set[4], unsigned byte) { set[byte / 64] |= UINT64_C(1) << byte % 64; }
+
+static bool hp_pattern_set_has(const uint64_t set[4], unsigned byte) { return set[byte / 64] >> byte % 64 & 1; }
+
+static void hp_pattern_set_add_range(uint64_t set[4], unsigned first, unsigned last)
+{
+    for (unsigned byte = first; byte <= last; byte++)
+        hp_pattern_set_add(set, byte);
+}
+
+/* Adds the bytes of \d, \w, \s or of their opposites. Returns false when `letter` names none of them. */
+static bool hp_pattern_set_add_class(uint64_t set[4], unsigned char letter)
+{
+    bool (*belongs)(unsigned char);
+    switch (hp_pattern_to_lower(letter)) {
+    case 'd':
+        belongs = hp_pattern_is_digit;
+        break;
+    case 'w':
+        belongs = hp_pattern_is_word;
+        break;
+    case 's':
+        belongs = hp_pattern_is_blank;
+        break;
+    default:
+        return false;
+    }
+    const bool is_opposite = letter != hp_pattern_to_lower(letter);
+    for (unsigned byte = 0; byte < 256; byte++)
+        if (belongs((unsigned char)byte) != is_opposite)
+            hp_pattern_set_add(set, byte);
+    return true;
+}
+
+static void hp_pattern_set_fold_case(uint64_t set[4])
+{
+    for (unsigned byte = 'a'; byte <= 'z'; byte++) {
+        const unsigned upper = hp_pattern_to_upper((unsigned char)byte);
+        if (hp_pattern_set_has(set, byte))
+            hp_pattern_set_add(set, upper);
+        else if (hp_pattern_set_has(set, upper))
+            hp_pattern_set_add(set, byte);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- compiling */
+
+/* An open group. Each finished alternative ends in a STEP_JUMP that waits for the group's end to be known. */
+struct hp_pattern_group {
+    size_t start;     /* first step of the group */
+    size_t branch;    /* first step of the alternative being read */
+    size_t last_jump; /* the latest waiting jump, whose `jump` is the index of the one before; 0: none */
+    size_t opened_at; /* where its parenthesis is in the text */
+};
+
+struct hp_pattern_compiler {
+    struct hp_pattern *pattern;
+    const char *text;
+    size_t at;   /* next byte to read */
+    size_t end;  /* the closing slash */
+    size_t atom; /* first step of what a repetition would repeat, or NO_ATOM */
+    size_t depth;
+    struct hp_pattern_group groups[HP_PATTERN_DEPTH + 1];
+};
+
+/* Always false, so that a caller can fail with it. `at` counts from 0 in the text as it was given. */
+static bool hp_pattern_fail(struct hp_pattern_compiler *compiler, const char *what, size_t at)
+{
+    struct hp_text error;
+    hp_text_init(&error, compiler->pattern->error, sizeof compiler->pattern->error);
+    hp_text_string(&error, what);
+    hp_text_string(&error, " at byte ");
+    hp_text_u64(&error, at + 1);
+    hp_text_end(&error);
+    return false;
+}
+
+static bool hp_pattern_fail_too_long(struct hp_pattern_compiler *compiler)
+{
+    return hp_pattern_fail(compiler, "the expression becomes too long", compiler->at - 1);
+}
+
+static size_t hp_pattern_step_count(const struct hp_pattern_compiler *compiler) { return compiler->pattern->step_count; }
+
+/* Makes room for one step before `index`. What lies behind moves as a whole, so its relative jumps stay right. */
+static bool hp_pattern_insert_step(struct hp_pattern_compiler *compiler, size_t index, enum hp_pattern_step_kind kind, unsigned argument,
+                        ptrdiff_t jump)
+{
+    struct hp_pattern *pattern = compiler->pattern;
+    if (pattern->step_count == HP_PATTERN_STEPS)
+        return hp_pattern_fail_too_long(compiler);
+    struct hp_pattern_step *step = &pattern->steps[index];
+    memmove(step + 1, step, (pattern->step_count - index) * sizeof *step);
+    *step = (struct hp_pattern_step){(uint8_t)kind, (uint8_t)argument, (int16_t)jump};
+    pattern->step_count++;
+    return true;
+}
+
+static bool hp_pattern_append_step(struct hp_pattern_compiler *compiler, enum hp_pattern_step_kind kind, unsigned argument, ptrdiff_t jump)
+{
+    return hp_pattern_insert_step(compiler, hp_pattern_step_count(compiler), kind, argument, jump);
+}
+
+static bool hp_pattern_append_atom(struct hp_pattern_compiler *compiler, enum hp_pattern_step_kind kind, unsigned argument)
+{
+    compiler->atom = hp_pattern_step_count(compiler);
+    return hp_pattern_append_step(compiler, kind, argument, 0);
+}
+
+static bool hp_pattern_append_byte(struct hp_pattern_compiler *compiler, unsigned char byte)
+{
+    return hp_pattern_append_atom(compiler, HP_PATTERN_STEP_BYTE, compiler->pattern->ignores_case ? hp_pattern_to_lower(byte) : byte);
+}
+
+static bool hp_pattern_append_assertion(struct hp_pattern_compiler *compiler, enum hp_pattern_step_kind kind)
+{
+    compiler->atom = HP_PATTERN_NO_ATOM;
+    return hp_pattern_append_step(compiler, kind, 0, 0);
+}
+
+static bool hp_pattern_append_copy(struct hp_pattern_compiler *compiler, size_t start, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const struct hp_pattern_step step = compiler->pattern->steps[start + i];
+        if (!hp_pattern_append_step(compiler, (enum hp_pattern_step_kind)step.kind, step.argument, step.jump))
+            return false;
+    }
+    return true;
+}
+
+/* Equal sets share one place: \w may be used forty times. */
+static bool hp_pattern_append_set(struct hp_pattern_compiler *compiler, const uint64_t set[4])
+{
+    struct hp_pattern *pattern = compiler->pattern;
+    unsigned index = 0;
+    while (index < pattern->set_count && memcmp(pattern->sets[index], set, sizeof pattern->sets[index]) != 0)
+        index++;
+    if (index == HP_PATTERN_SETS)
+        return hp_pattern_fail(compiler, "the expression has too many different sets", compiler->at - 1);
+    if (index == pattern->set_count) {
+        memcpy(pattern->sets[index], set, sizeof pattern->sets[index]);
+        pattern->set_count++;
+    }
+    return hp_pattern_append_atom(compiler, HP_PATTERN_STEP_SET, index);
+}
+
+static bool hp_pattern_is_at_end(const struct hp_pattern_compiler *compiler) { return compiler->at == compiler->end; }
+
+/* The next byte; 0 at the end, which no text contains. */
+static unsigned char hp_pattern_peek(const struct hp_pattern_compiler *compiler)
+{
+    return hp_pattern_is_at_end(compiler) ? 0 : (unsigned char)compiler->text[compiler->at];
+}
+
+static bool hp_pattern_accept(struct hp_pattern_compiler *compiler, char byte)
+{
+    if (hp_pattern_is_at_end(compiler) || compiler->text[compiler->at] != byte)
+        return false;
+    compiler->at++;
+    return true;
+}
+
+static unsigned char hp_pattern_take(struct hp_pattern_compiler *compiler) { return (unsigned char)compiler->text[compiler->at++]; }
+
+/* What \ and `byte` mean as a single byte. Returns false when they mean nothing, or more than one byte. */
+static bool hp_pattern_escaped_byte(unsigned char byte, unsigned char *ret_byte)
+{
+    switch (byte) {
+    case 't':
+        *ret_byte = '\t';
+        return true;
+    case 'n':
+        *ret_byte = '\n';
+        return true;
+    case 'r':
+        *ret_byte = '\r';
+        return true;
+    default:
+        *ret_byte = byte;
+        return !hp_pattern_is_letter(byte) && !hp_pattern_is_digit(byte);
+    }
+}
+
+/* Reads what follows a backslash outside of a set. */
+static bool hp_pattern_read_escape(struct hp_pattern_compiler *compiler)
+{
+    if (hp_pattern_is_at_end(compiler))
+        return hp_pattern_fail(compiler, "'\\' has nothing to escape", compiler->at - 1);
+    const unsigned char letter = hp_pattern_take(compiler);
+    if (letter == 'b' || letter == 'B')
+        return hp_pattern_append_assertion(compiler, letter == 'b' ? HP_PATTERN_STEP_AT_EDGE : HP_PATTERN_STEP_NOT_AT_EDGE);
+    uint64_t set[4] = {0};
+    if (hp_pattern_set_add_class(set, letter))
+        return hp_pattern_append_set(compiler, set);
+    unsigned char byte;
+    if (!hp_pattern_escaped_byte(letter, &byte))
+        return hp_pattern_fail(compiler, "'\\' before a letter or digit that has no such meaning", compiler->at - 2);
+    return hp_pattern_append_byte(compiler, byte);
+}
+
+/* One member of a set: a byte, or a class, which cannot begin or end a range. */
+struct hp_pattern_member {
+    unsigned char byte;
+    bool is_class;
+};
+
+/* Reads one member; a class is added to the set at once. */
+static bool hp_pattern_read_member(struct hp_pattern_compiler *compiler, uint64_t set[4], struct hp_pattern_member *ret_member)
+{
+    const size_t start = compiler->at;
+    ret_member->is_class = false;
+    ret_member->byte = hp_pattern_take(compiler);
+    if (ret_member->byte == '[' && hp_pattern_peek(compiler) == ':')
+        return hp_pattern_fail(compiler, "sets such as [:alpha:] are not known, use \\d, \\w and \\s", start);
+    if (ret_member->byte != '\\')
+        return true;
+    if (hp_pattern_is_at_end(compiler))
+        return hp_pattern_fail(compiler, "'\\' has nothing to escape", start);
+    const unsigned char letter = hp_pattern_take(compiler);
+    ret_member->is_class = hp_pattern_set_add_class(set, letter);
+    if (!ret_member->is_class && !hp_pattern_escaped_byte(letter, &ret_member->byte))
+        return hp_pattern_fail(compiler, "'\\' before a letter or digit that has no such meaning", start);
+    return true;
+}
+
+static bool hp_pattern_is_at_range(const struct hp_pattern_compiler *compiler)
+{
+    return compiler->end - compiler->at >= 2 && compiler->text[compiler->at] == '-' &&
+           compiler->text[compiler->at + 1] != ']';
+}
+
+static bool hp_pattern_read_range_or_member(struct hp_pattern_compiler *compiler, uint64_t set[4])
+{
+    const size_t start = compiler->at;
+    struct hp_pattern_member first;
+    if (!hp_pattern_read_member(compiler, set, &first))
+        return false;
+    struct hp_pattern_member last = first;
+    if (hp_pattern_is_at_range(compiler)) {
+        compiler->at++;
+        if (!hp_pattern_read_member(compiler, set, &last))
+            return false;
+        if (first.is_class || last.is_class)
+            return hp_pattern_fail(compiler, "a range in [...] needs a single byte on both sides", start);
+        if (first.byte > last.byte)
+            return hp_pattern_fail(compiler, "a range in [...] runs backwards", start);
+    }
+    if (!first.is_class)
+        hp_pattern_set_add_range(set, first.byte, last.byte);
+    return true;
+}
+
+/* Reads a set whose '[' was taken. A ']' in first place is a member, as everywhere. */
+static bool hp_pattern_read_set(struct hp_pattern_compiler *compiler)
+{
+    const size_t opened_at = compiler->at - 1;
+    const bool is_opposite = hp_pattern_accept(compiler, '^');
+    uint64_t set[4] = {0};
+    bool is_first = true;
+    while (is_first || !hp_pattern_accept(compiler, ']')) {
+        if (hp_pattern_is_at_end(compiler))
+            return hp_pattern_fail(compiler, "'[' is never closed", opened_at);
+        if (!hp_pattern_read_range_or_member(compiler, set))
+            return false;
+        is_first = false;
+    }
+    if (compiler->pattern->ignores_case)
+        hp_pattern_set_fold_case(set);
+    for (size_t i = 0; is_opposite && i < 4; i++)
+        set[i] = ~set[i];
+    return hp_pattern_append_set(compiler, set);
+}
+
+static void hp_pattern_open_branch(struct hp_pattern_compiler *compiler, size_t opened_at)
+{
+    const size_t start = hp_pattern_step_count(compiler);
+    compiler->groups[compiler->depth] = (struct hp_pattern_group){start, start, 0, opened_at};
+    compiler->atom = HP_PATTERN_NO_ATOM;
+}
+
+/* Reads what follows a '('. */
+static bool hp_pattern_open_group(struct hp_pattern_compiler *compiler)
+{
+    const size_t opened_at = compiler->at - 1;
+    if (hp_pattern_accept(compiler, '?') && !hp_pattern_accept(compiler, ':'))
+        return hp_pattern_fail(compiler, "'(?' must be followed by ':'", opened_at);
+    if (compiler->depth == HP_PATTERN_DEPTH)
+        return hp_pattern_fail(compiler, "too many groups within groups", opened_at);
+    compiler->depth++;
+    hp_pattern_open_branch(compiler, opened_at);
+    return true;
+}
+
+/* Ends one alternative: SPLIT in front of it leads to the next, JUMP behind it to the end of the group. */
+static bool hp_pattern_end_alternative(struct hp_pattern_compiler *compiler)
+{
+    struct hp_pattern_group *group = &compiler->groups[compiler->depth];
+    const size_t length = hp_pattern_step_count(compiler) - group->branch;
+    if (!hp_pattern_insert_step(compiler, group->branch, HP_PATTERN_STEP_SPLIT, 0, (ptrdiff_t)length + 2) ||
+        !hp_pattern_append_step(compiler, HP_PATTERN_STEP_JUMP, 0, (ptrdiff_t)group->last_jump))
+        return false;
+    group->last_jump = hp_pattern_step_count(compiler) - 1;
+    group->branch = hp_pattern_step_count(compiler);
+    compiler->atom = HP_PATTERN_NO_ATOM;
+    return true;
+}
+
+/* Lets the waiting jumps of the innermost group lead to its end. */
+static void hp_pattern_land_jumps(struct hp_pattern_compiler *compiler)
+{
+    struct hp_pattern_step *steps = compiler->pattern->steps;
+    size_t index = compiler->groups[compiler->depth].last_jump;
+    while (index != 0) {
+        const size_t before = (size_t)steps[index].jump;
+        steps[index].jump = (int16_t)(hp_pattern_step_count(compiler) - index);
+        index = before;
+    }
+}
+
+static bool hp_pattern_close_group(struct hp_pattern_compiler *compiler)
+{
+    if (compiler->depth == 0)
+        return hp_pattern_fail(compiler, "')' without '('", compiler->at - 1);
+    hp_pattern_land_jumps(compiler);
+    compiler->atom = compiler->groups[compiler->depth].start;
+    compiler->depth--;
+    return true;
+}
+
+/* Makes the latest atom match from `least` to `most` times. */
+static bool hp_pattern_repeat(struct hp_pattern_compiler *compiler, uint32_t least, uint32_t most)
+{
+    const size_t start = compiler->atom;
+    const size_t length = hp_pattern_step_count(compiler) - start;
+    const ptrdiff_t distance = (ptrdiff_t)length;
+    if (most == 0) {
+        compiler->pattern->step_count = (uint16_t)start;
+        return true;
+    }
+    for (uint32_t i = 1; i < least; i++)
+        if (!hp_pattern_append_copy(compiler, start, length))
+            return false;
+    if (most == HP_PATTERN_UNBOUNDED)
+        return least > 0 ? hp_pattern_append_step(compiler, HP_PATTERN_STEP_SPLIT, 0, -distance)
+                         : hp_pattern_insert_step(compiler, start, HP_PATTERN_STEP_SPLIT, 0, distance + 2) &&
+                               hp_pattern_append_step(compiler, HP_PATTERN_STEP_JUMP, 0, -(distance + 1));
+    if (least == 0 && !hp_pattern_insert_step(compiler, start, HP_PATTERN_STEP_SPLIT, 0, distance + 1))
+        return false;
+    /* Copies that may be left out: each is the piece with a SPLIT around it. */
+    const size_t piece = start + (least == 0);
+    for (uint32_t i = least == 0 ? 1 : least; i < most; i++)
+        if (!hp_pattern_append_step(compiler, HP_PATTERN_STEP_SPLIT, 0, distance + 1) || !hp_pattern_append_copy(compiler, piece, length))
+            return false;
+    return true;
+}
+
+/* Reads digits. Returns false when there are none or the number is above MAX_REPEAT. */
+static bool hp_pattern_read_repeat_count(struct hp_pattern_compiler *compiler, uint32_t *ret_count)
+{
+    uint32_t count = 0;
+    const size_t start = compiler->at;
+    while (hp_pattern_is_digit(hp_pattern_peek(compiler)) && count <= HP_PATTERN_MAX_REPEAT)
+        count = count * 10 + (uint32_t)(hp_pattern_take(compiler) - '0');
+    *ret_count = count;
+    return compiler->at > start && count <= HP_PATTERN_MAX_REPEAT;
+}
+
+/* Reads what follows a '{' that repeats. */
+static bool hp_pattern_read_repeat_bounds(struct hp_pattern_compiler *compiler, uint32_t *ret_least, uint32_t *ret_most)
+{
+    const size_t opened_at = compiler->at - 1;
+    bool is_good = hp_pattern_read_repeat_count(compiler, ret_least);
+    *ret_most = *ret_least;
+    if (is_good && hp_pattern_accept(compiler, ',')) {
+        *ret_most = HP_PATTERN_UNBOUNDED;
+        if (hp_pattern_peek(compiler) != '}')
+            is_good = hp_pattern_read_repeat_count(compiler, ret_most);
+    }
+    if (!is_good || !hp_pattern_accept(compiler, '}'))
+        return hp_pattern_fail(compiler, "'{' must be {m}, {m,} or {m,n} with numbers up to 255 (write \\{ for the byte)",
+                    opened_at);
+    if (*ret_least > *ret_most)
+        return hp_pattern_fail(compiler, "a repetition {m,n} runs backwards", opened_at);
+    return true;
+}
+
+/* Reads a repetition whose first byte was taken. */
+static bool hp_pattern_read_repetition(struct hp_pattern_compiler *compiler, unsigned char sign)
+{
+    uint32_t least = sign == '+';
+    uint32_t most = sign == '?' ? 1 : HP_PATTERN_UNBOUNDED;
+    if (compiler->atom == HP_PATTERN_NO_ATOM)
+        return hp_pattern_fail(compiler, "a repetition has nothing to repeat", compiler->at - 1);
+    if (sign == '{' && !hp_pattern_read_repeat_bounds(compiler, &least, &most))
+        return false;
+    hp_pattern_accept(compiler, '?'); /* as few as possible: no difference to whether there is a match */
+    if (!hp_pattern_repeat(compiler, least, most))
+        return false;
+    compiler->atom = HP_PATTERN_NO_ATOM;
+    return true;
+}
+
+static bool hp_pattern_read_item(struct hp_pattern_compiler *compiler)
+{
+    const unsigned char byte = hp_pattern_take(compiler);
+    switch (byte) {
+    case '.':
+        return hp_pattern_append_atom(compiler, HP_PATTERN_STEP_ANY, 0);
+    case '[':
+        return hp_pattern_read_set(compiler);
+    case '(':
+        return hp_pattern_open_group(compiler);
+    case ')':
+        return hp_pattern_close_group(compiler);
+    case '|':
+        return hp_pattern_end_alternative(compiler);
+    case '^':
+        return hp_pattern_append_assertion(compiler, HP_PATTERN_STEP_AT_START);
+    case '$':
+        return hp_pattern_append_assertion(compiler, HP_PATTERN_STEP_AT_END);
+    case '\\':
+        return hp_pattern_read_escape(compiler);
+    case '*':
+    case '+':
+    case '?':
+    case '{':
+        return hp_pattern_read_repetition(compiler, byte);
+    default:
+        return hp_pattern_append_byte(compiler, byte);
+    }
+}
+
+static bool hp_pattern_compile_regex(struct hp_pattern_compiler *compiler)
+{
+    hp_pattern_open_branch(compiler, 0);
+    while (!hp_pattern_is_at_end(compiler))
+        if (!hp_pattern_read_item(compiler))
+            return false;
+    if (compiler->depth > 0)
+        return hp_pattern_fail(compiler, "'(' is never closed", compiler->groups[compiler->depth].opened_at);
+    hp_pattern_land_jumps(compiler);
+    return hp_pattern_append_step(compiler, HP_PATTERN_STEP_MATCH, 0, 0);
+}
+
+/* Where the closing slash of /.../ or /.../i is; 0 when the text is a plain one. */
+static size_t hp_pattern_closing_slash(const char *text, size_t length)
+{
+    if (length < 2 || text[0] != '/')
+        return 0;
+    if (text[length - 1] == '/')
+        return length - 1;
+    return length > 2 && text[length - 2] == '/' && text[length - 1] == 'i' ? length - 2 : 0;
+}
+
+const char *hp_pattern_compile(struct hp_pattern *pattern, const char *text)
+{
+    const size_t length = strlen(text);
+    memset(pattern, 0, sizeof *pattern);
+    if (length >= sizeof pattern->text)
+        return "the pattern is longer than 255 bytes";
+    const size_t end = hp_pattern_closing_slash(text, length);
+    if (end == 0) {
+        memcpy(pattern->text, text, length);
+        return NULL;
+    }
+    pattern->ignores_case = text[length - 1] == 'i';
+    struct hp_pattern_compiler compiler = {.pattern = pattern, .text = text, .at = 1, .end = end};
+    pattern->is_regex = hp_pattern_compile_regex(&compiler);
+    return pattern->is_regex ? NULL : pattern->error;
+}
+
+_Static_assert(HP_PATTERN_BYTES == 256, "the message above names the limit");
+
+/* ---------------------------------------------------------------------------------------------- matching */
+
+#define HP_PATTERN_STEP_WORDS (HP_PATTERN_STEPS / 64)
+
+/* A set of steps. */
+struct hp_pattern_steps {
+    uint64_t words[HP_PATTERN_STEP_WORDS];
+};
+
+/* A place in the subject, between two bytes; 0 stands for "no byte". */
+struct hp_pattern_place {
+    unsigned char before;
+    unsigned char after;
+    bool is_start;
+};
+
+/* Adds a step to a set and to the list of those not yet followed. The set keeps a step from being listed twice. */
+static void hp_pattern_follow(struct hp_pattern_steps *set, uint16_t *list, size_t *count, size_t step)
+{
+    const uint64_t bit = UINT64_C(1) << step % 64;
+    if (set->words[step / 64] & bit)
+        return;
+    set->words[step / 64] |= bit;
+    list[(*count)++] = (uint16_t)step;
+}
+
+static bool hp_pattern_holds_at(enum hp_pattern_step_kind assertion, const struct hp_pattern_place *place)
+{
+    const bool is_edge = hp_pattern_is_word(place->before) != hp_pattern_is_word(place->after);
+    switch (assertion) {
+    case HP_PATTERN_STEP_AT_START:
+        return place->is_start;
+    case HP_PATTERN_STEP_AT_END:
+        return place->after == 0;
+    case HP_PATTERN_STEP_AT_EDGE:
+        return is_edge;
+    case HP_PATTERN_STEP_NOT_AT_EDGE:
+        return !is_edge;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Adds the first step and all steps that can be reached from those in the set without reading a byte. Returns true
+ * when the end of the expression is among them.
+ */
+static bool hp_pattern_close_steps(const struct hp_pattern *pattern, struct hp_pattern_steps *set, const struct hp_pattern_steps *seeds,
+                        const struct hp_pattern_place *place)
+{
+    uint16_t list[HP_PATTERN_STEPS];
+    size_t count = 0;
+    memset(set, 0, sizeof *set);
+    hp_pattern_follow(set, list, &count, 0);
+    for (size_t i = 0; i < HP_PATTERN_STEP_WORDS; i++)
+        for (uint64_t rest = seeds->words[i]; rest; rest &= rest - 1)
+            hp_pattern_follow(set, list, &count, i * 64 + (size_t)__builtin_ctzll(rest));
+    while (count > 0) {
+        const size_t index = list[--count];
+        const struct hp_pattern_step *step = &pattern->steps[index];
+        const size_t target = (size_t)((ptrdiff_t)index + step->jump);
+        switch (step->kind) {
+        case HP_PATTERN_STEP_MATCH:
+            return true;
+        case HP_PATTERN_STEP_JUMP:
+            hp_pattern_follow(set, list, &count, target);
+            break;
+        case HP_PATTERN_STEP_SPLIT:
+            hp_pattern_follow(set, list, &count, target);
+            hp_pattern_follow(set, list, &count, index + 1);
+            break;
+        default:
+            if (hp_pattern_holds_at((enum hp_pattern_step_kind)step->kind, place))
+                hp_pattern_follow(set, list, &count, index + 1);
+        }
+    }
+    return false;
+}
+
+static bool hp_pattern_reads_byte(const struct hp_pattern *pattern, const struct hp_pattern_step *step, unsigned char byte)
+{
+    switch (step->kind) {
+    case HP_PATTERN_STEP_ANY:
+        return true;
+    case HP_PATTERN_STEP_BYTE:
+        return step->argument == (pattern->ignores_case ? hp_pattern_to_lower(byte) : byte);
+    case HP_PATTERN_STEP_SET:
+        return hp_pattern_set_has(pattern->sets[step->argument], byte);
+    default:
+        return false;
+    }
+}
+
+/* The steps that follow those of `set` that can read the byte. */
+static void hp_pattern_advance(const struct hp_pattern *pattern, const struct hp_pattern_steps *set, unsigned char byte,
+                    struct hp_pattern_steps *ret_next)
+{
+    memset(ret_next, 0, sizeof *ret_next);
+    for (size_t i = 0; i < HP_PATTERN_STEP_WORDS; i++)
+        for (uint64_t rest = set->words[i]; rest; rest &= rest - 1) {
+            const size_t index = i * 64 + (size_t)__builtin_ctzll(rest);
+            if (hp_pattern_reads_byte(pattern, &pattern->steps[index], byte))
+                ret_next->words[(index + 1) / 64] |= UINT64_C(1) << (index + 1) % 64;
+        }
+}
+
+static bool hp_pattern_regex_matches(const struct hp_pattern *pattern, const char *subject)
+{
+    struct hp_pattern_steps set;
+    struct hp_pattern_steps seeds = {{0}};
+    struct hp_pattern_place place = {0, (unsigned char)subject[0], true};
+    for (;;) {
+        if (hp_pattern_close_steps(pattern, &set, &seeds, &place))
+            return true;
+        if (place.after == 0)
+            return false;
+        hp_pattern_advance(pattern, &set, place.after, &seeds);
+        subject++;
+        place = (struct hp_pattern_place){place.after, (unsigned char)subject[0], false};
+    }
+}
+
+bool hp_pattern_matches(const struct hp_pattern *pattern, const char *subject)
+{
+    return pattern->is_regex ? hp_pattern_regex_matches(pattern, subject) : strstr(subject, pattern->text) != NULL;
+}
+
+/* ---- src/base/sort.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * Sorting pointers in place, without memory of its own (qsort may allocate) and in n log n steps for any input,
+ * since the input may be hostile. Not stable: let `compare` break ties.
+ */
+
+/* Below, at or above zero: `a` comes before, with or after `b`. */
+typedef int hp_sort_compare(const void *a, const void *b);
+
+/* `items` is an array of pointers to whatever `compare` expects. */
+HP_PRIVATE void hp_sort(void *items, size_t count, hp_sort_compare *compare);
+
+/* ---- src/base/sort.c ----------------------------------------------------------------------------------------- */
+
+/* Heapsort. */
+
+/* Pointers of any type are moved as bytes, so that arrays need not be of `void *`. */
+static void *hp_sort_get(const char *items, size_t index)
+{
+    void *item;
+    memcpy(&item, items + index * sizeof item, sizeof item);
+    return item;
+}
+
+static void hp_sort_put(char *items, size_t index, void *item) { memcpy(items + index * sizeof item, &item, sizeof item); }
+
+static void hp_sort_sift_down(char *items, size_t root, size_t count, hp_sort_compare *compare)
+{
+    void *const item = hp_sort_get(items, root);
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && compare(hp_sort_get(items, child), hp_sort_get(items, child + 1)) < 0)
+            child++;
+        if (compare(item, hp_sort_get(items, child)) >= 0)
+            break;
+        hp_sort_put(items, root, hp_sort_get(items, child));
+        root = child;
+    }
+    hp_sort_put(items, root, item);
+}
+
+void hp_sort(void *items, size_t count, hp_sort_compare *compare)
+{
+    for (size_t root = count / 2; root-- > 0;)
+        hp_sort_sift_down(items, root, count, compare);
+    for (size_t end = count; end-- > 1;) {
+        void *const largest = hp_sort_get(items, 0);
+        hp_sort_put(items, 0, hp_sort_get(items, end));
+        hp_sort_put(items, end, largest);
+        hp_sort_sift_down(items, 0, end, compare);
+    }
+}
+
+/* ---- src/base/text.c ----------------------------------------------------------------------------------------- */
+
+/* Text into memory of the caller. */
+
+void hp_text_init(struct hp_text *text, char *bytes, size_t capacity)
+{
+    *text = (struct hp_text){.bytes = bytes, .capacity = capacity};
+}
+
+void hp_text_init_stream(struct hp_text *text, char *bytes, size_t capacity, hp_text_flush *flush, void *context)
+{
+    *text = (struct hp_text){.bytes = bytes, .capacity = capacity, .flush = flush, .context = context};
+}
+
+static bool hp_text_drain(struct hp_text *text)
+{
+    if (text->flush == NULL || text->is_cut || !text->flush(text->context, text->bytes, text->length))
+        text->is_cut = true;
+    text->length = text->flush == NULL ? text->length : 0;
+    return !text->is_cut;
+}
+
+void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const size_t room = text->capacity - text->length;
+        const size_t part = length < room ? length : room;
+        if (part > 0)
+            memcpy(text->bytes + text->length, bytes, part);
+        text->length += part;
+        bytes += part;
+        length -= part;
+        if (length > 0 && !hp_text_drain(text))
+            return;
+    }
+}
+
+void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
+
+void hp_text_string(struct hp_text *text, const char *string) { hp_text_bytes(text, string, strlen(string)); }
+
+void hp_text_repeat(struct hp_text *text, char c, size_t count)
+{
+    char run[64];
+    memset(run, c, sizeof run);
+    for (; count > sizeof run && !text->is_cut; count -= sizeof run)
+        hp_text_bytes(text, run, sizeof run);
+    hp_text_bytes(text, run, count < sizeof run ? count : sizeof run);
+}
+
+void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width)
+{
+    char digits[32];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (sizeof digits - at < width && at > 0)
+        digits[--at] = '0';
+    hp_text_bytes(text, digits + at, sizeof digits - at);
+}
+
+void hp_text_u64(struct hp_text *text, uint64_t number) { hp_text_padded(text, number, 1); }
+
+void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
+{
+    for (unsigned digit = width; digit-- > 0;)
+        hp_text_char(text, "0123456789abcdef"[number >> (4 * digit) & 15]);
+}
+
+void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
+{
+    uint64_t scale = 1;
+    for (unsigned digit = 0; digit < decimals && digit < 9; digit++)
+        scale *= 10;
+    const double scaled = number > 0 ? number * (double)scale + 0.5 : 0;
+    /* Beyond 2^63 a double has no decimals anyway. */
+    if (scaled >= 0x1p63) {
+        hp_text_u64(text, number < 0x1p63 ? (uint64_t)number : UINT64_C(1) << 63);
+        return;
+    }
+    const uint64_t units = (uint64_t)scaled;
+    hp_text_u64(text, units / scale);
+    if (scale > 1) {
+        hp_text_char(text, '.');
+        hp_text_padded(text, units % scale, decimals < 9 ? decimals : 9);
+    }
+}
+
+bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : hp_text_drain(text); }
+
+const char *hp_text_end(struct hp_text *text)
+{
+    if (text->capacity == 0)
+        return "";
+    if (text->length == text->capacity) {
+        text->length--;
+        text->is_cut = true;
+    }
+    text->bytes[text->length] = '\0';
+    return text->bytes;
+}
+
+static char hp_text_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b)
+{
+    size_t at = 0;
+    while (at < a_length && b[at] != '\0' && hp_text_lower(a[at]) == hp_text_lower(b[at]))
+        at++;
+    return at == a_length && b[at] == '\0';
+}
+
+static bool hp_text_is_blank(char c) { return c == ' ' || c == '\t'; }
+
+const char *hp_text_next_item(const char **rest, size_t *ret_length)
+{
+    const char *at = *rest;
+    while (*at == ',' || hp_text_is_blank(*at))
+        at++;
+    const char *end = at;
+    while (*end != '\0' && *end != ',')
+        end++;
+    *rest = end;
+    size_t length = (size_t)(end - at);
+    while (length > 0 && hp_text_is_blank(at[length - 1]))
+        length--;
+    *ret_length = length;
+    return length > 0 ? at : NULL;
+}
+
+/* ---- src/base/units.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * Numbers with units, as people read them: 1.23 µs, 1.0 KB, 75.42%, 2.10 GHz.
+ */
+
+HP_PRIVATE void hp_units_ns(struct hp_text *text, double ns);           /* two decimals: "1.23 µs" */
+HP_PRIVATE void hp_units_bytes(struct hp_text *text, uint64_t bytes);   /* one decimal, powers of 1024: "1.0 KB", "12 B" */
+HP_PRIVATE void hp_units_percent(struct hp_text *text, double percent); /* "75.42%" */
+HP_PRIVATE void hp_units_hz(struct hp_text *text, double hz);           /* "2.10 GHz" */
+
+/* A moment as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */
+HP_PRIVATE void hp_units_moment(struct hp_text *text, uint64_t unix_ns);
+
+/* To the nearest whole number; what is below 0 or no number is 0, what is too large is UINT64_MAX. */
+HP_PRIVATE uint64_t hp_units_round(double number);
+
+/* ---- src/base/units.c ---------------------------------------------------------------------------------------- */
+
+/* Numbers with units. */
+
+struct hp_units_scale {
+    double factor; /* of the next unit */
+    const char *name;
+};
+
+/*
+ * Moves up while the number would show as 1000 or more: the choice is made on what rounding will print, so that
+ * 999.996 ns is "1.00 µs" and never "1000.00 ns".
+ */
+static void hp_units_put_scaled(struct hp_text *text, double number, const struct hp_units_scale *scales, unsigned count)
+{
+    unsigned at = 0;
+    while (at + 1 < count && number >= 999.995) {
+        number /= scales[at].factor;
+        at++;
+    }
+    hp_text_fixed(text, number, 2);
+    hp_text_char(text, ' ');
+    hp_text_string(text, scales[at].name);
+}
+
+void hp_units_ns(struct hp_text *text, double ns)
+{
+    static const struct hp_units_scale scales[] = {{1e3, "ns"}, {1e3, "µs"}, {1e3, "ms"}, {1e3, "s"}};
+    hp_units_put_scaled(text, ns, scales, 4);
+}
+
+void hp_units_hz(struct hp_text *text, double hz)
+{
+    static const struct hp_units_scale scales[] = {{1e3, "Hz"}, {1e3, "kHz"}, {1e3, "MHz"}, {1e3, "GHz"}};
+    hp_units_put_scaled(text, hz, scales, 4);
+}
+
+void hp_units_bytes(struct hp_text *text, uint64_t bytes)
+{
+    static const char *const names[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    double number = (double)bytes;
+    unsigned at = 0;
+    if (bytes < 1024) {
+        hp_text_u64(text, bytes);
+    } else {
+        for (; at + 1 < sizeof names / sizeof names[0] && number >= 1023.95; at++)
+            number /= 1024;
+        hp_text_fixed(text, number, 1);
+    }
+    hp_text_char(text, ' ');
+    hp_text_string(text, names[at]);
+}
+
+void hp_units_percent(struct hp_text *text, double percent)
+{
+    hp_text_fixed(text, percent, 2);
+    hp_text_char(text, '%');
+}
+
+/* Days since 1970 to a date: years begin in March here, so that the leap day is the last of its year. */
+static void hp_units_put_date(struct hp_text *text, uint64_t days)
+{
+    days += 719468;
+    const uint64_t era = days / 146097, day_of_era = days % 146097;
+    const uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const uint64_t month_from_march = (5 * day_of_year + 2) / 153;
+    const uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+    hp_text_padded(text, era * 400 + year_of_era + (month <= 2), 4);
+    hp_text_char(text, '-');
+    hp_text_padded(text, month, 2);
+    hp_text_char(text, '-');
+    hp_text_padded(text, day_of_year - (153 * month_from_march + 2) / 5 + 1, 2);
+}
+
+void hp_units_moment(struct hp_text *text, uint64_t unix_ns)
+{
+    const uint64_t ms = unix_ns / 1000000, seconds = ms / 1000;
+    hp_units_put_date(text, seconds / 86400);
+    hp_text_char(text, 'T');
+    hp_text_padded(text, seconds / 3600 % 24, 2);
+    hp_text_char(text, ':');
+    hp_text_padded(text, seconds / 60 % 60, 2);
+    hp_text_char(text, ':');
+    hp_text_padded(text, seconds % 60, 2);
+    hp_text_char(text, '.');
+    hp_text_padded(text, ms % 1000, 3);
+    hp_text_char(text, 'Z');
+}
+
+uint64_t hp_units_round(double number)
+{
+    if (!(number > 0))
+        return 0;
+    return number >= 0x1p64 - 2048 ? UINT64_MAX : (uint64_t)(number + 0.5);
+}
+
+/* ---- src/base/utf8.c ----------------------------------------------------------------------------------------- */
+
+/*
+ * UTF-8. The two tables come from the Unicode character database, version 14: `zero_width` is the general
+ * categories Mn, Me and Cf (without the soft hyphen and the visible signs among them) and the Hangul vowels and
+ * finals, `double_width` is East_Asian_Width W and F. Unassigned gaps within a run are taken with it.
+ */
+
+struct hp_utf8_range {
+    uint32_t first;
+    uint32_t last;
+};
+
+static const struct hp_utf8_range hp_utf8_zero_width[] = {
+    {0x0300, 0x036f},   {0x0483, 0x0489},   {0x0591, 0x05bd},   {0x05bf, 0x05bf},   {0x05c1, 0x05c2},
+    {0x05c4, 0x05c5},   {0x05c7, 0x05c7},   {0x0610, 0x061a},   {0x061c, 0x061c},   {0x064b, 0x065f},
+    {0x0670, 0x0670},   {0x06d6, 0x06dc},   {0x06df, 0x06e4},   {0x06e7, 0x06e8},   {0x06ea, 0x06ed},
+    {0x0711, 0x0711},   {0x0730, 0x074a},   {0x07a6, 0x07b0},   {0x07eb, 0x07f3},   {0x07fd, 0x07fd},
+    {0x0816, 0x0819},   {0x081b, 0x0823},   {0x0825, 0x0827},   {0x0829, 0x082d},   {0x0859, 0x085b},
+    {0x0898, 0x089f},   {0x08ca, 0x08e1},   {0x08e3, 0x0902},   {0x093a, 0x093a},   {0x093c, 0x093c},
+    {0x0941, 0x0948},   {0x094d, 0x094d},   {0x0951, 0x0957},   {0x0962, 0x0963},   {0x0981, 0x0981},
+    {0x09bc, 0x09bc},   {0x09c1, 0x09c4},   {0x09cd, 0x09cd},   {0x09e2, 0x09e3},   {0x09fe, 0x0a02},
+    {0x0a3c, 0x0a3c},   {0x0a41, 0x0a51},   {0x0a70, 0x0a71},   {0x0a75, 0x0a75},   {0x0a81, 0x0a82},
+    {0x0abc, 0x0abc},   {0x0ac1, 0x0ac8},   {0x0acd, 0x0acd},   {0x0ae2, 0x0ae3},   {0x0afa, 0x0b01},
+    {0x0b3c, 0x0b3c},   {0x0b3f, 0x0b3f},   {0x0b41, 0x0b44},   {0x0b4d, 0x0b56},   {0x0b62, 0x0b63},
+    {0x0b82, 0x0b82},   {0x0bc0, 0x0bc0},   {0x0bcd, 0x0bcd},   {0x0c00, 0x0c00},   {0x0c04, 0x0c04},
+    {0x0c3c, 0x0c3c},   {0x0c3e, 0x0c40},   {0x0c46, 0x0c56},   {0x0c62, 0x0c63},   {0x0c81, 0x0c81},
+    {0x0cbc, 0x0cbc},   {0x0cbf, 0x0cbf},   {0x0cc6, 0x0cc6},   {0x0ccc, 0x0ccd},   {0x0ce2, 0x0ce3},
+    {0x0d00, 0x0d01},   {0x0d3b, 0x0d3c},   {0x0d41, 0x0d44},   {0x0d4d, 0x0d4d},   {0x0d62, 0x0d63},
+    {0x0d81, 0x0d81},   {0x0dca, 0x0dca},   {0x0dd2, 0x0dd6},   {0x0e31, 0x0e31},   {0x0e34, 0x0e3a},
+    {0x0e47, 0x0e4e},   {0x0eb1, 0x0eb1},   {0x0eb4, 0x0ebc},   {0x0ec8, 0x0ecd},   {0x0f18, 0x0f19},
+    {0x0f35, 0x0f35},   {0x0f37, 0x0f37},   {0x0f39, 0x0f39},   {0x0f71, 0x0f7e},   {0x0f80, 0x0f84},
+    {0x0f86, 0x0f87},   {0x0f8d, 0x0fbc},   {0x0fc6, 0x0fc6},   {0x102d, 0x1030},   {0x1032, 0x1037},
+    {0x1039, 0x103a},   {0x103d, 0x103e},   {0x1058, 0x1059},   {0x105e, 0x1060},   {0x1071, 0x1074},
+    {0x1082, 0x1082},   {0x1085, 0x1086},   {0x108d, 0x108d},   {0x109d, 0x109d},   {0x1160, 0x11ff},
+    {0x135d, 0x135f},   {0x1712, 0x1714},   {0x1732, 0x1733},   {0x1752, 0x1753},   {0x1772, 0x1773},
+    {0x17b4, 0x17b5},   {0x17b7, 0x17bd},   {0x17c6, 0x17c6},   {0x17c9, 0x17d3},   {0x17dd, 0x17dd},
+    {0x180b, 0x180f},   {0x1885, 0x1886},   {0x18a9, 0x18a9},   {0x1920, 0x1922},   {0x1927, 0x1928},
+    {0x1932, 0x1932},   {0x1939, 0x193b},   {0x1a17, 0x1a18},   {0x1a1b, 0x1a1b},   {0x1a56, 0x1a56},
+    {0x1a58, 0x1a60},   {0x1a62, 0x1a62},   {0x1a65, 0x1a6c},   {0x1a73, 0x1a7f},   {0x1ab0, 0x1b03},
+    {0x1b34, 0x1b34},   {0x1b36, 0x1b3a},   {0x1b3c, 0x1b3c},   {0x1b42, 0x1b42},   {0x1b6b, 0x1b73},
+    {0x1b80, 0x1b81},   {0x1ba2, 0x1ba5},   {0x1ba8, 0x1ba9},   {0x1bab, 0x1bad},   {0x1be6, 0x1be6},
+    {0x1be8, 0x1be9},   {0x1bed, 0x1bed},   {0x1bef, 0x1bf1},   {0x1c2c, 0x1c33},   {0x1c36, 0x1c37},
+    {0x1cd0, 0x1cd2},   {0x1cd4, 0x1ce0},   {0x1ce2, 0x1ce8},   {0x1ced, 0x1ced},   {0x1cf4, 0x1cf4},
+    {0x1cf8, 0x1cf9},   {0x1dc0, 0x1dff},   {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},
+    {0x20d0, 0x20f0},   {0x2cef, 0x2cf1},   {0x2d7f, 0x2d7f},   {0x2de0, 0x2dff},   {0x302a, 0x302d},
+    {0x3099, 0x309a},   {0xa66f, 0xa672},   {0xa674, 0xa67d},   {0xa69e, 0xa69f},   {0xa6f0, 0xa6f1},
+    {0xa802, 0xa802},   {0xa806, 0xa806},   {0xa80b, 0xa80b},   {0xa825, 0xa826},   {0xa82c, 0xa82c},
+    {0xa8c4, 0xa8c5},   {0xa8e0, 0xa8f1},   {0xa8ff, 0xa8ff},   {0xa926, 0xa92d},   {0xa947, 0xa951},
+    {0xa980, 0xa982},   {0xa9b3, 0xa9b3},   {0xa9b6, 0xa9b9},   {0xa9bc, 0xa9bd},   {0xa9e5, 0xa9e5},
+    {0xaa29, 0xaa2e},   {0xaa31, 0xaa32},   {0xaa35, 0xaa36},   {0xaa43, 0xaa43},   {0xaa4c, 0xaa4c},
+    {0xaa7c, 0xaa7c},   {0xaab0, 0xaab0},   {0xaab2, 0xaab4},   {0xaab7, 0xaab8},   {0xaabe, 0xaabf},
+    {0xaac1, 0xaac1},   {0xaaec, 0xaaed},   {0xaaf6, 0xaaf6},   {0xabe5, 0xabe5},   {0xabe8, 0xabe8},
+    {0xabed, 0xabed},   {0xfb1e, 0xfb1e},   {0xfe00, 0xfe0f},   {0xfe20, 0xfe2f},   {0xfeff, 0xfeff},
+    {0xfff9, 0xfffb},   {0x101fd, 0x101fd}, {0x102e0, 0x102e0}, {0x10376, 0x1037a}, {0x10a01, 0x10a0f},
+    {0x10a38, 0x10a3f}, {0x10ae5, 0x10ae6}, {0x10d24, 0x10d27}, {0x10eab, 0x10eac}, {0x10f46, 0x10f50},
+    {0x10f82, 0x10f85}, {0x11001, 0x11001}, {0x11038, 0x11046}, {0x11070, 0x11070}, {0x11073, 0x11074},
+    {0x1107f, 0x11081}, {0x110b3, 0x110b6}, {0x110b9, 0x110ba}, {0x110c2, 0x110c2}, {0x11100, 0x11102},
+    {0x11127, 0x1112b}, {0x1112d, 0x11134}, {0x11173, 0x11173}, {0x11180, 0x11181}, {0x111b6, 0x111be},
+    {0x111c9, 0x111cc}, {0x111cf, 0x111cf}, {0x1122f, 0x11231}, {0x11234, 0x11234}, {0x11236, 0x11237},
+    {0x1123e, 0x1123e}, {0x112df, 0x112df}, {0x112e3, 0x112ea}, {0x11300, 0x11301}, {0x1133b, 0x1133c},
+    {0x11340, 0x11340}, {0x11366, 0x11374}, {0x11438, 0x1143f}, {0x11442, 0x11444}, {0x11446, 0x11446},
+    {0x1145e, 0x1145e}, {0x114b3, 0x114b8}, {0x114ba, 0x114ba}, {0x114bf, 0x114c0}, {0x114c2, 0x114c3},
+    {0x115b2, 0x115b5}, {0x115bc, 0x115bd}, {0x115bf, 0x115c0}, {0x115dc, 0x115dd}, {0x11633, 0x1163a},
+    {0x1163d, 0x1163d}, {0x1163f, 0x11640}, {0x116ab, 0x116ab}, {0x116ad, 0x116ad}, {0x116b0, 0x116b5},
+    {0x116b7, 0x116b7}, {0x1171d, 0x1171f}, {0x11722, 0x11725}, {0x11727, 0x1172b}, {0x1182f, 0x11837},
+    {0x11839, 0x1183a}, {0x1193b, 0x1193c}, {0x1193e, 0x1193e}, {0x11943, 0x11943}, {0x119d4, 0x119db},
+    {0x119e0, 0x119e0}, {0x11a01, 0x11a0a}, {0x11a33, 0x11a38}, {0x11a3b, 0x11a3e}, {0x11a47, 0x11a47},
+    {0x11a51, 0x11a56}, {0x11a59, 0x11a5b}, {0x11a8a, 0x11a96}, {0x11a98, 0x11a99}, {0x11c30, 0x11c3d},
+    {0x11c3f, 0x11c3f}, {0x11c92, 0x11ca7}, {0x11caa, 0x11cb0}, {0x11cb2, 0x11cb3}, {0x11cb5, 0x11cb6},
+    {0x11d31, 0x11d45}, {0x11d47, 0x11d47}, {0x11d90, 0x11d91}, {0x11d95, 0x11d95}, {0x11d97, 0x11d97},
+    {0x11ef3, 0x11ef4}, {0x13430, 0x13438}, {0x16af0, 0x16af4}, {0x16b30, 0x16b36}, {0x16f4f, 0x16f4f},
+    {0x16f8f, 0x16f92}, {0x16fe4, 0x16fe4}, {0x1bc9d, 0x1bc9e}, {0x1bca0, 0x1cf46}, {0x1d167, 0x1d169},
+    {0x1d173, 0x1d182}, {0x1d185, 0x1d18b}, {0x1d1aa, 0x1d1ad}, {0x1d242, 0x1d244}, {0x1da00, 0x1da36},
+    {0x1da3b, 0x1da6c}, {0x1da75, 0x1da75}, {0x1da84, 0x1da84}, {0x1da9b, 0x1daaf}, {0x1e000, 0x1e02a},
+    {0x1e130, 0x1e136}, {0x1e2ae, 0x1e2ae}, {0x1e2ec, 0x1e2ef}, {0x1e8d0, 0x1e8d6}, {0x1e944, 0x1e94a},
+    {0xe0001, 0xe01ef},
+};
+
+static const struct hp_utf8_range hp_utf8_double_width[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x23f0, 0x23f0},
+    {0x23f3, 0x23f3},   {0x25fd, 0x25fe},   {0x2614, 0x2615},   {0x2648, 0x2653},   {0x267f, 0x267f},
+    {0x2693, 0x2693},   {0x26a1, 0x26a1},   {0x26aa, 0x26ab},   {0x26bd, 0x26be},   {0x26c4, 0x26c5},
+    {0x26ce, 0x26ce},   {0x26d4, 0x26d4},   {0x26ea, 0x26ea},   {0x26f2, 0x26f3},   {0x26f5, 0x26f5},
+    {0x26fa, 0x26fa},   {0x26fd, 0x26fd},   {0x2705, 0x2705},   {0x270a, 0x270b},   {0x2728, 0x2728},
+    {0x274c, 0x274c},   {0x274e, 0x274e},   {0x2753, 0x2755},   {0x2757, 0x2757},   {0x2795, 0x2797},
+    {0x27b0, 0x27b0},   {0x27bf, 0x27bf},   {0x2b1b, 0x2b1c},   {0x2b50, 0x2b50},   {0x2b55, 0x2b55},
+    {0x2e80, 0x3029},   {0x302e, 0x303e},   {0x3041, 0x3096},   {0x309b, 0x3247},   {0x3250, 0x4dbf},
+    {0x4e00, 0xa4c6},   {0xa960, 0xa97c},   {0xac00, 0xd7a3},   {0xf900, 0xfad9},   {0xfe10, 0xfe19},
+    {0xfe30, 0xfe6b},   {0xff01, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x16fe3}, {0x16ff0, 0x1b2fb},
+    {0x1f004, 0x1f004}, {0x1f0cf, 0x1f0cf}, {0x1f18e, 0x1f18e}, {0x1f191, 0x1f19a}, {0x1f200, 0x1f320},
+    {0x1f32d, 0x1f335}, {0x1f337, 0x1f37c}, {0x1f37e, 0x1f393}, {0x1f3a0, 0x1f3ca}, {0x1f3cf, 0x1f3d3},
+    {0x1f3e0, 0x1f3f0}, {0x1f3f4, 0x1f3f4}, {0x1f3f8, 0x1f43e}, {0x1f440, 0x1f440}, {0x1f442, 0x1f4fc},
+    {0x1f4ff, 0x1f53d}, {0x1f54b, 0x1f54e}, {0x1f550, 0x1f567}, {0x1f57a, 0x1f57a}, {0x1f595, 0x1f596},
+    {0x1f5a4, 0x1f5a4}, {0x1f5fb, 0x1f64f}, {0x1f680, 0x1f6c5}, {0x1f6cc, 0x1f6cc}, {0x1f6d0, 0x1f6d2},
+    {0x1f6d5, 0x1f6df}, {0x1f6eb, 0x1f6ec}, {0x1f6f4, 0x1f6fc}, {0x1f7e0, 0x1f7f0}, {0x1f90c, 0x1f93a},
+    {0x1f93c, 0x1f945}, {0x1f947, 0x1f9ff}, {0x1fa70, 0x1faf6}, {0x20000, 0x3fffd},
+};
+
+static bool hp_utf8_is_in(const struct hp_utf8_range *ranges, size_t count, uint32_t character)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (character > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && character >= ranges[low].first;
+}
+
+#define HP_UTF8_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+unsigned hp_utf8_width(uint32_t character)
+{
+    if (character < 0x300)
+        return 1;
+    if (hp_utf8_is_in(hp_utf8_zero_width, HP_UTF8_COUNT_OF(hp_utf8_zero_width), character))
+        return 0;
+    return hp_utf8_is_in(hp_utf8_double_width, HP_UTF8_COUNT_OF(hp_utf8_double_width), character) ? 2 : 1;
+}
+
+/* How many bytes a character has by its first one; 0 for a byte that cannot be first. */
+static unsigned hp_utf8_bytes_of(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2) /* c0 and c1 would be overlong */
+        return 0;
+    if (first < 0xe0)
+        return 2;
+    return first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+static bool hp_utf8_is_scalar(uint32_t character, unsigned bytes)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    return character >= smallest[bytes] && character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
+}
+
+uint32_t hp_utf8_next(const char **at, const char *end)
+{
+    const char *next = *at;
+    const unsigned char first = (unsigned char)*next++;
+    const unsigned bytes = hp_utf8_bytes_of(first);
+    *at = next;
+    if (bytes <= 1)
+        return bytes == 1 ? first : HP_UTF8_INVALID;
+    if ((size_t)(end - next) < bytes - 1)
+        return HP_UTF8_INVALID;
+    uint32_t character = first & (0x7fu >> bytes);
+    for (unsigned left = bytes - 1; left > 0; left--) {
+        const unsigned char more = (unsigned char)*next++;
+        if ((more & 0xc0) != 0x80)
+            return HP_UTF8_INVALID;
+        character = character << 6 | (more & 0x3f);
+    }
+    if (!hp_utf8_is_scalar(character, bytes))
+        return HP_UTF8_INVALID;
+    *at = next;
+    return character;
+}
+
+size_t hp_utf8_columns(const char *bytes, size_t length)
+{
+    const char *at = bytes, *const end = bytes + length;
+    size_t columns = 0;
+    while (at < end) {
+        const uint32_t character = hp_utf8_next(&at, end);
+        columns += character == HP_UTF8_INVALID ? 1 : hp_utf8_width(character);
+    }
+    return columns;
+}
+
+/* C0, DEL, C1, line separators, and everything that embeds, overrides or isolates a direction. */
+static bool hp_utf8_is_harmful(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+static void hp_utf8_put_escape(struct hp_text *text, uint32_t c)
+{
+    hp_text_char(text, '\\');
+    if (c == '\n' || c == '\t' || c == '\r') {
+        hp_text_char(text, c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
+    } else if (c < 0x100) {
+        hp_text_char(text, 'x');
+        hp_text_hex(text, c, 2);
+    } else {
+        hp_text_char(text, 'u');
+        hp_text_hex(text, c, 4);
+    }
+}
+
+void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
+{
+    const char *at = bytes, *const end = bytes + length;
+    while (at < end) {
+        const char *const from = at;
+        const uint32_t c = hp_utf8_next(&at, end);
+        if (c == HP_UTF8_INVALID)
+            hp_text_string(text, HP_UTF8_REPLACEMENT);
+        else if (hp_utf8_is_harmful(c))
+            hp_utf8_put_escape(text, c);
+        else
+            hp_text_bytes(text, from, (size_t)(at - from));
+    }
+}
+
+/* The longest beginning that takes at most `columns`. */
+static size_t hp_utf8_head_length(const char *bytes, size_t length, size_t columns)
+{
+    const char *at = bytes, *const end = bytes + length;
+    size_t taken = 0, fits = 0;
+    while (at < end) {
+        const uint32_t c = hp_utf8_next(&at, end);
+        taken += c == HP_UTF8_INVALID ? 1 : hp_utf8_width(c);
+        if (taken > columns)
+            break;
+        fits = (size_t)(at - bytes);
+    }
+    return fits;
+}
+
+/* Where the longest end that takes at most `columns` begins; it never begins with a combining character. */
+static size_t hp_utf8_tail_start(const char *bytes, size_t length, size_t columns)
+{
+    const char *at = bytes, *const end = bytes + length;
+    size_t left = hp_utf8_columns(bytes, length);
+    while (at < end && left > columns) {
+        const uint32_t c = hp_utf8_next(&at, end);
+        left -= c == HP_UTF8_INVALID ? 1 : hp_utf8_width(c);
+    }
+    while (at < end) {
+        const char *next = at;
+        const uint32_t c = hp_utf8_next(&next, end);
+        if (c == HP_UTF8_INVALID || hp_utf8_width(c) > 0)
+            break;
+        at = next;
+    }
+    return (size_t)(at - bytes);
+}
+
+size_t hp_utf8_put_fitted(struct hp_text *text, const char *bytes, size_t length, size_t columns)
+{
+    const size_t natural = hp_utf8_columns(bytes, length);
+    if (natural <= columns) {
+        hp_text_bytes(text, bytes, length);
+        return natural;
+    }
+    if (columns == 0)
+        return 0;
+    const size_t head = hp_utf8_head_length(bytes, length, (columns - 1) / 2);
+    const size_t tail = hp_utf8_tail_start(bytes, length, columns - 1 - (columns - 1) / 2);
+    hp_text_bytes(text, bytes, head);
+    hp_text_string(text, "…");
+    hp_text_bytes(text, bytes + tail, length - tail);
+    return hp_utf8_columns(bytes, head) + 1 + hp_utf8_columns(bytes + tail, length - tail);
+}
+
+/* ---- src/os/arena.h ------------------------------------------------------------------------------------------ */
+
+/*
+ * An arena: memory that is handed out piece by piece and given back all at once. It comes straight from the kernel,
+ * so it may be used in a signal handler and when the host's heap is broken.
+ *
+ *     struct hp_arena arena = {0};
+ *     struct row *rows = hp_arena_take_array(&arena, count, sizeof *rows);   NULL without memory
+ *     hp_arena_release(&arena);
+ *
+ * One thread at a time.
+ */
+
+struct hp_arena_chunk;
+
+struct hp_arena {
+    struct hp_arena_chunk *chunks;
+    char *free; /* the next free byte of the newest chunk */
+    char *end;
+    size_t mapped;
+    size_t taken;
+    size_t limit; /* bytes it may hand out in all; 0: as many as the kernel gives */
+};
+
+/* Zeroed, aligned for anything. NULL without memory; what was taken before stays valid. */
+HP_PRIVATE void *hp_arena_take(struct hp_arena *arena, size_t size);
+HP_PRIVATE void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size);
+
+/* A copy of `length` bytes, ended by a zero. */
+HP_PRIVATE char *hp_arena_copy(struct hp_arena *arena, const char *bytes, size_t length);
+
+/* Gives everything back; the arena is empty and can be used again. */
+HP_PRIVATE void hp_arena_release(struct hp_arena *arena);
+
+/* ---- src/os/memory.h ----------------------------------------------------------------------------------------- */
+
+/* Private memory straight from the kernel: zeroed, never from the host's heap. */
+
+HP_PRIVATE void *hp_memory_map(size_t size); /* NULL without memory */
+HP_PRIVATE void hp_memory_unmap(void *memory, size_t size);
+
+/* In a forked child these pages read as zero. False: the kernel cannot (before Linux 4.14). */
+HP_PRIVATE bool hp_memory_wipe_on_fork(void *memory, size_t size);
+
+/* Waits until every running thread of the process has passed a full memory barrier. False: cannot. */
+HP_PRIVATE bool hp_memory_barrier_everywhere(void);
+
+/* ---- src/os/arena.c ------------------------------------------------------------------------------------------ */
+
+/* A bump arena over mapped chunks, each twice as large as the one before. */
+
+#define HP_ARENA_ALIGNMENT 16u
+#define HP_ARENA_FIRST_CHUNK ((size_t)256 << 10)
+#define HP_ARENA_LARGEST_CHUNK ((size_t)16 << 20)
+
+struct hp_arena_chunk {
+    struct hp_arena_chunk *next;
+    size_t size;
+};
+
+_Static_assert(sizeof(struct hp_arena_chunk) <= HP_ARENA_ALIGNMENT, "the first piece of a chunk must be aligned");
+
+static size_t hp_arena_chunk_size(const struct hp_arena *arena, size_t at_least)
+{
+    size_t size = arena->mapped < HP_ARENA_FIRST_CHUNK ? HP_ARENA_FIRST_CHUNK : arena->mapped;
+    size = size < HP_ARENA_LARGEST_CHUNK ? size : HP_ARENA_LARGEST_CHUNK;
+    return size < at_least ? (at_least + 4095) & ~(size_t)4095 : size;
+}
+
+static void *hp_arena_add_chunk(struct hp_arena *arena, size_t size)
+{
+    const size_t bytes = hp_arena_chunk_size(arena, size + HP_ARENA_ALIGNMENT);
+    struct hp_arena_chunk *chunk = hp_memory_map(bytes);
+    if (chunk == NULL)
+        return NULL;
+    chunk->next = arena->chunks;
+    chunk->size = bytes;
+    arena->chunks = chunk;
+    arena->mapped += bytes;
+    arena->free = (char *)chunk + HP_ARENA_ALIGNMENT;
+    arena->end = (char *)chunk + bytes;
+    return chunk;
+}
+
+void *hp_arena_take(struct hp_arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    size = (size + HP_ARENA_ALIGNMENT - 1) & ~(size_t)(HP_ARENA_ALIGNMENT - 1);
+    if (arena->limit != 0 && size > arena->limit - arena->taken)
+        return NULL;
+    if (arena->free == NULL || size > (size_t)(arena->end - arena->free))
+        if (hp_arena_add_chunk(arena, size) == NULL)
+            return NULL;
+    void *piece = arena->free;
+    arena->free += size;
+    arena->taken += size;
+    return piece;
+}
+
+void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : hp_arena_take(arena, bytes);
+}
+
+char *hp_arena_copy(struct hp_arena *arena, const char *bytes, size_t length)
+{
+    char *copy = hp_arena_take(arena, length + 1);
+    if (copy != NULL)
+        memcpy(copy, bytes, length);
+    return copy;
+}
+
+void hp_arena_release(struct hp_arena *arena)
+{
+    struct hp_arena_chunk *chunk = arena->chunks;
+    while (chunk != NULL) {
+        struct hp_arena_chunk *const next = chunk->next;
+        hp_memory_unmap(chunk, chunk->size);
+        chunk = next;
+    }
+    *arena = (struct hp_arena){.limit = arena->limit};
+}
+
+/* ---- src/os/clock.h ------------------------------------------------------------------------------------------ */
+
+/*
+ * Ticks: the cheapest counter that can be trusted, and what it is worth in nanoseconds.
+ *
+ * hotpath_ticks_() in hotpath.h reads the CPU's counter without asking. Whether it may is decided here, once: if not,
+ * hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the out-of-line way and ticks are nanoseconds.
+ */
+
+enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
+
+/* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
+HP_PRIVATE enum hp_counter hp_clock_counter(void);
+
+HP_PRIVATE uint64_t hp_clock_monotonic_ns(void);
+HP_PRIVATE uint64_t hp_clock_wall_ns(void);
+
+/* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
+HP_PRIVATE uint64_t hp_clock_ticks(enum hp_counter counter);
+
+/* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
+HP_PRIVATE void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);
+
+/* ---- src/os/files.h ------------------------------------------------------------------------------------------ */
+
+/* Files, without descriptors that stay open and without signals the host did not ask for. */
+
+/* Which file something is, so that a reused path or descriptor is noticed. */
+struct hp_file_identity {
+    dev_t device;
+    ino_t inode;
+    bool is_known;
+};
+
+HP_PRIVATE struct hp_file_identity hp_file_identify(int fd);
+HP_PRIVATE bool hp_file_is(int fd, const struct hp_file_identity *identity);
+
+/* Reads a small file whole and ends it with a zero; a longer one is cut. False: cannot be read. */
+HP_PRIVATE bool hp_file_read_text(const char *path, char *text, size_t size);
+/* The same for bytes; returns how many, or 0. */
+HP_PRIVATE size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
+
+/*
+ * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
+ * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
+ */
+HP_PRIVATE bool hp_file_reserve(int fd, uint64_t from, uint64_t to);
+
+/* Whether RLIMIT_FSIZE lets a file be that long. */
+HP_PRIVATE bool hp_file_size_is_allowed(uint64_t size);
+
+/*
+ * Writes all of it, waiting (bounded) where the descriptor does not block. A reader that went away or a file that may
+ * not grow is a false, never a signal.
+ */
+HP_PRIVATE bool hp_file_write(int fd, const char *bytes, size_t length);
+
+/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. */
+HP_PRIVATE bool hp_file_make_private_folder(const char *path);
+
+/* Makes the folders above `path`, as far as they are missing. */
+HP_PRIVATE void hp_file_make_parents(const char *path);
+
+/*
+ * Bytes that are free on the file system of `path`, less a twentieth of it all, which is spared for others: a host's
+ * many processes must not fill it up. 0 when that cannot be told.
+ */
+HP_PRIVATE uint64_t hp_file_free_bytes(const char *path);
+
+/* Calls `visit` with each name in a folder, without allocating. */
+typedef void hp_file_visit(const char *name, void *context);
+HP_PRIVATE void hp_file_each(const char *folder, hp_file_visit *visit, void *context);
+
+/* The words for an errno; strerror is not for signal handlers. */
+HP_PRIVATE const char *hp_file_error(int number);
+
+/* ---- src/os/clock.c ------------------------------------------------------------------------------------------ */
+
+/* Which clock can be trusted on this machine. */
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+static uint64_t hp_clock_read_clock(clockid_t id)
+{
+    struct timespec time = {0, 0};
+    clock_gettime(id, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+uint64_t hp_clock_monotonic_ns(void) { return hp_clock_read_clock(CLOCK_MONOTONIC); }
+
+uint64_t hp_clock_wall_ns(void) { return hp_clock_read_clock(CLOCK_REALTIME); }
+
+#if defined(__x86_64__) || defined(__i386__)
+
+static bool hp_clock_tsc_may_be_read(void)
+{
+#ifdef PR_GET_TSC
+    int mode = PR_TSC_ENABLE;
+    if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV)
+        return false;
+#endif
+    return true;
+}
+
+static bool hp_clock_tsc_is_invariant(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)) != 0;
+}
+
+/* The kernel strikes the TSC off this list when it has seen it drift or differ between cores. */
+static bool hp_clock_kernel_trusts_tsc(void)
+{
+    char sources[256];
+    if (!hp_file_read_text("/sys/devices/system/clocksource/clocksource0/available_clocksource", sources,
+                           sizeof sources))
+        return hp_clock_tsc_is_invariant(); /* no sysfs in this container: the CPU's word has to do */
+    for (const char *at = sources; *at; at++)
+        if (at[0] == 't' && at[1] == 's' && at[2] == 'c' && (at == sources || at[-1] == ' '))
+            return true;
+    return false;
+}
+
+enum hp_counter hp_clock_counter(void)
+{
+    return hp_clock_tsc_may_be_read() && hp_clock_kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
+}
+
+#elif defined(__aarch64__)
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_CNTVCT; }
+#elif defined(__riscv) && __riscv_xlen == 64
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
+#else
+enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
+#endif
+
+uint64_t hp_clock_ticks(enum hp_counter counter)
+{
+    switch (counter) {
+#if defined(__x86_64__) || defined(__i386__)
+    case HP_COUNTER_TSC:
+        return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    case HP_COUNTER_CNTVCT: {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#elif defined(__riscv) && __riscv_xlen == 64
+    case HP_COUNTER_RDTIME: {
+        uint64_t ticks;
+        __asm__ volatile("rdtime %0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    default:
+        return hp_clock_monotonic_ns();
+    }
+}
+
+void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns)
+{
+    uint64_t narrowest = UINT64_MAX;
+    for (int try = 0; try < 5; try++) {
+        const uint64_t before = hp_clock_ticks(counter);
+        const uint64_t ns = hp_clock_monotonic_ns();
+        const uint64_t after = hp_clock_ticks(counter);
+        if (after - before < narrowest) {
+            narrowest = after - before;
+            *ret_ticks = before + (after - before) / 2;
+            *ret_ns = ns;
+        }
+    }
+    if (counter == HP_COUNTER_NONE)
+        *ret_ticks = *ret_ns;
+}
+
+/* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
+ * own signals are held too, which its functions would refuse to do.
+ */
+
+struct hp_signals {
+    uint64_t before; /* the mask to go back to */
+    bool is_held;
+};
+
+HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
+HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
+
+/* The signals that wait to be delivered to this thread, as a mask. */
+HP_PRIVATE uint64_t hp_signals_pending(void);
+
+/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held; those pending before stay. */
+HP_PRIVATE void hp_signals_swallow_write_errors(uint64_t pending_before);
+
+/* Lets `signal` through in this thread and sends it. */
+HP_PRIVATE void hp_signals_raise_now(int signal);
+
+/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
+ * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
+ * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ *
+ * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ */
+
+static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
+
+static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
+}
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+
+/* ---- src/os/files.c ------------------------------------------------------------------------------------------ */
+
+/* Files. */
+
+struct hp_file_identity hp_file_identify(int fd)
+{
+    struct stat status;
+    struct hp_file_identity identity = {0, 0, false};
+    if (fstat(fd, &status) == 0) {
+        identity.device = status.st_dev;
+        identity.inode = status.st_ino;
+        identity.is_known = true;
+    }
+    return identity;
+}
+
+bool hp_file_is(int fd, const struct hp_file_identity *identity)
+{
+    const struct hp_file_identity now = hp_file_identify(fd);
+    return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
+}
+
+size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+{
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return 0;
+    size_t length = 0;
+    while (length < size) {
+        const ssize_t got = hp_sys_read(fd, (char *)bytes + length, size - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    hp_sys_close(fd);
+    return length;
+}
+
+bool hp_file_read_text(const char *path, char *text, size_t size)
+{
+    const size_t length = hp_file_read_bytes(path, text, size - 1);
+    text[length] = '\0';
+    return length > 0;
+}
+
+bool hp_file_size_is_allowed(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+/* File systems without fallocate: writing zeros is the only reservation they know. */
+static bool hp_files_reserve_by_writing(int fd, uint64_t from, uint64_t to)
+{
+    static const char zeros[4096];
+    /* Only ever at the end: what is there already, another thread may be using. */
+    if (fcntl(fd, F_SETFL, O_APPEND) != 0)
+        return false;
+    for (;;) {
+        const off_t end = lseek(fd, 0, SEEK_END);
+        if (end < 0)
+            return false;
+        from = (uint64_t)end;
+        if (from >= to)
+            return true;
+        const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
+        const ssize_t put = hp_sys_write(fd, zeros, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+    }
+}
+
+bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
+{
+    if (!hp_file_size_is_allowed(to))
+        return false;
+    int result;
+    do
+        result = hp_sys_fallocate(fd, from, to - from);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return true;
+    return (errno == EOPNOTSUPP || errno == ENOSYS) && hp_files_reserve_by_writing(fd, from, to);
+}
+
+static bool hp_files_wait_until_writable(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
+    const struct timespec second = {1, 0};
+    return syscall(SYS_ppoll, &wait, 1, &second, NULL, (size_t)8) > 0;
+}
+
+bool hp_file_write(int fd, const char *bytes, size_t length)
+{
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    const uint64_t pending = hp_signals_pending();
+    bool is_whole = true;
+    while (length > 0 && is_whole) {
+        const ssize_t put = hp_sys_write(fd, bytes, length);
+        if (put > 0) {
+            bytes += put;
+            length -= (size_t)put;
+        } else if (put < 0 && errno == EAGAIN) {
+            is_whole = hp_files_wait_until_writable(fd);
+        } else if (put == 0 || errno != EINTR) {
+            is_whole = false;
+        }
+    }
+    hp_signals_swallow_write_errors(pending);
+    hp_signals_release(&held);
+    return is_whole;
+}
+
+bool hp_file_make_private_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return false;
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+void hp_file_make_parents(const char *path)
+{
+    char folder[1024];
+    const size_t length = strlen(path);
+    if (length >= sizeof folder)
+        return;
+    memcpy(folder, path, length + 1);
+    for (size_t at = 1; at < length; at++) {
+        if (folder[at] != '/')
+            continue;
+        folder[at] = '\0';
+        mkdir(folder, 0777);
+        folder[at] = '/';
+    }
+}
+
+uint64_t hp_file_free_bytes(const char *path)
+{
+    struct statfs status;
+    if (statfs(path, &status) != 0)
+        return 0;
+    const uint64_t free_blocks = (uint64_t)status.f_bavail, spared = (uint64_t)status.f_blocks / 20;
+    return free_blocks > spared ? (free_blocks - spared) * (uint64_t)status.f_bsize : 0;
+}
+
+/* The kernel's record of a directory entry; libc's readdir would allocate. */
+struct hp_files_entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
+
+void hp_file_each(const char *folder, hp_file_visit *visit, void *context)
+{
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return;
+    _Alignas(8) char buffer[1024]; /* small: a forked child may be here on a signal stack */
+    long got;
+    while ((got = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0) {
+        for (long at = 0; at < got;) {
+            const struct hp_files_entry *entry = (const struct hp_files_entry *)(const void *)(buffer + at);
+            visit(entry->name, context);
+            at += entry->length;
+        }
+    }
+    hp_sys_close(fd);
+}
+
+const char *hp_file_error(int number)
+{
+    switch (number) {
+    case ENOENT:
+        return "no such file or folder";
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case EROFS:
+        return "read-only file system";
+    case ENOSPC:
+    case EDQUOT:
+        return "no space left";
+    case EFBIG:
+        return "file too large";
+    case EISDIR:
+        return "is a folder";
+    case ENOTDIR:
+        return "not a folder";
+    case ELOOP:
+        return "too many symbolic links";
+    case ENAMETOOLONG:
+        return "name too long";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files";
+    default:
+        return "input/output error";
+    }
+}
+
+/* ---- src/os/images.h ----------------------------------------------------------------------------------------- */
+
+/* The process's own ELF images: the program and the shared objects loaded into it. */
+
+/*
+ * A note of ours: it leads, by a 32-bit distance from where that distance stands, to an object of the image it is in.
+ * To be used once per image, at file level.
+ */
+#if defined(__arm__)
+#define HP_IMAGE_NOTE_TYPE_ "%note"
+#else
+#define HP_IMAGE_NOTE_TYPE_ "@note"
+#endif
+#define HP_IMAGE_NOTE(object)                                                                                      \
+    __asm__(".pushsection .note.hotpath,\"a\"," HP_IMAGE_NOTE_TYPE_ "\n"                                           \
+            ".p2align 2\n"                                                                                         \
+            ".long 8, 4, 1\n" /* bytes of the name, bytes of the distance, type */                                 \
+            ".asciz \"hotpath\"\n"                                                                                 \
+            ".long " object " - .\n"                                                                               \
+            ".popsection\n")
+
+/* Calls `visit` with the object that each note of ours in any image leads to. Not in a signal handler. */
+typedef void hp_image_visit(const void *object, void *context);
+HP_PRIVATE void hp_images_each_note(hp_image_visit *visit, void *context);
+
+/* Keeps the shared object that `address` lies in from being unloaded. */
+HP_PRIVATE void hp_image_stay_loaded(const void *address);
+
+/* ---- src/os/images.c ----------------------------------------------------------------------------------------- */
+
+/* The process's own ELF images. */
+
+/* In glibc before 2.34, and in static programs, these may not be there. */
+#pragma weak dladdr
+#pragma weak dlsym
+#pragma weak dl_iterate_phdr
+
+static const char hp_images_our_name[] = "hotpath";
+
+struct hp_images_notes {
+    hp_image_visit *visit;
+    void *context;
+};
+
+static size_t hp_images_round_up(size_t size, size_t step) { return (size + step - 1) & ~(step - 1); }
+
+static void hp_images_follow(const ElfW(Nhdr) * note, const char *name, const char *target, const struct hp_images_notes *notes)
+{
+    int32_t distance;
+    if (note->n_namesz != sizeof hp_images_our_name || note->n_descsz != sizeof distance || note->n_type != 1 ||
+        memcmp(name, hp_images_our_name, sizeof hp_images_our_name) != 0)
+        return;
+    memcpy(&distance, target, sizeof distance);
+    notes->visit(target + distance, notes->context);
+}
+
+static void hp_images_read_notes(const char *from, size_t size, size_t step, const struct hp_images_notes *notes)
+{
+    const char *end = from + size;
+    while ((size_t)(end - from) >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(const void *)from;
+        const size_t name_bytes = hp_images_round_up(note->n_namesz, step);
+        const size_t rest_bytes = hp_images_round_up(note->n_descsz, step);
+        from += sizeof *note;
+        if (name_bytes > (size_t)(end - from) || rest_bytes > (size_t)(end - from) - name_bytes)
+            return;
+        hp_images_follow(note, from, from + name_bytes, notes);
+        from += name_bytes + rest_bytes;
+    }
+}
+
+static int hp_images_look_at(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        if (part->p_type == PT_NOTE)
+            hp_images_read_notes((const char *)(object->dlpi_addr + part->p_vaddr), part->p_memsz, part->p_align == 8 ? 8 : 4,
+                       context);
+    }
+    return 0;
+}
+
+void hp_images_each_note(hp_image_visit *visit, void *context)
+{
+    struct hp_images_notes notes = {visit, context};
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(hp_images_look_at, &notes);
+}
+
+struct hp_images_place {
+    uintptr_t address;
+    bool is_in_program;
+};
+
+/* The first object is the program itself, which is never unloaded; the answer 1 ends the search there. */
+static int hp_images_look_at_program(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct hp_images_place *place = context;
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        const uintptr_t from = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
+            place->is_in_program = true;
+    }
+    return 1;
+}
+
+/* By its name: where it is mentioned, linkers warn whoever links a static program, although none ever comes here. */
+static void hp_images_reopen(const char *path, int flags)
+{
+    union {
+        void *object;
+        void *(*function)(const char *path, int flags);
+    } open = {dlsym != NULL ? dlsym(RTLD_DEFAULT, "dlopen") : NULL};
+    if (open.object != NULL)
+        open.function(path, flags);
+}
+
+void hp_image_stay_loaded(const void *address)
+{
+    struct hp_images_place place = {(uintptr_t)address, dl_iterate_phdr == NULL};
+    Dl_info object;
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(hp_images_look_at_program, &place);
+    if (!place.is_in_program && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
+        hp_images_reopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* ---- src/os/memory.c ----------------------------------------------------------------------------------------- */
+
+/* Private memory. */
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+void *hp_memory_map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hp_memory_unmap(void *memory, size_t size)
+{
+    if (memory != NULL)
+        munmap(memory, size);
+}
+
+bool hp_memory_wipe_on_fork(void *memory, size_t size) { return madvise(memory, size, MADV_WIPEONFORK) == 0; }
+
+/* linux/membarrier.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+enum { HP_MEMORY_MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, HP_MEMORY_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
+
+bool hp_memory_barrier_everywhere(void)
+{
+#ifdef SYS_membarrier
+    return syscall(SYS_membarrier, HP_MEMORY_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+           syscall(SYS_membarrier, HP_MEMORY_MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) == 0;
+#else
+    return false;
+#endif
+}
+
+/* ---- src/os/process.h ---------------------------------------------------------------------------------------- */
+
+/* Facts about this process, this thread and this machine. */
+
+/* The kernel's start time of a process (clock ticks since boot), 0 when there is no such process or no /proc. */
+HP_PRIVATE uint64_t hp_process_start_time(uint32_t pid);
+
+HP_PRIVATE bool hp_process_exists(uint32_t pid);
+
+/* Whether this process has such a thread. */
+HP_PRIVATE bool hp_process_has_thread(uint32_t thread_id);
+
+/* The pid namespace this process is in, as a number; 0: not known. */
+HP_PRIVATE uint32_t hp_process_namespace(void);
+
+/* True in a program that got rights its caller does not have (setuid and the like). */
+HP_PRIVATE bool hp_process_is_privileged(void);
+
+/* The command line, arguments separated by spaces; the executable's path; both cut to `size`, ended by a zero. */
+HP_PRIVATE void hp_process_command(char *text, size_t size);
+HP_PRIVATE void hp_process_executable(char *text, size_t size);
+
+/* "name", and "Linux 6.1.0 x86_64". */
+HP_PRIVATE void hp_process_host(char *text, size_t size);
+HP_PRIVATE void hp_process_system(char *text, size_t size);
+
+HP_PRIVATE void hp_process_boot_id(unsigned char id[16]);
+HP_PRIVATE uint32_t hp_process_cores(void);
+
+/* The name of the calling thread as the kernel knows it. */
+HP_PRIVATE void hp_process_thread_name(char name[16]);
+
+/* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
+HP_PRIVATE const char *hp_environment(const char *name);
+
+/* ---- src/os/process.c ---------------------------------------------------------------------------------------- */
+
+/* Facts about the process. */
+
+/* "/proc/PID/what"; a pid of 0 is this process. */
+static void hp_process_proc_path(char path[64], uint32_t pid, const char *what)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, 64);
+    hp_text_string(&text, "/proc/");
+    if (pid == 0)
+        hp_text_string(&text, "self");
+    else
+        hp_text_u64(&text, pid);
+    hp_text_char(&text, '/');
+    hp_text_string(&text, what);
+    hp_text_end(&text);
+}
+
+uint64_t hp_process_start_time(uint32_t pid)
+{
+    char path[64], text[1024];
+    hp_process_proc_path(path, pid, "stat");
+    if (!hp_file_read_text(path, text, sizeof text))
+        return 0;
+    /* The name in field 2 may hold anything, so count from its closing bracket: field 22 is the 20th after. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    uint64_t start = 0;
+    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    return start;
+}
+
+bool hp_process_exists(uint32_t pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
+
+bool hp_process_has_thread(uint32_t thread_id)
+{
+    return syscall(SYS_tgkill, hp_sys_process_id(), thread_id, 0) == 0 || errno != ESRCH;
+}
+
+uint32_t hp_process_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+}
+
+bool hp_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
+
+void hp_process_command(char *text, size_t size)
+{
+    const size_t length = hp_file_read_bytes("/proc/self/cmdline", text, size - 1);
+    for (size_t at = 0; at + 1 < length; at++)
+        if (text[at] == '\0')
+            text[at] = ' ';
+    text[length] = '\0';
+}
+
+void hp_process_executable(char *text, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", text, size - 1);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+void hp_process_host(char *text, size_t size)
+{
+    struct utsname names;
+    struct hp_text out;
+    hp_text_init(&out, text, size);
+    if (uname(&names) == 0)
+        hp_text_string(&out, names.nodename);
+    hp_text_end(&out);
+}
+
+void hp_process_system(char *text, size_t size)
+{
+    struct utsname names;
+    struct hp_text out;
+    hp_text_init(&out, text, size);
+    if (uname(&names) == 0) {
+        hp_text_string(&out, names.sysname);
+        hp_text_char(&out, ' ');
+        hp_text_string(&out, names.release);
+        hp_text_char(&out, ' ');
+        hp_text_string(&out, names.machine);
+    }
+    hp_text_end(&out);
+}
+
+static int hp_process_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void hp_process_boot_id(unsigned char id[16])
+{
+    char text[64];
+    memset(id, 0, 16);
+    if (!hp_file_read_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
+        return;
+    size_t nibbles = 0;
+    for (const char *at = text; *at && nibbles < 32; at++) {
+        const int digit = hp_process_hex_digit(*at);
+        if (digit < 0)
+            continue;
+        id[nibbles / 2] = (unsigned char)(id[nibbles / 2] << 4 | digit);
+        nibbles++;
+    }
+}
+
+uint32_t hp_process_cores(void)
+{
+    unsigned long mask[64] = {0};
+    const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    uint32_t cores = 0;
+    for (size_t word = 0; bytes > 0 && word < (size_t)bytes / sizeof mask[0]; word++)
+        cores += (uint32_t)__builtin_popcountl(mask[word]);
+    return cores ? cores : 1;
+}
+
+void hp_process_thread_name(char name[16])
+{
+    memset(name, 0, 16);
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    name[15] = '\0';
+}
+
+extern char **environ;
+
+const char *hp_environment(const char *name)
+{
+    const size_t length = strlen(name);
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+            return *at + length + 1;
+    return NULL;
+}
+
+/* ---- src/os/signals.c ---------------------------------------------------------------------------------------- */
+
+/* Holding signals back, by the kernel's own 64-bit mask. */
+
+static uint64_t hp_signals_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+static void hp_signals_set_mask(int how, uint64_t mask, uint64_t *ret_before)
+{
+    syscall(SYS_rt_sigprocmask, how, &mask, ret_before, sizeof mask);
+}
+
+void hp_signals_hold(struct hp_signals *held)
+{
+    /* Faults stay as they are: a held SIGSEGV would turn a crash into something else. */
+    const uint64_t faults = hp_signals_bit(SIGSEGV) | hp_signals_bit(SIGBUS) | hp_signals_bit(SIGFPE) | hp_signals_bit(SIGILL) | hp_signals_bit(SIGTRAP) | hp_signals_bit(SIGABRT);
+    held->before = 0;
+    held->is_held = true;
+    hp_signals_set_mask(SIG_BLOCK, ~faults, &held->before);
+}
+
+void hp_signals_release(const struct hp_signals *held) { hp_signals_set_mask(SIG_SETMASK, held->before, NULL); }
+
+uint64_t hp_signals_pending(void)
+{
+    uint64_t pending = 0;
+    syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    return pending;
+}
+
+void hp_signals_swallow_write_errors(uint64_t pending_before)
+{
+    const uint64_t ours = (hp_signals_bit(SIGPIPE) | hp_signals_bit(SIGXFSZ)) & ~pending_before;
+    const struct timespec at_once = {0, 0};
+    if (ours != 0)
+        while (syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once, sizeof ours) > 0)
+            ;
+}
+
+void hp_signals_raise_now(int signal)
+{
+    syscall(SYS_tgkill, hp_sys_process_id(), hp_sys_thread_id(), signal);
+    hp_signals_set_mask(SIG_UNBLOCK, hp_signals_bit(signal), NULL);
+}
+
+/* ---- src/session/options.h ----------------------------------------------------------------------------------- */
+
+/*
+ * Options: one table says everything about each of them, and help, docs and the environment come from it.
+ *
+ * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
+ * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
+ * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
+ * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
+ * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
+ * the default instead of the program's.
+ *
+ * Nothing here allocates.
+ */
+
+#define HP_MAX_PERCENTILES 10
+
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+
+/* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
+#define HP_RECORD_TIMING 1u
+#define HP_RECORD_ALLOC 2u
+#define HP_RECORD_CPU 4u
+#define HP_RECORD_AVAILABLE HP_RECORD_TIMING
+
+struct hp_settings {
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    uint32_t percentile_count;
+    uint32_t format;    /* enum hp_format */
+    uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
+    bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool leave_signals;
+    bool reserve;
+    bool no_color;            /* NO_COLOR is set and not empty */
+    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    uint32_t shutdown_ms; /* 0: never */
+    uint32_t keep;
+    uint64_t max_bytes; /* 0: choose from what is free */
+    char output_path[1024];
+    char dir[1024];
+    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
+    char columns[256]; /* likewise; empty: the usual ones */
+    char focus[256];   /* hp_pattern_compile accepts it */
+    char filter[256];  /* likewise */
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+};
+
+/* Looks a variable up: getenv, or a stand-in for tests. */
+typedef const char *hp_lookup(const char *name, void *context);
+/* Receives one warning: a whole line without its end. */
+typedef void hp_warn(const char *line, void *context);
+
+/*
+ * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
+ * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
+ */
+HP_PRIVATE void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context);
+
+/*
+ * True when every byte of `options` means something to this library: its size is at least that of the first
+ * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
+ */
+HP_PRIVATE bool hp_options_are_known(const struct hotpath_options *options);
+
+/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
+enum hp_option_type {
+    HP_OPTION_TEXT,   /* const char * */
+    HP_OPTION_CHOICE, /* const char *, one of a few words */
+    HP_OPTION_COUNT,  /* uint32_t */
+    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
+    HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_FLAG    /* uint8_t */
+};
+
+/* What an option is about: which commands of the program take it as a flag. */
+enum hp_option_scope {
+    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
+    HP_SCOPE_SHOW = 2,   /* what of it is shown */
+    HP_SCOPE_OUTPUT = 4, /* how and where */
+    HP_SCOPE_FOLDER = 8  /* where sessions are */
+};
+
+struct hp_text;
+
+struct hp_option {
+    const char *variable; /* HOTPATH_LIMIT */
+    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
+    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
+    char letter;          /* n: -n; 0 when there is none */
+    uint32_t scope;       /* enum hp_option_scope; one or several */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *initial;  /* the default, as a user would write it; "" for none */
+    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
+    const char *help;     /* one sentence */
+    enum hp_option_type type;
+    /* private to options.c from here on */
+    size_t options_offset;
+    size_t settings_offset;
+    size_t settings_size;
+    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                  struct hp_text *ret_problem);
+};
+
+HP_SHARED const struct hp_option hotpath_options_[];
+HP_SHARED const size_t hotpath_option_count_;
+
+/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
+HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
+
+/* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
+
+/*
+ * The session file, byte by byte. docs/session-format.md is the manual; this is the source of truth.
+ *
+ *   header (4096 bytes) | arena: everything else, in any order, found through offsets from the file's start
+ *
+ * The arena only grows: `used` moves up by compare-and-swap, nothing is ever freed. An offset of 0 means
+ * "none" (the header is there). Offsets are 32 bits wide, so a session is smaller than 4 GiB.
+ *
+ *   header ─▶ site chunks ─▶ sites ─▶ strings
+ *          └▶ threads (a list) ─▶ frames (open zones, an array)
+ *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
+ *                              └▶ stats (a list) ─▶ octaves: the histograms
+ *
+ * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
+ * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
+ * time, through snapshot.h, which trusts nothing it finds.
+ *
+ * The structs shared with the inline part (frames, nodes, stats) are in hotpath.h.
+ */
+
+#define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
+#define HP_BYTE_ORDER 0x01020304u
+#define HP_LAYOUT_VERSION 1u /* readers refuse any other */
+
+#define HP_HEADER_BYTES 4096u
+#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_SITES_PER_CHUNK 1024u
+#define HP_SITE_CHUNKS 256u
+#define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
+#define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
+
+#define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and taken away from outside: nothing new is recorded */
+#define HP_GATE_GONE 0x7fffffffu   /* `gate` of a range that has no session and never will */
+
+/* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
+#define HP_FEATURE_TIMING 1u
+
+enum hp_state {
+    HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
+    HP_STATE_FINISHED = 2 /* hotpath_stop or exit: the numbers are final */
+};
+
+enum hp_clock_kind {
+    HP_CLOCK_MONOTONIC = 1, /* clock_gettime: a tick is a nanosecond */
+    HP_CLOCK_TSC = 2,
+    HP_CLOCK_CNTVCT = 3,
+    HP_CLOCK_RDTIME = 4
+};
+
+/* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */
+struct hp_clock_pair {
+    uint64_t ticks;
+    uint64_t ns;
+};
+
+/* What could not be recorded, by reason. Counters; zero is the normal state and is not shown. */
+enum hp_loss {
+    HP_LOSS_ZONES,     /* zones that found no thread record */
+    HP_LOSS_NODES,     /* zones counted under <other>: no space or too many nodes */
+    HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
+    HP_LOSS_SITES,     /* sites that found no space */
+    HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
+    HP_LOSS_FOREIGN,   /* zones closed on another thread, or twice */
+    HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
+    HP_LOSS_CLOCK,     /* durations below zero, clamped */
+    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSSES = 16     /* room for more */
+};
+
+struct hp_header {
+    char magic[8];
+    uint32_t byte_order;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t features;
+    uint64_t capacity; /* bytes the mapping may grow to */
+    uint64_t used;     /* arena: first free byte */
+    uint64_t backed;   /* bytes reserved on disk so far */
+
+    uint32_t gate;  /* what heads compare with their epoch: 0 over, the session's number on, other bits: ask */
+    uint32_t state; /* enum hp_state */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t process_start; /* kernel's start time of the process: tells a reused pid apart */
+    uint32_t exec_count;    /* sessions of this process before this one */
+    uint32_t main_site;     /* id of the 100 % row; 0xffffffff when there is none */
+    uint64_t wall_start_ns; /* CLOCK_REALTIME */
+    unsigned char boot_id[16];
+
+    uint32_t clock_kind; /* enum hp_clock_kind */
+    uint32_t cores;
+    struct hp_clock_pair clock_start;
+    struct hp_clock_pair clock_latest; /* refreshed now and then, and at the end */
+    uint64_t zone_cost_ps;             /* picoseconds one empty zone takes in all, measured at start */
+    uint64_t zone_inner_ps;            /* the part of it that its own duration includes */
+
+    uint32_t site_count;   /* ids handed out; a chunk may lag behind for an instant */
+    uint32_t threads;      /* offset of the first thread record */
+    uint32_t thread_count; /* thread records */
+    uint32_t threads_seen; /* threads that ever recorded */
+
+    /* Offsets of strings (see hp_string). */
+    uint32_t command;
+    uint32_t executable;
+    uint32_t host;
+    uint32_t system; /* kernel and CPU architecture */
+    uint32_t label;
+    uint32_t metadata;
+    uint32_t library;       /* hotpath version and the compiler it was built with */
+    uint32_t pid_namespace; /* in which `pid` means something; 0: not known */
+
+    uint64_t losses[HP_LOSSES];
+
+    uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
+};
+
+/* A string: length, then bytes, then a zero that is not counted. */
+struct hp_string {
+    uint32_t length;
+    char bytes[4];
+};
+
+struct hp_site {
+    uint32_t name;     /* offset of a string; 0 while the site is being written */
+    uint32_t function; /* offset of a string */
+    uint32_t file;     /* offset of a string */
+    uint32_t line;
+    uint32_t kind; /* HOTPATH_KIND_... */
+    uint32_t reserved[3];
+};
+
+enum hp_thread_state {
+    HP_THREAD_FREE = 0, /* its thread ended; the next new one goes on with it */
+    HP_THREAD_LIVE = 1
+};
+
+struct hp_thread {
+    uint32_t next;       /* offset of the next thread record */
+    uint32_t state;      /* enum hp_thread_state */
+    uint32_t tid;        /* of the thread that writes, or wrote last */
+    uint32_t generation; /* how many threads have written here */
+    uint32_t frames;     /* offset of hotpath_frame_[frame_capacity]; frame 0 is the thread itself */
+    uint32_t frame_capacity;
+    uint32_t root;        /* offset of the root node */
+    uint32_t other;       /* offset of the <other> node */
+    uint32_t node_chunks; /* offset of the newest hp_node_chunk */
+    uint32_t stats;       /* offset of the newest hotpath_stat_ */
+    uint32_t node_count;
+    uint32_t stat_count;
+    uint64_t first_tick; /* when the present thread began to record */
+    char name[16];       /* as the kernel knows it */
+    uint64_t reserved[5];
+};
+
+/* `used` nodes are valid; a reader may see a count that is one too small. */
+struct hp_node_chunk {
+    uint32_t next; /* offset of an older chunk */
+    uint32_t capacity;
+    uint32_t used;
+    uint32_t reserved[13];
+    struct hotpath_node_ nodes[];
+};
+
+/* Site ids of nodes that stand for no place in code. */
+#define HP_SITE_ROOT 0xffffffffu
+#define HP_SITE_OTHER 0xfffffffeu
+
+_Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one page");
+_Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
+_Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
+_Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 272, "part of the file");
+_Static_assert(sizeof(struct hp_site) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
+_Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
+
+/* ---- src/session/options.c ----------------------------------------------------------------------------------- */
+
+/*
+ * The table of options, the parsers of their values, and the way from all sources to one struct of settings.
+ *
+ * Values are applied level by level (defaults, program, environment) and, within a level, in the order of the
+ * table. That alone makes HOTPATH_LIMIT work: it stands before the limits of single sections and sets them all, so
+ * that a single one overrules it within its own level and is overruled by it from the next. Warnings are written
+ * when all levels are done, because only then is it known what is used instead.
+ *
+ * A parser writes to the settings when all is well, and otherwise says what is wrong as the end of a sentence that
+ * begins with the value: "is not a number". So a value that failed can be parsed again for its sentence.
+ */
+
+/* ---------------------------------------------------------------------------------------------- parsers */
+
+static bool hp_options_complain(struct hp_text *problem, const char *what)
+{
+    hp_text_string(problem, what);
+    return false;
+}
+
+static void *hp_options_setting(const struct hp_option *option, struct hp_settings *settings)
+{
+    return (char *)settings + option->settings_offset;
+}
+
+static bool hp_options_complain_too_long(struct hp_text *problem, const struct hp_option *option)
+{
+    hp_text_string(problem, "is longer than ");
+    hp_text_u64(problem, option->settings_size - 1);
+    hp_text_string(problem, " bytes");
+    return false;
+}
+
+static bool hp_options_parse_text(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    const size_t length = strlen(text);
+    if (length >= option->settings_size)
+        return hp_options_complain_too_long(ret_problem, option);
+    memcpy(hp_options_setting(option, settings), text, length + 1);
+    return true;
+}
+
+static bool hp_options_parse_pattern(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    struct hp_pattern pattern;
+    if (strlen(text) >= option->settings_size)
+        return hp_options_complain_too_long(ret_problem, option);
+    const char *error = hp_pattern_compile(&pattern, text);
+    if (!error)
+        return hp_options_parse_text(option, text, settings, ret_problem);
+    hp_text_string(ret_problem, "is not a text or /regex/: ");
+    hp_text_string(ret_problem, error);
+    return false;
+}
+
+_Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
+
+static bool hp_options_is_name_byte(char c, bool is_first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (!is_first && (c == '_' || c == '-' || c == '.'));
+}
+
+/* A name of a section or column, with an optional minus in front. */
+static bool hp_options_is_name(const char *item, size_t length)
+{
+    const size_t start = length > 0 && item[0] == '-';
+    for (size_t i = start; i < length; i++)
+        if (!hp_options_is_name_byte(item[i], i == start))
+            return false;
+    return length > start;
+}
+
+static bool hp_options_is_pair(const char *item, size_t length)
+{
+    const char *equals = memchr(item, '=', length);
+    return equals != NULL && equals != item;
+}
+
+static bool hp_options_are_items(const char *list, bool (*is_allowed)(const char *item, size_t length))
+{
+    const char *item;
+    size_t length;
+    size_t count = 0;
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL; count++)
+        if (!is_allowed(item, length))
+            return false;
+    return count > 0;
+}
+
+/* Copies a list without the blanks around its items. */
+static void hp_options_copy_items(char *bytes, size_t size, const char *list)
+{
+    const char *item;
+    size_t length;
+    struct hp_text copy;
+    hp_text_init(&copy, bytes, size);
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        if (copy.length > 0)
+            hp_text_char(&copy, ',');
+        hp_text_bytes(&copy, item, length);
+    }
+    hp_text_end(&copy);
+}
+
+static bool hp_options_parse_items(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem, bool (*is_allowed)(const char *item, size_t length),
+                        const char *what)
+{
+    if (strlen(text) >= option->settings_size)
+        return hp_options_complain_too_long(ret_problem, option);
+    if (!hp_options_are_items(text, is_allowed))
+        return hp_options_complain(ret_problem, what);
+    hp_options_copy_items(hp_options_setting(option, settings), option->settings_size, text);
+    return true;
+}
+
+static bool hp_options_parse_sections(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    return hp_options_parse_items(option, text, settings, ret_problem, hp_options_is_name,
+                       "is not a list of sections such as auto, all, timing,calltree or -timing");
+}
+
+static bool hp_options_parse_columns(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    return hp_options_parse_items(option, text, settings, ret_problem, hp_options_is_name,
+                       "is not a list of columns such as self,min,max or all");
+}
+
+static bool hp_options_parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    return hp_options_parse_items(option, text, settings, ret_problem, hp_options_is_pair,
+                       "is not a list of pairs such as key=value,key=value");
+}
+
+/* Keeps the percentiles ascending, each once. Returns false when there is no space for one more. */
+static bool hp_options_add_percentile(double *percentiles, uint32_t *count, double percentile)
+{
+    uint32_t at = 0;
+    while (at < *count && percentiles[at] < percentile)
+        at++;
+    if (at < *count && percentiles[at] <= percentile)
+        return true;
+    if (*count == HP_MAX_PERCENTILES)
+        return false;
+    memmove(&percentiles[at + 1], &percentiles[at], (*count - at) * sizeof *percentiles);
+    percentiles[at] = percentile;
+    ++*count;
+    return true;
+}
+
+_Static_assert(HP_MAX_PERCENTILES == 10, "the message below names the limit");
+
+static bool hp_options_parse_percentiles(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                              struct hp_text *ret_problem)
+{
+    double percentiles[HP_MAX_PERCENTILES];
+    uint32_t count = 0;
+    const char *item;
+    size_t length;
+    (void)option;
+    for (const char *rest = text; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        double percentile;
+        if (!hp_number_decimal(item, length, &percentile) || percentile > 100 ||
+            !hp_options_add_percentile(percentiles, &count, percentile))
+            return hp_options_complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
+    }
+    if (count == 0)
+        return hp_options_complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
+    memcpy(settings->percentiles, percentiles, count * sizeof *percentiles);
+    settings->percentile_count = count;
+    return true;
+}
+
+static bool hp_options_parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const names[] = {
+        [HP_FORMAT_TABLE] = "table",
+        [HP_FORMAT_JSON] = "json",
+        [HP_FORMAT_JSON_PRETTY] = "json-pretty",
+        [HP_FORMAT_NONE] = "none",
+    };
+    (void)option;
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
+            settings->format = i;
+            return true;
+        }
+    return hp_options_complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} hp_options_records[] = {{"timing", HP_RECORD_TIMING}, {"alloc", HP_RECORD_ALLOC}, {"cpu", HP_RECORD_CPU}};
+
+#define HP_OPTIONS_RECORD_COUNT (sizeof hp_options_records / sizeof hp_options_records[0])
+
+static uint32_t hp_options_record_bit(const char *name, size_t length)
+{
+    for (size_t i = 0; i < HP_OPTIONS_RECORD_COUNT; i++)
+        if (hp_text_equal_nocase(name, length, hp_options_records[i].name))
+            return hp_options_records[i].bit;
+    return 0;
+}
+
+/* The bits of a list of names; 0 when one of them is unknown. */
+static uint32_t hp_options_record_bits(const char *list)
+{
+    uint32_t bits = 0;
+    const char *item;
+    size_t length;
+    for (const char *rest = list; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const uint32_t bit = hp_options_record_bit(item, length);
+        if (bit == 0)
+            return 0;
+        bits |= bit;
+    }
+    return bits;
+}
+
+/* A flag or a list. What this version cannot record stays set here; drop_unavailable takes it away and warns. */
+static bool hp_options_parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    bool is_on = true;
+    const bool is_flag = hp_number_flag(text, strlen(text), &is_on);
+    const uint32_t bits = is_flag ? HP_RECORD_AVAILABLE : hp_options_record_bits(text);
+    (void)option;
+    if (bits == 0)
+        return hp_options_complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
+    settings->record = is_on ? bits : 0;
+    settings->record_is_off = !is_on;
+    return true;
+}
+
+static bool hp_options_parse_count(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint64_t number;
+    if (!hp_number_unsigned(text, strlen(text), UINT32_MAX, &number))
+        return hp_options_complain(ret_problem, "is not a number from 0 to 4294967295");
+    const uint32_t count = (uint32_t)number;
+    memcpy(hp_options_setting(option, settings), &count, sizeof count);
+    return true;
+}
+
+static bool hp_options_read_limit(const char *text, uint32_t *ret_limit, struct hp_text *ret_problem)
+{
+    uint64_t number;
+    if (!hp_number_unsigned(text, strlen(text), HOTPATH_NO_LIMIT - 1, &number))
+        return hp_options_complain(ret_problem, "is not a number from 0 to 4294967294 (0: no limit)");
+    *ret_limit = number == 0 ? HOTPATH_NO_LIMIT : (uint32_t)number;
+    return true;
+}
+
+static bool hp_options_parse_limit(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint32_t limit;
+    if (!hp_options_read_limit(text, &limit, ret_problem))
+        return false;
+    memcpy(hp_options_setting(option, settings), &limit, sizeof limit);
+    return true;
+}
+
+static bool hp_options_parse_limit_of_all(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                               struct hp_text *ret_problem)
+{
+    uint32_t limit;
+    (void)option;
+    if (!hp_options_read_limit(text, &limit, ret_problem))
+        return false;
+    settings->functions_limit = limit;
+    settings->calltree_limit = limit;
+    return true;
+}
+
+#define HP_OPTIONS_MOST_BYTES (UINT64_C(4) << 30)
+_Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
+
+static bool hp_options_parse_max_bytes(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                            struct hp_text *ret_problem)
+{
+    uint64_t bytes;
+    (void)option;
+    if (!hp_number_bytes(text, strlen(text), HP_OPTIONS_MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
+        return hp_options_complain(ret_problem, "is not a size from 256KB to 4GB");
+    settings->max_bytes = bytes;
+    return true;
+}
+
+static bool hp_options_parse_flag(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    bool flag;
+    if (!hp_number_flag(text, strlen(text), &flag))
+        return hp_options_complain(ret_problem, "is not one of 1, true, yes, on, 0, false, no, off");
+    memcpy(hp_options_setting(option, settings), &flag, sizeof flag);
+    return true;
+}
+
+/* NO_COLOR means what it says whatever its value is: https://no-color.org. */
+static bool hp_options_parse_no_color(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    (void)option;
+    (void)text;
+    (void)ret_problem;
+    settings->no_color = true;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ table */
+
+#define HP_OPTIONS_RECORD_INDEX 0 /* the one entry that is looked at by itself */
+
+/* Where the values of an option are: in both structs under the same name, or in one of them only. */
+#define HP_OPTIONS_AT_BOTH(name)                                                                                              \
+    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
+        sizeof((struct hp_settings *)0)->name
+#define HP_OPTIONS_AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
+#define HP_OPTIONS_AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
+
+/* The same on the command line. */
+#define HP_OPTIONS_FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
+#define HP_OPTIONS_NO_FLAG NULL, 0, 0
+
+const struct hp_option hotpath_options_[] = {
+    [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing", "",
+                      "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
+                      "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
+                      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
+    {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
+     "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_BOTH(filter), hp_options_parse_pattern},
+    {"HOTPATH_REPORT", "report", HP_OPTIONS_FLAG("section", 's', SHOW), "LIST", "auto", "",
+     "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(report), hp_options_parse_sections},
+    {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
+     "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
+     hp_options_parse_pattern},
+    {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
+     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
+     hp_options_parse_columns},
+    {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
+     "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
+    /* Before the limits of single sections: see the top of this file. */
+    {"HOTPATH_LIMIT", "limit", HP_OPTIONS_FLAG("limit", 'n', SHOW), "N", "", "the limit of each section",
+     "Rows shown of every section; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_OPTIONS(limit), hp_options_parse_limit_of_all},
+    {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", HP_OPTIONS_FLAG("functions-limit", 0, SHOW), "N", "15", "",
+     "Rows shown of the sections about functions and processes; 0 shows all.", HP_OPTION_LIMIT,
+     HP_OPTIONS_AT_BOTH(functions_limit), hp_options_parse_limit},
+    {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", HP_OPTIONS_FLAG("calltree-limit", 0, SHOW), "N", "50", "",
+     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(calltree_limit), hp_options_parse_limit},
+    {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
+     "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
+    {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTIONS_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
+     "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_BOTH(exclude_wrapper), hp_options_parse_flag},
+    {"HOTPATH_OUTPUT_FORMAT", "format", HP_OPTIONS_FLAG("format", 'f', OUTPUT), "table|json|json-pretty|none", "table", "",
+     "How the report is written.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(format), hp_options_parse_format},
+    {"HOTPATH_OUTPUT_PATH", "output_path", HP_OPTIONS_FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
+     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(output_path),
+     hp_options_parse_text},
+    {"HOTPATH_REPORT_LABEL", "label", HP_OPTIONS_FLAG("label", 0, SHOW), "TEXT", "", "no label",
+     "A name for this run, shown in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(label), hp_options_parse_text},
+    {"HOTPATH_USER_METADATA", "metadata", HP_OPTIONS_FLAG("metadata", 0, SHOW), "KEY=VALUE,...", "", "no metadata",
+     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(metadata), hp_options_parse_metadata},
+    {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", HP_OPTIONS_FLAG("timeout", 0, RECORD), "MS", "0", "",
+     "Report and end the process after this many milliseconds, by HOTPATH_MAIN or hotpath run; 0 never does.",
+     HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(shutdown_ms), hp_options_parse_count},
+    {"HOTPATH_LEAVE_SIGNALS", "leave_signals", HP_OPTIONS_NO_FLAG, "0|1", "0", "",
+     "Do not report on SIGINT and SIGTERM; without it HOTPATH_MAIN has both report and then do what they did "
+     "before.",
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(leave_signals), hp_options_parse_flag},
+    {"HOTPATH_DIR", "dir", HP_OPTIONS_FLAG("dir", 0, FOLDER), "PATH", "",
+     "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Folder of the session file.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(dir), hp_options_parse_text},
+    {"HOTPATH_MAX_BYTES", "max_bytes", HP_OPTIONS_FLAG("max-bytes", 0, RECORD), "SIZE", "",
+     "a quarter of the free space, at most 64MB",
+     "Largest size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.", HP_OPTION_BYTES,
+     HP_OPTIONS_AT_BOTH(max_bytes), hp_options_parse_max_bytes},
+    {"HOTPATH_RESERVE", "reserve", HP_OPTIONS_FLAG("reserve", 0, RECORD), "0|1", "0", "",
+     "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
+     "that starts is recorded.",
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(reserve), hp_options_parse_flag},
+    {"HOTPATH_KEEP", "keep", HP_OPTIONS_FLAG("keep", 0, RECORD), "N", "20", "",
+     "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(keep),
+     hp_options_parse_count},
+    {"HOTPATH_RUN", NULL, HP_OPTIONS_NO_FLAG, "0|1", "0", "",
+     "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_SETTINGS(is_run), hp_options_parse_flag},
+    {"NO_COLOR", NULL, HP_OPTIONS_FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
+     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, HP_OPTIONS_AT_SETTINGS(no_color), hp_options_parse_no_color},
+};
+
+#define HP_OPTIONS_OPTION_COUNT (sizeof hotpath_options_ / sizeof hotpath_options_[0])
+
+const size_t hotpath_option_count_ = HP_OPTIONS_OPTION_COUNT;
+
+bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size)
+{
+    static struct hp_settings ignored; /* too large for a stack, and nobody reads it */
+    struct hp_text text;
+    hp_text_init(&text, problem, size);
+    const bool is_accepted = option->parse(option, value, &ignored, &text);
+    hp_text_end(&text);
+    return is_accepted;
+}
+
+/* ------------------------------------------------------------------------------------ the program's struct */
+
+#define HP_OPTIONS_END_OF(member) (offsetof(struct hotpath_options, member) + sizeof((struct hotpath_options *)0)->member)
+
+/* The first version ended with these fields, which later ones may put to use; its programs will be around. */
+#define HP_OPTIONS_FIRST_VERSION_BYTES (offsetof(struct hotpath_options, reserved) + 4)
+/* Nobody's struct is larger; a size that is, is not a size. */
+#define HP_OPTIONS_LARGEST_BYTES 4096u
+
+static bool hp_options_are_zero(const struct hotpath_options *options, size_t from, size_t to)
+{
+    const unsigned char *bytes = (const unsigned char *)options;
+    for (size_t i = from; i < to && i < options->size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* Between the reserved fields and the end of the struct the compiler may leave a gap, in which anything may be. */
+bool hp_options_are_known(const struct hotpath_options *options)
+{
+    if (!options)
+        return true;
+    return options->size >= HP_OPTIONS_FIRST_VERSION_BYTES && options->size <= HP_OPTIONS_LARGEST_BYTES &&
+           hp_options_are_zero(options, offsetof(struct hotpath_options, reserved), HP_OPTIONS_END_OF(reserved)) &&
+           hp_options_are_zero(options, sizeof *options, options->size);
+}
+
+#define HP_OPTIONS_NUMBER_BYTES 24
+
+static size_t hp_options_field_size(enum hp_option_type type)
+{
+    switch (type) {
+    case HP_OPTION_COUNT:
+    case HP_OPTION_LIMIT:
+        return sizeof(uint32_t);
+    case HP_OPTION_BYTES:
+        return sizeof(uint64_t);
+    case HP_OPTION_FLAG:
+        return sizeof(uint8_t);
+    case HP_OPTION_TEXT:
+    case HP_OPTION_CHOICE:
+        break;
+    }
+    return sizeof(const char *);
+}
+
+/* The number in a field of the program's struct. */
+static uint64_t hp_options_field_number(const struct hp_option *option, const void *field)
+{
+    uint8_t flag;
+    uint32_t count;
+    uint64_t bytes;
+    switch (hp_options_field_size(option->type)) {
+    case sizeof flag:
+        memcpy(&flag, field, sizeof flag);
+        return flag;
+    case sizeof count:
+        memcpy(&count, field, sizeof count);
+        return count;
+    default:
+        memcpy(&bytes, field, sizeof bytes);
+        return bytes;
+    }
+}
+
+/* Writes a number of the program as the environment would have it. */
+static const char *hp_options_number_text(const struct hp_option *option, uint64_t number, char buffer[HP_OPTIONS_NUMBER_BYTES])
+{
+    struct hp_text text;
+    if (option->type == HP_OPTION_FLAG)
+        number = 1;
+    if (option->type == HP_OPTION_LIMIT && number == HOTPATH_NO_LIMIT)
+        number = 0;
+    hp_text_init(&text, buffer, HP_OPTIONS_NUMBER_BYTES);
+    hp_text_u64(&text, number);
+    return hp_text_end(&text);
+}
+
+/* What the program says about an option, as the environment would say it; NULL when it says nothing. */
+static const char *hp_options_program_value(const struct hp_option *option, const struct hotpath_options *options,
+                                 char buffer[HP_OPTIONS_NUMBER_BYTES])
+{
+    if (!options || !option->field || option->options_offset + hp_options_field_size(option->type) > options->size)
+        return NULL;
+    const char *field = (const char *)options + option->options_offset;
+    if (option->type == HP_OPTION_TEXT || option->type == HP_OPTION_CHOICE) {
+        const char *text;
+        memcpy(&text, field, sizeof text);
+        return text && text[0] ? text : NULL;
+    }
+    const uint64_t number = hp_options_field_number(option, field);
+    return number != 0 ? hp_options_number_text(option, number, buffer) : NULL;
+}
+
+/* --------------------------------------------------------------------------------------------- resolving */
+
+enum hp_options_level { HP_OPTIONS_LEVEL_DEFAULT, HP_OPTIONS_LEVEL_PROGRAM, HP_OPTIONS_LEVEL_ENVIRONMENT, HP_OPTIONS_LEVELS };
+
+/* Everything that one call of hp_settings_resolve works with. */
+struct hp_options_resolution {
+    struct hp_settings *settings;
+    const struct hotpath_options *options;
+    hp_lookup *lookup;
+    void *lookup_context;
+    hp_warn *warn;
+    void *warn_context;
+    uint8_t origin[HP_OPTIONS_OPTION_COUNT]; /* enum level: where the value in the settings comes from */
+    bool is_wrong[HP_OPTIONS_LEVELS][HP_OPTIONS_OPTION_COUNT];
+};
+
+#define HP_OPTIONS_PROBLEM_BYTES 160
+#define HP_OPTIONS_LINE_BYTES 512
+#define HP_OPTIONS_SHOWN_BYTES 40
+
+static const char *hp_options_environment_value(const struct hp_options_resolution *resolution, const struct hp_option *option)
+{
+    const char *value =
+        resolution->lookup ? resolution->lookup(option->variable, resolution->lookup_context) : NULL;
+    return value && value[0] ? value : NULL;
+}
+
+/* What one level says about an option; NULL when it says nothing. */
+static const char *hp_options_value_at(const struct hp_options_resolution *resolution, enum hp_options_level level, const struct hp_option *option,
+                            char buffer[HP_OPTIONS_NUMBER_BYTES])
+{
+    switch (level) {
+    case HP_OPTIONS_LEVEL_DEFAULT:
+        return option->initial[0] ? option->initial : NULL;
+    case HP_OPTIONS_LEVEL_PROGRAM:
+        return hp_options_program_value(option, resolution->options, buffer);
+    default:
+        return hp_options_environment_value(resolution, option);
+    }
+}
+
+static void hp_options_apply_level(struct hp_options_resolution *resolution, enum hp_options_level level)
+{
+    char buffer[HP_OPTIONS_NUMBER_BYTES];
+    char bytes[HP_OPTIONS_PROBLEM_BYTES];
+    struct hp_text ignored;
+    for (size_t i = 0; i < HP_OPTIONS_OPTION_COUNT; i++) {
+        const struct hp_option *option = &hotpath_options_[i];
+        const char *value = hp_options_value_at(resolution, level, option, buffer);
+        hp_text_init(&ignored, bytes, sizeof bytes);
+        if (!value)
+            continue;
+        if (option->parse(option, value, resolution->settings, &ignored))
+            resolution->origin[i] = (uint8_t)level;
+        else
+            resolution->is_wrong[level][i] = true;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- warnings */
+
+/* Bytes of a value as one can show them on any terminal and in any log. */
+static void hp_options_add_shown(struct hp_text *line, const char *value)
+{
+    size_t shown = 0;
+    for (; value[shown] && shown < HP_OPTIONS_SHOWN_BYTES; shown++) {
+        const unsigned char byte = (unsigned char)value[shown];
+        if (byte >= ' ' && byte <= '~') {
+            hp_text_char(line, (char)byte);
+        } else {
+            hp_text_string(line, "\\x");
+            hp_text_hex(line, byte, 2);
+        }
+    }
+    if (value[shown])
+        hp_text_string(line, "...");
+}
+
+/* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
+static void hp_options_begin_warning(struct hp_text *line, char bytes[HP_OPTIONS_LINE_BYTES], enum hp_options_level level,
+                          const struct hp_option *option, const char *value)
+{
+    hp_text_init(line, bytes, HP_OPTIONS_LINE_BYTES);
+    hp_text_string(line, "hotpath: ");
+    if (level == HP_OPTIONS_LEVEL_PROGRAM)
+        hp_text_string(line, "option ");
+    hp_text_string(line, level == HP_OPTIONS_LEVEL_PROGRAM ? option->field : option->variable);
+    hp_text_string(line, "='");
+    hp_options_add_shown(line, value);
+    hp_text_string(line, "' ");
+}
+
+static void hp_options_give_warning(const struct hp_options_resolution *resolution, struct hp_text *line)
+{
+    const char *text = hp_text_end(line);
+    if (resolution->warn)
+        resolution->warn(text, resolution->warn_context);
+}
+
+static void hp_options_add_limit(struct hp_text *line, uint32_t limit)
+{
+    if (limit == HOTPATH_NO_LIMIT)
+        hp_text_string(line, "no limit");
+    else
+        hp_text_u64(line, limit);
+}
+
+/* A limit that was not understood gives way to others on several levels, so the result is named as a number. */
+static void hp_options_add_limits_used(struct hp_text *line, const struct hp_option *option,
+                            const struct hp_settings *settings)
+{
+    if (option->parse == hp_options_parse_limit) {
+        uint32_t limit;
+        memcpy(&limit, (const char *)settings + option->settings_offset, sizeof limit);
+        hp_options_add_limit(line, limit);
+        return;
+    }
+    hp_options_add_limit(line, settings->functions_limit);
+    if (settings->calltree_limit != settings->functions_limit) {
+        hp_text_string(line, " (call tree: ");
+        hp_options_add_limit(line, settings->calltree_limit);
+        hp_text_char(line, ')');
+    }
+}
+
+/* What is used instead of a value that was not understood. */
+static void hp_options_add_used(struct hp_text *line, const struct hp_options_resolution *resolution, size_t index)
+{
+    const struct hp_option *option = &hotpath_options_[index];
+    hp_text_string(line, "; using ");
+    if (option->type == HP_OPTION_LIMIT) {
+        hp_options_add_limits_used(line, option, resolution->settings);
+    } else if (resolution->origin[index] == HP_OPTIONS_LEVEL_ENVIRONMENT) {
+        hp_text_string(line, "the value of ");
+        hp_text_string(line, option->variable);
+    } else if (resolution->origin[index] == HP_OPTIONS_LEVEL_PROGRAM) {
+        hp_text_string(line, "the value the program gives");
+    } else {
+        hp_text_string(line, option->initial[0] ? option->initial : option->unset);
+    }
+}
+
+static void hp_options_warn_about(const struct hp_options_resolution *resolution, enum hp_options_level level, size_t index)
+{
+    const struct hp_option *option = &hotpath_options_[index];
+    char number[HP_OPTIONS_NUMBER_BYTES];
+    char problem_bytes[HP_OPTIONS_PROBLEM_BYTES];
+    char line_bytes[HP_OPTIONS_LINE_BYTES];
+    struct hp_text problem;
+    struct hp_text line;
+    const char *value = hp_options_value_at(resolution, level, option, number);
+    hp_text_init(&problem, problem_bytes, sizeof problem_bytes);
+    option->parse(option, value, resolution->settings, &problem); /* fails again: see the top of this file */
+    hp_options_begin_warning(&line, line_bytes, level, option, value);
+    hp_text_string(&line, hp_text_end(&problem));
+    hp_options_add_used(&line, resolution, index);
+    hp_options_give_warning(resolution, &line);
+}
+
+static void hp_options_warn_about_all(const struct hp_options_resolution *resolution)
+{
+    for (size_t i = 0; i < HP_OPTIONS_OPTION_COUNT; i++)
+        for (enum hp_options_level level = HP_OPTIONS_LEVEL_PROGRAM; level < HP_OPTIONS_LEVELS; level++)
+            if (resolution->is_wrong[level][i])
+                hp_options_warn_about(resolution, level, i);
+}
+
+static void hp_options_add_record_names(struct hp_text *line, uint32_t record)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < HP_OPTIONS_RECORD_COUNT; i++) {
+        if (!(record & hp_options_records[i].bit))
+            continue;
+        hp_text_string(line, is_first ? "" : " and ");
+        hp_text_string(line, hp_options_records[i].name);
+        is_first = false;
+    }
+    if (is_first)
+        hp_text_string(line, "nothing");
+}
+
+/* Takes away what this version cannot record, with one warning. */
+static void hp_options_drop_unavailable(const struct hp_options_resolution *resolution)
+{
+    const struct hp_option *option = &hotpath_options_[HP_OPTIONS_RECORD_INDEX];
+    struct hp_settings *settings = resolution->settings;
+    const uint32_t missing = settings->record & ~HP_RECORD_AVAILABLE;
+    const enum hp_options_level level = (enum hp_options_level)resolution->origin[HP_OPTIONS_RECORD_INDEX];
+    char number[HP_OPTIONS_NUMBER_BYTES];
+    char bytes[HP_OPTIONS_LINE_BYTES];
+    struct hp_text line;
+    settings->record &= HP_RECORD_AVAILABLE;
+    if (missing == 0)
+        return;
+    hp_options_begin_warning(&line, bytes, level, option, hp_options_value_at(resolution, level, option, number));
+    hp_text_string(&line, "asks for ");
+    hp_options_add_record_names(&line, missing);
+    hp_text_string(&line, ", which this version does not record; recording ");
+    hp_options_add_record_names(&line, settings->record);
+    hp_options_give_warning(resolution, &line);
+}
+
+static void hp_options_finish_record(const struct hp_options_resolution *resolution)
+{
+    struct hp_settings *settings = resolution->settings;
+    settings->record_is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record_is_off;
+    hp_options_drop_unavailable(resolution);
+}
+
+void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context)
+{
+    struct hp_options_resolution resolution = {
+        .settings = settings,
+        .options = options,
+        .lookup = lookup,
+        .lookup_context = lookup_context,
+        .warn = warn,
+        .warn_context = warn_context,
+    };
+    memset(settings, 0, sizeof *settings);
+    hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_DEFAULT);
+    hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_PROGRAM);
+    hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_ENVIRONMENT);
+    hp_options_warn_about_all(&resolution);
+    hp_options_finish_record(&resolution);
+}
+
+/* ---- src/session/places.h ------------------------------------------------------------------------------------ */
+
+/* Where sessions are. */
+
+#define HP_SESSION_SUFFIX ".hotpath"
+#define HP_RUN_SUFFIX ".run" /* of a folder with the sessions of one `hotpath run` */
+
+/*
+ * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
+ * False: there are no more. Empty: this one does not exist here.
+ */
+HP_PRIVATE bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
+
+/* ---- src/session/places.c ------------------------------------------------------------------------------------ */
+
+/* Where sessions are. */
+
+static void hp_places_put_runtime_folder(struct hp_text *place)
+{
+    const char *runtime = hp_environment("XDG_RUNTIME_DIR");
+    if (runtime == NULL || runtime[0] != '/')
+        return;
+    hp_text_string(place, runtime);
+    hp_text_string(place, "/hotpath");
+}
+
+static void hp_places_put_folder_of_user(struct hp_text *place, const char *folder)
+{
+    hp_text_string(place, folder);
+    hp_text_string(place, "/hotpath-");
+    hp_text_u64(place, geteuid());
+}
+
+bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size)
+{
+    struct hp_text place;
+    hp_text_init(&place, text, size);
+    const bool is_chosen = settings->dir[0] != '\0';
+    if (is_chosen)
+        hp_text_string(&place, settings->dir);
+    else if (n == 0)
+        hp_places_put_runtime_folder(&place);
+    else
+        hp_places_put_folder_of_user(&place, n == 1 ? "/dev/shm" : "/tmp");
+    hp_text_end(&place);
+    return n < (is_chosen ? 1 : 3); /* the user chose: no other place behind his back */
+}
+
+/* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading a session safely. A snapshot is a view of a session's bytes: the mapping of the running process itself,
+ * or a copy of a file that may be cut off, stale or hostile. Nothing in it is trusted: every offset, count and
+ * string is checked against the size before use, every list walk is bounded, so a reader can neither crash nor
+ * hang.
+ *
+ * Bytes of a live session change while they are read. Numbers of one row may then differ by the calls in flight;
+ * structure never does, since everything is written before it is linked.
+ *
+ * No allocation, no system call; may be used in a signal handler.
+ */
+
+enum hp_snapshot_state {
+    HP_SNAPSHOT_RUNNING,
+    HP_SNAPSHOT_FINISHED,
+    HP_SNAPSHOT_ENDED, /* without finishing: the process was killed, or left by _exit */
+    HP_SNAPSHOT_STATES
+};
+
+struct hp_snapshot {
+    const unsigned char *bytes;
+    size_t size;
+    struct hp_header header; /* a copy, taken when opened */
+    uint64_t now_ticks;      /* open zones are counted to here */
+    double ns_per_tick;
+    bool is_rate_known; /* false: the two clock readings are too close together, a tick is taken for a nanosecond */
+    bool is_live;       /* the process was running when the snapshot was taken */
+    bool is_finished;   /* the session was ended properly: its numbers are final */
+    bool is_cut_off;    /* the bytes end before what the header says is used */
+    char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
+};
+
+/*
+ * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
+ * principal one, which speaks for all where only one can.
+ */
+struct hp_snapshots {
+    const struct hp_snapshot *const *all;
+    size_t count;
+};
+
+/*
+ * Looks at `size` bytes of a session, which begin at a multiple of 8. `now` is the present moment when the process
+ * is alive (so that open zones count up to it), NULL when it is dead: then its last sign of life is taken. Returns
+ * NULL, or one line that says what is wrong with the bytes, valid as long as `snapshot`.
+ */
+HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                             const struct hp_clock_pair *now);
+
+/*
+ * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
+ * pair of its own, read since the same boot of the same machine.
+ */
+HP_PRIVATE void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later);
+
+HP_PRIVATE double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
+
+/* Time from the start of the session to `now_ticks`, in ticks and in nanoseconds. */
+HP_PRIVATE uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
+HP_PRIVATE uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
+
+HP_PRIVATE enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
+/* "running", "finished", "ended" */
+HP_PRIVATE const char *hp_snapshot_state_name(enum hp_snapshot_state state);
+
+/* Whether both were recorded since the same boot of the same machine, so that their clocks began together. */
+HP_PRIVATE bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
+
+/*
+ * A string in the file; an empty one where the offset is 0 or broken. Ends in a zero byte, below 4096 bytes long.
+ */
+HP_PRIVATE const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
+
+/* Copies site `id`. False: there is no such site. */
+HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site);
+
+/*
+ * Walks. Start with a zeroed walk; each call moves to the next valid record, copies it and returns true; false at
+ * the end. `offset` then names the record just copied.
+ *
+ *     struct hp_walk threads = {0}, nodes = {0};
+ *     while (hp_snapshot_next_thread(&snapshot, &threads, &thread)) {
+ *         hp_walk_rewind(&nodes);
+ *         while (hp_snapshot_next_node(&snapshot, &thread, &nodes, &node)) ...
+ *     }
+ *
+ * Rewinding instead of zeroing keeps the count of steps, so that all threads together take no more steps than there
+ * can be records in the file, even if many (hostile) threads claim the same ones.
+ */
+struct hp_walk {
+    uint32_t offset; /* of the record just copied */
+    uint32_t chunk;  /* nodes: of the chunk being walked */
+    uint32_t index;  /* within the chunk, or the stack */
+    bool is_begun;
+    uint64_t steps; /* taken so far; bounds every walk */
+};
+
+HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
+
+/* A node as a reader wants it; how the writer splits its sums is the writer's business. */
+struct hp_node {
+    uint32_t site;
+    uint32_t parent; /* offset; 0: none */
+    uint64_t calls;
+    uint64_t outermost; /* ticks of calls that were not inside another call of this node */
+    uint64_t nested;    /* ticks of those that were */
+    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
+};
+
+HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_thread *ret_thread);
+HP_PRIVATE bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node);
+HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat);
+/* Open zones of a thread, outermost first; frame 0, which stands for the thread itself, is left out. */
+HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame);
+
+/* Copies the stat at an offset that a walk has found. */
+HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
+
+/*
+ * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
+ * steps.
+ */
+#define HP_DURATION_LINES (HOTPATH_OCTAVES_ + 1)
+typedef uint64_t hp_duration_line[64];
+
+/* Adds the histogram of a stat to `lines`, as far as it is within the bytes. */
+HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES]);
+
+/* The place of a duration in such a histogram. */
+HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
+
+/* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading a session safely.
+ *
+ * Order. The writer fills a record with plain or relaxed stores and then links its offset with a release store; all
+ * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
+ * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
+ *
+ * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes
+ * after it. Each walk counts its steps and stops at the number of such records that the file could hold without
+ * overlapping.
+ */
+
+#define HP_SNAPSHOT_TEXT_MAX 4095u
+
+static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+{
+    return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
+           offset % alignment == 0;
+}
+
+/* Offsets within the header and arena alike; the caller has asked `has`. */
+static uint32_t hp_snapshot_load32(const unsigned char *at)
+{
+    return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t hp_snapshot_load64(const unsigned char *at)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+}
+
+/* Copies a record of which all but the 64-bit words named by `wide` (a bit per 8 bytes) are 32-bit words. */
+static void hp_snapshot_copy_words(void *to, const unsigned char *from, size_t bytes, uint64_t wide)
+{
+    unsigned char *out = to;
+    for (size_t at = 0; at < bytes; at += 8) {
+        if (wide >> (at / 8 % 64) & 1) {
+            const uint64_t word = hp_snapshot_load64(from + at);
+            memcpy(out + at, &word, 8);
+            continue;
+        }
+        const uint32_t low = hp_snapshot_load32(from + at), high = hp_snapshot_load32(from + at + 4);
+        memcpy(out + at, &low, 4);
+        memcpy(out + at + 4, &high, 4);
+    }
+}
+
+#define HP_SNAPSHOT_BIT_OF(type, field) (UINT64_C(1) << offsetof(type, field) / 8)
+
+/* ----------------------------------------------------------------------------------- single records */
+
+const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    const size_t head = offsetof(struct hp_string, bytes);
+    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hp_string), 4))
+        return "";
+    const uint32_t length = hp_snapshot_load32(snapshot->bytes + offset);
+    if (length > HP_SNAPSHOT_TEXT_MAX || !hp_snapshot_has(snapshot, offset, head + length + 1, 4))
+        return "";
+    const char *text = (const char *)snapshot->bytes + offset + head;
+    return text[length] == '\0' ? text : "";
+}
+
+bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp_site *ret_site)
+{
+    if (id >= HP_MAX_SITES)
+        return false;
+    /* Not from the copy: in a live session the chunk may be newer than that. */
+    const size_t chunks = offsetof(struct hp_header, site_chunks);
+    const uint32_t chunk = hp_snapshot_load32(snapshot->bytes + chunks + 4 * (size_t)(id / HP_SITES_PER_CHUNK));
+    const uint64_t offset = (uint64_t)chunk + (uint64_t)(id % HP_SITES_PER_CHUNK) * sizeof(struct hp_site);
+    if (chunk == 0 || !hp_snapshot_has(snapshot, offset, sizeof(struct hp_site), 8))
+        return false;
+    /* The name is written last: with it, the rest is there. */
+    if (hp_snapshot_load32(snapshot->bytes + offset + offsetof(struct hp_site, name)) == 0)
+        return false;
+    hp_snapshot_copy_words(ret_site, snapshot->bytes + offset, sizeof *ret_site, 0);
+    return true;
+}
+
+#define HP_SNAPSHOT_COPY32(to, from, type, field) ((to)->field = hp_snapshot_load32((from) + offsetof(type, field)))
+#define HP_SNAPSHOT_COPY64(to, from, type, field) ((to)->field = hp_snapshot_load64((from) + offsetof(type, field)))
+
+/* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
+static bool hp_snapshot_copy_node(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_node *ret_node)
+{
+    const unsigned char *from = snapshot->bytes + offset;
+    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+        return false;
+    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
+    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, calls);
+    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
+    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
+    const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
+    ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
+    return true;
+}
+
+/* `generation` belongs to the writer. */
+bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
+{
+    const unsigned char *from = snapshot->bytes + offset;
+    if (!hp_snapshot_has(snapshot, offset, sizeof *ret_stat, 8))
+        return false;
+    ret_stat->generation = 0;
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, site);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, next);
+    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, min);
+    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, max);
+    HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, missed);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, threads);
+    for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        ret_stat->octaves[octave] =
+            hp_snapshot_load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
+    return true;
+}
+
+static void hp_snapshot_add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
+{
+    if (!hp_snapshot_has(snapshot, offset, sizeof(hp_duration_line), 8))
+        return;
+    for (size_t step = 0; step < 64; step++)
+        line[step] += hp_snapshot_load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
+}
+
+void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               hp_duration_line lines[HP_DURATION_LINES])
+{
+    /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+    if (stat->octaves[0] != 0)
+        hp_snapshot_add_counters(snapshot, stat->octaves[0], lines[0]);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (stat->octaves[octave] != 0)
+            hp_snapshot_add_counters(snapshot, stat->octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+}
+
+void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
+{
+    const uint32_t octave = hotpath_octave_(ticks);
+    *ret_line = octave + (ticks >= 64);
+    *ret_step = (uint32_t)(ticks >> octave) & 63;
+}
+
+/* -------------------------------------------------------------------------------------------- walks */
+
+void hp_walk_rewind(struct hp_walk *walk) { *walk = (struct hp_walk){.steps = walk->steps}; }
+
+/* Counts a step; false when there cannot be that many records of this size. */
+static bool hp_snapshot_may_step(const struct hp_snapshot *snapshot, struct hp_walk *walk, size_t record_bytes)
+{
+    return walk->steps++ < snapshot->size / record_bytes;
+}
+
+static uint32_t hp_snapshot_field32(const struct hp_snapshot *snapshot, uint32_t record, size_t field)
+{
+    return hp_snapshot_load32(snapshot->bytes + record + field);
+}
+
+bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_thread *ret_thread)
+{
+    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_thread, next))
+                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, threads));
+    if (walk->offset == 0 || !hp_snapshot_has(snapshot, walk->offset, sizeof *ret_thread, 8) ||
+        !hp_snapshot_may_step(snapshot, walk, sizeof *ret_thread)) {
+        walk->offset = 0;
+        return walk->is_begun = false;
+    }
+    walk->is_begun = true;
+    hp_snapshot_copy_words(ret_thread, snapshot->bytes + walk->offset, sizeof *ret_thread,
+               HP_SNAPSHOT_BIT_OF(struct hp_thread, first_tick));
+    ret_thread->name[sizeof ret_thread->name - 1] = '\0';
+    return true;
+}
+
+/* Nodes of a chunk that lie within the bytes and within its own capacity. */
+static uint32_t hp_snapshot_nodes_in(const struct hp_snapshot *snapshot, uint32_t chunk)
+{
+    const uint32_t capacity = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, capacity));
+    const uint32_t used = hp_snapshot_field32(snapshot, chunk, offsetof(struct hp_node_chunk, used));
+    const uint64_t fit = (snapshot->size - chunk - sizeof(struct hp_node_chunk)) / sizeof(struct hotpath_node_);
+    const uint32_t claimed = used < capacity ? used : capacity;
+    return claimed < fit ? claimed : (uint32_t)fit;
+}
+
+static bool hp_snapshot_enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk, uint32_t chunk)
+{
+    walk->chunk = chunk;
+    walk->index = 0;
+    return chunk != 0 && hp_snapshot_has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
+           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+}
+
+bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_node *ret_node)
+{
+    if (!walk->is_begun) {
+        walk->is_begun = true;
+        if (!hp_snapshot_enter_chunk(snapshot, walk, thread->node_chunks))
+            return walk->is_begun = false;
+    }
+    while (walk->index >= hp_snapshot_nodes_in(snapshot, walk->chunk))
+        if (!hp_snapshot_enter_chunk(snapshot, walk, hp_snapshot_field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next))))
+            return walk->is_begun = false;
+    const uint64_t offset =
+        (uint64_t)walk->chunk + sizeof(struct hp_node_chunk) + (uint64_t)walk->index * sizeof(struct hotpath_node_);
+    if (offset > UINT32_MAX || !hp_snapshot_may_step(snapshot, walk, sizeof(struct hotpath_node_)))
+        return walk->is_begun = false;
+    walk->offset = (uint32_t)offset;
+    walk->index++;
+    return hp_snapshot_copy_node(snapshot, offset, ret_node);
+}
+
+bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_stat_ *ret_stat)
+{
+    walk->offset =
+        walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next)) : thread->stats;
+    walk->is_begun = walk->offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_stat) &&
+                     hp_snapshot_stat(snapshot, walk->offset, ret_stat);
+    return walk->is_begun;
+}
+
+/* The next frame of the stack, open or closed. */
+static bool hp_snapshot_next_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                       struct hotpath_frame_ *ret_frame)
+{
+    walk->index++; /* frame 0 is the thread itself */
+    const uint64_t offset = (uint64_t)thread->frames + (uint64_t)walk->index * sizeof *ret_frame;
+    if (thread->frames == 0 || walk->index >= thread->frame_capacity || offset > UINT32_MAX ||
+        !hp_snapshot_has(snapshot, offset, sizeof *ret_frame, 8) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_frame))
+        return false;
+    walk->offset = (uint32_t)offset;
+    hp_snapshot_copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, 7);
+    return true;
+}
+
+bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hotpath_frame_ *ret_frame)
+{
+    return hp_snapshot_next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ------------------------------------------------------------------------------------------ opening */
+
+static bool hp_snapshot_read_counter64(size_t at)
+{
+    return (at >= offsetof(struct hp_header, capacity) && at < offsetof(struct hp_header, gate)) ||
+           at == offsetof(struct hp_header, process_start) || at == offsetof(struct hp_header, wall_start_ns) ||
+           (at >= offsetof(struct hp_header, clock_start) && at < offsetof(struct hp_header, site_count)) ||
+           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks));
+}
+
+static void hp_snapshot_copy_header(struct hp_snapshot *snapshot)
+{
+    unsigned char *out = (unsigned char *)&snapshot->header;
+    for (size_t at = 0; at < HP_HEADER_USED; at += 8)
+        hp_snapshot_copy_words(out + at, snapshot->bytes + at, 8, hp_snapshot_read_counter64(at));
+}
+
+static const char *hp_snapshot_say(struct hp_snapshot *snapshot, const char *before, uint64_t first, const char *between,
+                       uint64_t second, const char *after)
+{
+    struct hp_text text;
+    hp_text_init(&text, snapshot->problem, sizeof snapshot->problem);
+    hp_text_string(&text, before);
+    hp_text_u64(&text, first);
+    hp_text_string(&text, between);
+    hp_text_u64(&text, second);
+    hp_text_string(&text, after);
+    return hp_text_end(&text);
+}
+
+static uint32_t hp_snapshot_swapped(uint32_t word)
+{
+    return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
+}
+
+/* The fields that say whether the rest can be understood: they have their places in every version. */
+static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
+{
+    const unsigned char *bytes = snapshot->bytes;
+    const size_t size = snapshot->size;
+    const size_t opening = offsetof(struct hp_header, features);
+    if ((uintptr_t)bytes % 8 != 0)
+        return "not a hotpath session: its bytes are not aligned in memory";
+    if (size < sizeof HP_MAGIC)
+        return hp_snapshot_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+    if (memcmp(bytes, HP_MAGIC, sizeof HP_MAGIC) != 0)
+        return "not a hotpath session: it does not begin like one";
+    if (size < opening)
+        return hp_snapshot_say(snapshot, "too short for a hotpath session: ", size, " of at least ", HP_HEADER_BYTES, " bytes");
+    const uint32_t order = hp_snapshot_load32(bytes + offsetof(struct hp_header, byte_order));
+    const uint32_t version = hp_snapshot_load32(bytes + offsetof(struct hp_header, version));
+    const uint32_t header = hp_snapshot_load32(bytes + offsetof(struct hp_header, header_bytes));
+    if (order != HP_BYTE_ORDER)
+        return hp_snapshot_swapped(order) == HP_BYTE_ORDER
+                   ? "a hotpath session of a machine with the other byte order: read it on such a machine"
+                   : "not a hotpath session: its byte order mark is broken";
+    if (version != HP_LAYOUT_VERSION)
+        return hp_snapshot_say(snapshot, "a hotpath session of format version ", version, ", while this hotpath reads version ",
+                   HP_LAYOUT_VERSION, "");
+    if (header != HP_HEADER_BYTES)
+        return hp_snapshot_say(snapshot, "a broken hotpath session: its header claims ", header, " bytes instead of ",
+                   HP_HEADER_BYTES, "");
+    if (size < HP_HEADER_BYTES)
+        return hp_snapshot_say(snapshot, "a hotpath session cut off within its header: ", size, " of ", HP_HEADER_BYTES,
+                   " bytes");
+    return NULL;
+}
+
+/*
+ * The rate comes from the two pairs that are furthest apart. Pairs closer than this say little: reading both clocks
+ * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
+ */
+#define HP_SNAPSHOT_SHORTEST_BASE_NS 20000u
+
+static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
+{
+    const struct hp_clock_pair *start = &snapshot->header.clock_start;
+    snapshot->ns_per_tick = 1;
+    snapshot->is_rate_known = snapshot->header.clock_kind == HP_CLOCK_MONOTONIC;
+    if (snapshot->is_rate_known || end->ticks <= start->ticks || end->ns <= start->ns ||
+        end->ns - start->ns < HP_SNAPSHOT_SHORTEST_BASE_NS)
+        return;
+    const double rate = (double)(end->ns - start->ns) / (double)(end->ticks - start->ticks);
+    if (rate < 1e-4 || rate > 1e9) /* no counter runs at more than 10 THz or less than 1 Hz */
+        return;
+    snapshot->ns_per_tick = rate;
+    snapshot->is_rate_known = true;
+}
+
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
+{
+    hp_snapshot_set_rate(snapshot, later);
+}
+
+static uint64_t hp_snapshot_latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/*
+ * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
+ * `child`.
+ */
+static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
+{
+    struct hp_walk threads = {0}, frames = {0};
+    struct hp_thread thread;
+    struct hotpath_frame_ frame;
+    uint64_t ticks = hp_snapshot_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
+        hp_walk_rewind(&frames);
+        while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
+            ticks = hp_snapshot_latest(ticks, frame.zone != 0 ? frame.start : frame.child);
+    }
+    return ticks;
+}
+
+const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                             const struct hp_clock_pair *now)
+{
+    memset(snapshot, 0, sizeof *snapshot);
+    snapshot->bytes = bytes;
+    snapshot->size = size;
+    const char *problem = hp_snapshot_check_opening(snapshot);
+    if (problem != NULL)
+        return problem;
+    hp_snapshot_copy_header(snapshot);
+    const struct hp_header *header = &snapshot->header;
+    snapshot->is_finished = header->state == HP_STATE_FINISHED;
+    snapshot->is_live = now != NULL;
+    snapshot->is_cut_off = now == NULL && header->used > size;
+    if (now != NULL && !snapshot->is_finished) {
+        hp_snapshot_set_rate(snapshot, now);
+        snapshot->now_ticks = hp_snapshot_latest(now->ticks, header->clock_start.ticks);
+        return NULL;
+    }
+    hp_snapshot_set_rate(snapshot, &header->clock_latest);
+    snapshot->now_ticks =
+        snapshot->is_finished ? hp_snapshot_latest(header->clock_latest.ticks, header->clock_start.ticks) : hp_snapshot_last_sign(snapshot);
+    return NULL;
+}
+
+double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks)
+{
+    return (double)ticks * snapshot->ns_per_tick;
+}
+
+uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot)
+{
+    return snapshot->now_ticks - snapshot->header.clock_start.ticks;
+}
+
+uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot)
+{
+    return hp_units_round(hp_snapshot_ns(snapshot, hp_snapshot_elapsed(snapshot)));
+}
+
+enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot)
+{
+    if (snapshot->is_finished)
+        return HP_SNAPSHOT_FINISHED;
+    return snapshot->is_live ? HP_SNAPSHOT_RUNNING : HP_SNAPSHOT_ENDED;
+}
+
+const char *hp_snapshot_state_name(enum hp_snapshot_state state)
+{
+    static const char *const names[] = {
+        [HP_SNAPSHOT_RUNNING] = "running", [HP_SNAPSHOT_FINISHED] = "finished", [HP_SNAPSHOT_ENDED] = "ended"};
+    return names[state];
+}
+
+bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other)
+{
+    return memcmp(snapshot->header.boot_id, other->header.boot_id, sizeof snapshot->header.boot_id) == 0;
+}
+
+/* ---- src/session/store.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The session file from the writer's side: creating it, growing it, handing out space in it.
+ *
+ * One mapping of the full capacity is made at the start and stays where it is; growing only makes more of the
+ * file behind it real. No descriptor is kept: to grow, the file is opened again by its path and compared with the one
+ * that was mapped. Space comes from one end and is never given back, so handing it out is a compare-and-swap.
+ *
+ * No heap, no libc locks: usable in a signal handler and in a forked child of a threaded process.
+ */
+
+struct hp_store {
+    char *base;      /* the mapping; NULL: no session */
+    uint64_t mapped; /* bytes of it */
+    struct hp_file_identity file;
+    uint32_t refusals; /* times the file could not grow, since it last could */
+    uint32_t number;   /* sessions of this process before this one, across exec too */
+    bool is_memory;    /* no file could be had: everything is there already, nobody else can read it */
+    char path[1200];   /* "" when there is no file */
+};
+
+/* Why a session could not begin, as a sentence; or NULL. */
+HP_PRIVATE const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid);
+
+/*
+ * Lets go of the file but keeps the address range, empty: a late writer writes into nothing. When `is_quiet` says that
+ * nobody can still be writing, the next hp_store_create may use the store again; otherwise it is his for good.
+ */
+HP_PRIVATE void hp_store_retire(struct hp_store *store, bool is_quiet);
+
+/* In a forked child: drops the parent's mapping without touching what is in it. */
+HP_PRIVATE void hp_store_forget(struct hp_store *store);
+
+static inline struct hp_header *hp_store_header(const struct hp_store *store)
+{
+    return (struct hp_header *)(void *)store->base;
+}
+
+static inline void *hp_store_at(const struct hp_store *store, uint32_t offset) { return store->base + offset; }
+
+/* Hands out `size` zeroed bytes; `align` is a power of two. Returns their offset, or 0 when there is no space. */
+HP_PRIVATE uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align);
+
+/* Copies text into the session, cut to 4095 bytes; 0 when there is no space or no text. */
+HP_PRIVATE uint32_t hp_store_text(struct hp_store *store, const char *text);
+
+/* Adds to a loss counter. */
+HP_PRIVATE void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count);
+
+/* Makes the whole capacity real at once. */
+HP_PRIVATE bool hp_store_reserve_all(struct hp_store *store);
+
+/*
+ * Removes old sessions of dead processes from the folder of `store`, all but the newest `keep`.
+ */
+HP_PRIVATE void hp_store_prune(const struct hp_store *store, uint32_t keep);
+
+/* ---- src/session/store.c ------------------------------------------------------------------------------------- */
+
+/*
+ * Creating and growing the session file.
+ *
+ * Protocol of the two counters in the header. `backed` says how many bytes are real; it only rises, after the
+ * file system has said yes, by compare-and-swap (two threads may reserve overlapping ranges; that is harmless). `used`
+ * is moved only to values not above `backed`, by compare-and-swap; the winner owns the bytes between. Both are
+ * relaxed: what is written into the bytes is published by whoever links their offset, with release order.
+ */
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#endif
+
+#define HP_STORE_FIRST_BYTES (128u << 10)
+#define HP_STORE_GROW_AT_LEAST (64u << 10)
+#define HP_STORE_GROW_AT_MOST (4u << 20)
+#define HP_STORE_DEFAULT_CAPACITY (UINT64_C(64) << 20)
+#define HP_STORE_PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
+
+static uint64_t hp_store_page_floor(uint64_t size) { return size & ~(HP_STORE_PAGE - 1); }
+
+/* ------------------------------------------------------------------------------------------ text */
+
+static size_t hp_store_put_text(char *out, size_t size, size_t at, const char *text)
+{
+    struct hp_text rest;
+    hp_text_init(&rest, out + at, size - at);
+    hp_text_string(&rest, text);
+    return at + strlen(hp_text_end(&rest));
+}
+
+static size_t hp_store_put_number(char *out, size_t size, size_t at, uint64_t number)
+{
+    struct hp_text rest;
+    hp_text_init(&rest, out + at, size - at);
+    hp_text_u64(&rest, number);
+    return at + strlen(hp_text_end(&rest));
+}
+
+/* --------------------------------------------------------------------------------------- capacity */
+
+static uint64_t hp_store_choose_capacity(const struct hp_settings *settings, const char *folder)
+{
+    uint64_t capacity = settings->max_bytes;
+    if (capacity == 0) {
+        const uint64_t quarter = hp_file_free_bytes(folder) / 4;
+        capacity = quarter < HP_STORE_DEFAULT_CAPACITY ? quarter : HP_STORE_DEFAULT_CAPACITY;
+    }
+    if (capacity > UINT32_MAX)
+        capacity = UINT32_MAX;
+    return hp_store_page_floor(capacity);
+}
+
+/* ---------------------------------------------------------------------------------------- mapping */
+
+/* Maps `fd` (or plain memory for -1); where the address space is short, less of it. */
+static bool hp_store_map_file(struct hp_store *store, int fd, uint64_t capacity)
+{
+    const int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+    if (store->base != NULL && store->mapped == capacity) {
+        void *again = mmap(store->base, (size_t)capacity, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
+        return again != MAP_FAILED;
+    }
+    for (; capacity >= HP_MIN_BYTES; capacity = hp_store_page_floor(capacity / 2)) {
+        void *fresh = mmap(NULL, (size_t)capacity, PROT_READ | PROT_WRITE, flags, fd, 0);
+        if (fresh != MAP_FAILED) {
+            store->base = fresh;
+            store->mapped = capacity;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hp_store_begin_header(struct hp_store *store, uint64_t backed)
+{
+    struct hp_header *header = hp_store_header(store);
+    header->byte_order = HP_BYTE_ORDER;
+    header->version = HP_LAYOUT_VERSION;
+    header->header_bytes = HP_HEADER_BYTES;
+    header->capacity = store->mapped;
+    header->used = HP_HEADER_BYTES;
+    header->backed = backed;
+}
+
+/* -------------------------------------------------------------------------------------- file names */
+
+/* FOLDER/PID-STARTTIME-N.hotpath; N counts the sessions of the process, across exec too. */
+static bool hp_store_create_file(struct hp_store *store, const char *folder, uint32_t pid, uint64_t start_time, int *ret_fd)
+{
+    for (uint32_t number = 0; number < 10000; number++) {
+        size_t at = hp_store_put_text(store->path, sizeof store->path, 0, folder);
+        at = hp_store_put_text(store->path, sizeof store->path, at, "/");
+        at = hp_store_put_number(store->path, sizeof store->path, at, pid);
+        at = hp_store_put_text(store->path, sizeof store->path, at, "-");
+        at = hp_store_put_number(store->path, sizeof store->path, at, start_time);
+        at = hp_store_put_text(store->path, sizeof store->path, at, "-");
+        at = hp_store_put_number(store->path, sizeof store->path, at, number);
+        hp_store_put_text(store->path, sizeof store->path, at, ".hotpath");
+        *ret_fd = hp_sys_open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (*ret_fd >= 0) {
+            store->number = number;
+            return true;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    store->path[0] = '\0';
+    return false;
+}
+
+static bool hp_store_create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid)
+{
+    int fd;
+    if (folder[0] != '/' || !hp_file_make_private_folder(folder))
+        return false;
+    const uint64_t capacity = hp_store_choose_capacity(settings, folder);
+    if (capacity < HP_MIN_BYTES || !hp_store_create_file(store, folder, pid, hp_process_start_time(0), &fd))
+        return false;
+    const bool is_ready = hp_file_reserve(fd, 0, HP_STORE_FIRST_BYTES) && hp_store_map_file(store, fd, capacity);
+    store->file = hp_file_identify(fd);
+    store->is_memory = false;
+    hp_sys_close(fd);
+    if (!is_ready) {
+        unlink(store->path);
+        store->path[0] = '\0';
+        return false;
+    }
+    store->refusals = 0;
+    hp_store_begin_header(store, HP_STORE_FIRST_BYTES);
+    return true;
+}
+
+/*
+ * No folder will do: memory that lasts as long as the process. A memfd would be readable by others, but the
+ * kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that always works.
+ */
+static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_settings *settings)
+{
+    uint64_t capacity = settings->max_bytes ? hp_store_page_floor(settings->max_bytes) : HP_STORE_DEFAULT_CAPACITY;
+    int fd = -1;
+#ifdef SYS_memfd_create
+    fd = (int)syscall(SYS_memfd_create, "hotpath-session", MFD_CLOEXEC);
+    if (fd >= 0 && !(hp_file_size_is_allowed(capacity) && ftruncate(fd, (off_t)capacity) == 0)) {
+        hp_sys_close(fd);
+        fd = -1;
+    }
+#endif
+    if (capacity < HP_MIN_BYTES)
+        capacity = HP_MIN_BYTES;
+    if (capacity > UINT32_MAX)
+        capacity = hp_store_page_floor(UINT32_MAX);
+    const bool is_mapped = hp_store_map_file(store, fd, capacity);
+    if (fd >= 0)
+        hp_sys_close(fd);
+    if (!is_mapped)
+        return false;
+    store->is_memory = true;
+    store->path[0] = '\0';
+    hp_store_begin_header(store, store->mapped);
+    return true;
+}
+
+const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid)
+{
+    char folder[1100];
+    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++)
+        if (hp_store_create_in(store, settings, folder, pid))
+            return NULL;
+    if (hp_store_create_in_memory(store, settings))
+        return NULL;
+    return "no memory for a session could be mapped";
+}
+
+void hp_store_retire(struct hp_store *store, bool is_quiet)
+{
+    if (store->base == NULL)
+        return;
+    (void)mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
+    if (!is_quiet)
+        __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
+    store->path[0] = '\0';
+}
+
+void hp_store_forget(struct hp_store *store)
+{
+    if (store->base != NULL)
+        munmap(store->base, (size_t)store->mapped);
+    store->base = NULL;
+    store->path[0] = '\0';
+}
+
+/* ------------------------------------------------------------------------------------------- space */
+
+static bool hp_store_raise_backed(struct hp_header *header, uint64_t to)
+{
+    uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    while (backed < to)
+        if (__atomic_compare_exchange_n(&header->backed, &backed, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+    return true;
+}
+
+/* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
+#define HP_STORE_ASK_AGAIN 4096u
+
+static bool hp_store_is_worth_asking(struct hp_store *store)
+{
+    const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
+    if (refusals != 0)
+        __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
+    return refusals % HP_STORE_ASK_AGAIN == 0;
+}
+
+/* Makes the file real up to `to`, and a good piece further. */
+static bool hp_store_grow(struct hp_store *store, uint64_t to)
+{
+    struct hp_header *header = hp_store_header(store);
+    const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    if (backed >= to)
+        return true; /* another thread was here meanwhile */
+    uint64_t step = backed / 2;
+    step = step < HP_STORE_GROW_AT_LEAST ? HP_STORE_GROW_AT_LEAST : step > HP_STORE_GROW_AT_MOST ? HP_STORE_GROW_AT_MOST : step;
+    const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
+    uint64_t generous = exact + step;
+    if (generous > store->mapped)
+        generous = store->mapped;
+    if (!hp_store_is_worth_asking(store))
+        return false;
+    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
+    const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
+                           ((hp_file_reserve(fd, backed, generous) && hp_store_raise_backed(header, generous)) ||
+                            (hp_file_reserve(fd, backed, exact) && hp_store_raise_backed(header, exact)));
+    if (fd >= 0)
+        hp_sys_close(fd);
+    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    return has_grown;
+}
+
+bool hp_store_reserve_all(struct hp_store *store)
+{
+    const uint64_t backed = __atomic_load_n(&hp_store_header(store)->backed, __ATOMIC_RELAXED);
+    return backed >= store->mapped || (hp_store_grow(store, store->mapped));
+}
+
+uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
+{
+    struct hp_header *header = hp_store_header(store);
+    uint64_t used = __atomic_load_n(&header->used, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
+        const uint64_t to = from + size;
+        if (to > store->mapped)
+            return 0;
+        if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !hp_store_grow(store, to))
+            return 0;
+        if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return (uint32_t)from;
+    }
+}
+
+uint32_t hp_store_text(struct hp_store *store, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    const size_t whole = strlen(text);
+    const uint32_t length = whole < 4095 ? (uint32_t)whole : 4095;
+    const uint32_t offset = hp_store_allocate(store, (uint32_t)sizeof(uint32_t) + length + 1, 8);
+    if (offset == 0)
+        return 0;
+    struct hp_string *string = hp_store_at(store, offset);
+    string->length = length;
+    memcpy(string->bytes, text, length);
+    return offset;
+}
+
+void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count)
+{
+    __atomic_fetch_add(&hp_store_header(store)->losses[loss], count, __ATOMIC_RELAXED);
+}
+
+/* ----------------------------------------------------------------------------------------- pruning */
+
+#define HP_STORE_PRUNE_LOOKS_AT 512
+
+struct hp_store_found {
+    int64_t changed;
+    char name[64];
+};
+
+struct hp_store_prune_ {
+    char folder[1200];
+    size_t count;
+    struct hp_store_found found[HP_STORE_PRUNE_LOOKS_AT];
+};
+
+/*
+ * Whether a session is over: it was finished, or its process is gone. Of a process in another pid namespace, or one
+ * whose start nobody knows, the latter cannot be told from here, and then it is not over.
+ */
+static bool hp_store_is_over(const struct hp_store_prune_ *prune, const char *name, uint32_t pid, uint64_t start)
+{
+    char path[sizeof prune->folder + 65];
+    uint32_t words[offsetof(struct hp_header, losses) / sizeof(uint32_t)];
+    hp_store_put_text(path, sizeof path, hp_store_put_text(path, sizeof path, hp_store_put_text(path, sizeof path, 0, prune->folder), "/"),
+             name);
+    if (hp_file_read_bytes(path, words, sizeof words) != sizeof words)
+        return true;
+    if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
+        return true;
+    if (start == 0 || words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)] != hp_process_namespace())
+        return false;
+    return !hp_process_exists(pid) || hp_process_start_time(pid) != start;
+}
+
+/* Remembers names of the form PID-STARTTIME-N.hotpath. */
+static void hp_store_remember(const char *name, void *context)
+{
+    struct hp_store_prune_ *prune = context;
+    const size_t length = strlen(name);
+    if (prune->count == HP_STORE_PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name || length < 8 ||
+        strcmp(name + length - 8, ".hotpath") != 0)
+        return;
+    uint64_t pid = 0, start = 0;
+    const char *at = name;
+    for (; *at >= '0' && *at <= '9' && pid < UINT32_MAX; at++)
+        pid = pid * 10 + (uint64_t)(*at - '0');
+    if (at == name || *at != '-')
+        return;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    if (*at != '-' || !hp_store_is_over(prune, name, (uint32_t)pid, start))
+        return;
+    struct hp_store_found *found = &prune->found[prune->count++];
+    memcpy(found->name, name, length + 1);
+}
+
+/* The index of the session that ended first. */
+static size_t hp_store_oldest(const struct hp_store_prune_ *prune)
+{
+    size_t best = 0;
+    for (size_t at = 1; at < prune->count; at++)
+        if (prune->found[at].changed < prune->found[best].changed)
+            best = at;
+    return best;
+}
+
+void hp_store_prune(const struct hp_store *store, uint32_t keep)
+{
+    struct hp_store_prune_ *prune = hp_memory_map(sizeof *prune);
+    if (prune == NULL)
+        return;
+    const char *folder = prune->folder;
+    hp_store_put_text(prune->folder, sizeof prune->folder, 0, store->path);
+    *strrchr(prune->folder, '/') = '\0';
+    hp_file_each(folder, hp_store_remember, prune);
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    for (size_t at = 0; fd >= 0 && at < prune->count; at++) {
+        struct stat status;
+        if (fstatat(fd, prune->found[at].name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            prune->found[at].changed = (int64_t)status.st_mtime;
+    }
+    while (fd >= 0 && prune->count > keep) {
+        const size_t victim = hp_store_oldest(prune);
+        unlinkat(fd, prune->found[victim].name, 0);
+        prune->found[victim] = prune->found[--prune->count];
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    hp_memory_unmap(prune, sizeof *prune);
+}
+
+/* ---- src/sections/run.h -------------------------------------------------------------------------------------- */
+
+/*
+ * What a report is about: the sessions that are added up, and what holds for all of them.
+ *
+ * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
+ * Those that do not fit the principal one are left out, and the report says so.
+ */
+
+struct hp_arena;
+
+struct hp_run {
+    const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
+    size_t count;
+    const struct hp_snapshot **left_out;
+    size_t left_out_count;
+    double ns_per_tick;
+    bool is_rate_known;
+    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: when the first session began */
+    uint64_t elapsed_ticks;            /* from there to the end of the last one */
+    double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
+    double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
+    size_t cut_off;                    /* how many have lost the end of their file */
+};
+
+/* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
+HP_PRIVATE bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+
+HP_PRIVATE double hp_run_ns(const struct hp_run *run, uint64_t ticks);
+HP_PRIVATE uint64_t hp_run_elapsed_ns(const struct hp_run *run);
+
+/* How long after the beginning of the run a session began. */
+HP_PRIVATE uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
+
+/* Running while one of them runs, finished when all have finished, otherwise ended. */
+HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
+
+/* ---- src/sections/section.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
+ * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
+ * file in this folder and one line in registry.c.
+ *
+ *   results ─▶ sections ─▶ columns (key, title, unit)
+ *                       └▶ rows ─▶ cells, one per column
+ *
+ * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function
+ * here that returns a pointer returns NULL when the memory does not suffice.
+ */
+
+struct hp_arena;
+struct hp_profile;
+
+#define HP_MAX_COLUMNS 32u
+#define HP_MAX_NOTES 6u
+#define HP_MAX_SECTIONS 16u
+#define HP_MAX_WARNINGS 16u
+
+/* A place in the sources. */
+struct hp_location {
+    const char *file;
+    const char *function;
+    uint32_t line;
+};
+
+/* What a renderer may do with a column, beyond what its unit says. */
+enum hp_column_trait {
+    HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
+    HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+};
+
+struct hp_column {
+    struct hotpath_column shown;
+    uint32_t traits; /* enum hp_column_trait */
+};
+
+struct hp_cell {
+    bool has_value;
+    uint64_t count;                     /* COUNT, BYTES */
+    double number;                      /* NS, PERCENT */
+    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
+    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+};
+
+struct hp_row {
+    struct hp_cell *cells; /* one per column */
+    uint32_t depth;        /* in a tree; rows come parent first */
+    bool is_open;          /* counts something that has not ended */
+    bool is_rough;         /* measuring may be a good part of its numbers */
+    bool is_main;          /* the row the shares refer to */
+};
+
+struct hotpath_section {
+    const char *name;
+    const char *description;
+    const char *main;                /* name of the row the shares refer to, or NULL */
+    const char *percent_of;          /* what 100 % is: "main", "elapsed" or "rows" */
+    const char *if_empty;            /* what to say instead of a table without rows */
+    const char *notes[HP_MAX_NOTES]; /* lines below the table */
+    size_t note_count;
+    bool is_tree;
+    struct hp_column columns[HP_MAX_COLUMNS];
+    size_t column_count;
+    struct hp_row *rows;
+    size_t row_count;
+    size_t total_rows; /* before the limit */
+};
+
+/* What measuring did to the run, and what it could not record. */
+struct hp_trust {
+    double zone_cost_ns;
+    double zone_inner_ns; /* the part of it that falls into the zone's own duration */
+    double share_percent; /* of the run's time; at most */
+    double clock_hz;      /* 0: not known */
+    const char *clock;
+    uint64_t lost[HP_LOSSES];
+};
+
+struct hotpath_results {
+    struct hp_arena *arena;
+    struct hp_run run;
+    const struct hp_settings *settings;
+    struct hp_profile *profile;
+    struct hp_pattern focus;
+    const char *label;
+    const char *metadata;
+    struct hotpath_section *sections[HP_MAX_SECTIONS];
+    size_t section_count;
+    const char *warnings[HP_MAX_WARNINGS];
+    size_t warning_count;
+    struct hp_trust trust;
+};
+
+/* A kind of section. */
+struct hp_section_type {
+    const char *name;
+    const char *alias;                                       /* another name it answers to, or NULL */
+    bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
+    bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+};
+
+/* All of them, in the order of the report (registry.c). */
+HP_SHARED const struct hp_section_type *const hotpath_section_types_[];
+HP_SHARED const size_t hotpath_section_type_count_;
+
+/*
+ * Builds the sections that the settings ask for, from all the snapshots together. What is known of one process only
+ * (its label, its command) is that of the first. Everything passed in must stay as long as the results are used.
+ * NULL: the arena has no memory.
+ */
+HP_PRIVATE const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings);
+
+/* For sections: describing and filling (section.c). */
+
+/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
+/* Makes the columns visible that the settings ask for. */
+HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/* By key or title, in any case, with or without the unit: "self", "self_ns". */
+HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
+HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
+HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
+HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* Also as text, "file:line". */
+HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location);
+HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
+
+/* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
+HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after);
+
+/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
+
+/* The section `calltree`: who called whom, merged over threads. */
+
+HP_SHARED const struct hp_section_type hotpath_section_calltree_;
+
+/* ---- src/sections/profile.h ---------------------------------------------------------------------------------- */
+
+/*
+ * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
+ * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
+ *
+ * Zones that are open at the moment of their session's snapshot count as calls that end there.
+ */
+
+/* Sums that sites and places in the tree have in common. */
+struct hp_sums {
+    uint64_t calls;  /* all: ended, abandoned and open */
+    uint64_t open;   /* of which are open */
+    uint64_t total;  /* ticks of outermost calls */
+    uint64_t nested; /* ticks of calls inside another call of the same node (recursion) */
+    uint64_t self;   /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
+};
+
+HP_PRIVATE uint64_t hp_sums_self(const struct hp_sums *sums);
+
+/* A site, over all sessions, all threads and all places it was called from. */
+struct hp_site_sums {
+    struct hp_sums sums;
+    const char *name; /* as shown: alone among all sites */
+    struct hp_location location;
+    uint32_t session; /* index of the first session that has it ... */
+    uint32_t id;      /* ... and the number it has there */
+    uint32_t kind;
+    bool is_main;     /* the main function of a process */
+    uint32_t threads; /* threads that called it */
+    uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
+    uint64_t max;
+    uint64_t calls_inside;  /* zones of others that ran inside its calls */
+    const char *plain_name; /* private to profile.c and site_table.c from here on */
+    uint32_t name_level;
+    struct hp_site_sums *next;
+    struct hp_site_sums *same; /* the one that counts for it */
+    struct hp_stat_link *stats;
+    struct hp_open_link *opens;
+};
+
+/* Unlike that of any other site of the run; for those of the first session, their id. */
+static inline uint64_t hp_site_number(const struct hp_site_sums *site)
+{
+    return (uint64_t)site->session << 32 | site->id;
+}
+
+/* A place in the merged call tree. */
+struct hp_tree_node {
+    struct hp_sums sums;
+    struct hp_site_sums *site;
+    struct hp_tree_node *parent;
+    struct hp_tree_node *first_child;
+    struct hp_tree_node *next_sibling;
+    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
+    uint64_t calls_inside;
+    uint32_t depth;
+    uint32_t index; /* in the profile's nodes */
+};
+
+/* A session of the run, over all its threads. */
+struct hp_session_sums {
+    const struct hp_snapshot *snapshot;
+    struct hp_site_sums *main; /* its own 100 % row, or NULL */
+    uint64_t calls;
+    uint64_t calls_of_busiest_thread;
+    uint64_t open;
+    uint64_t total;   /* ticks of zones that are not inside other zones */
+    uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
+};
+
+struct hp_profile {
+    const struct hp_run *run;
+    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
+    struct hp_site_sums **sites;      /* those that have calls, in no order */
+    size_t site_count;
+    struct hp_tree_node *first_root;
+    struct hp_tree_node **nodes; /* all, parents before their children */
+    size_t node_count;
+    const struct hp_site_sums *main; /* the 100 % row, or NULL */
+    bool has_different_mains;        /* the processes have different main functions: there is no such row */
+};
+
+HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+
+/* What the mark of open zones means. */
+HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
+
+/*
+ * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
+ * run ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
+ */
+HP_PRIVATE uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
+                          const char **ret_percent_of);
+
+/* What has to be said about shares of that, or NULL. */
+HP_PRIVATE const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
+
+/* The distribution of a site's call durations, added up. Large: keep one and use it again. */
+struct hp_durations {
+    hp_duration_line lines[HP_DURATION_LINES];
+    uint64_t timed;   /* calls with a duration, in the buckets or not */
+    uint64_t counted; /* calls in the buckets */
+    uint64_t min;
+    uint64_t max;
+};
+
+HP_PRIVATE void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations);
+
+/* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
+HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
+
+/* What measuring may have added to the times of a site, at most, in nanoseconds. */
+HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
+
+/* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
+
+/*
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time.
+ *
+ * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
+ * whoever is kept keeps its parents.
+ */
+
+/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
+#define HP_CALLTREE_DEEPEST 200u
+
+struct hp_calltree_place {
+    struct hp_tree_node *node;
+    uint64_t heat;  /* the smallest total on the way here */
+    bool is_wanted; /* it, or something below it, matches the focus */
+    bool is_kept;
+};
+
+struct hp_calltree_columns {
+    size_t name, calls, total, percent, self, open;
+};
+
+struct hp_calltree_view {
+    struct hotpath_results *results;
+    struct hp_calltree_place *places; /* by index of the node: parents first */
+    struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
+    size_t kept_count;
+    size_t wanted_count;
+};
+
+static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
+{
+    return &view->places[node->index];
+}
+
+/* Children come first, so a match has reached the parent when the parent's turn comes. */
+static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    for (size_t at = profile->node_count; at-- > 0;) {
+        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_calltree_place *place = &view->places[at];
+        place->node = node;
+        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
+            place->is_wanted = true;
+        if (place->is_wanted && node->parent != NULL)
+            hp_calltree_place_of(view, node->parent)->is_wanted = true;
+    }
+}
+
+static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
+{
+    for (size_t at = 0; at < view->results->profile->node_count; at++) {
+        struct hp_calltree_place *place = &view->places[at];
+        const struct hp_tree_node *parent = place->node->parent;
+        place->heat = place->node->sums.total;
+        if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
+            place->heat = hp_calltree_place_of(view, parent)->heat;
+        view->wanted_count += place->is_wanted;
+        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST)
+            view->kept[view->kept_count++] = place;
+    }
+}
+
+static int hp_calltree_compare_heat(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->heat != y->heat)
+        return x->heat > y->heat ? -1 : 1;
+    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
+}
+
+static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
+{
+    const uint32_t limit = view->results->settings->calltree_limit;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
+        hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
+        view->kept_count = limit;
+    }
+    for (size_t at = 0; at < view->kept_count; at++)
+        view->kept[at]->is_kept = true;
+}
+
+static int hp_calltree_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_tree_node *x = a, *y = b;
+    if (x->sums.total != y->sums.total)
+        return x->sums.total > y->sums.total ? -1 : 1;
+    const int order = strcmp(x->site->name, y->site->name);
+    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *hp_calltree_sort_siblings(struct hp_tree_node *first, struct hp_tree_node **scratch)
+{
+    size_t count = 0;
+    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
+        scratch[count++] = node;
+    hp_sort(scratch, count, hp_calltree_compare_siblings);
+    for (size_t at = 0; at < count; at++)
+        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
+    return count > 0 ? scratch[0] : NULL;
+}
+
+static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
+{
+    struct hp_profile *profile = view->results->profile;
+    struct hp_tree_node **scratch =
+        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
+    if (scratch == NULL)
+        return false;
+    profile->first_root = hp_calltree_sort_siblings(profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++)
+        profile->nodes[at]->first_child = hp_calltree_sort_siblings(profile->nodes[at]->first_child, scratch);
+    return true;
+}
+
+/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
+static const struct hp_tree_node *hp_calltree_next_in_order(const struct hp_calltree_view *view, const struct hp_tree_node *node)
+{
+    if (node->first_child != NULL && hp_calltree_place_of(view, node)->is_kept)
+        return node->first_child;
+    while (node != NULL && node->next_sibling == NULL)
+        node = node->parent;
+    return node != NULL ? node->next_sibling : NULL;
+}
+
+static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
+{
+    struct hp_calltree_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    return columns;
+}
+
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, const struct hp_calltree_columns *columns, struct hp_row *row,
+                     const struct hp_tree_node *node, uint64_t whole)
+{
+    const struct hp_run *run = &view->results->run;
+    hp_section_set_text(row, columns->name, node->site->name);
+    hp_section_set_count(row, columns->calls, node->sums.calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
+    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
+    if (whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
+    hp_section_set_count(row, columns->open, node->sums.open);
+    row->depth = node->depth;
+    row->is_open = node->sums.open > 0;
+    row->is_main = node->site == view->results->profile->main;
+}
+
+/* What is to be said of shares of one process stands below the functions. */
+static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section, bool has_open)
+{
+    const struct hp_profile *profile = view->results->profile;
+    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(profile));
+    if (share_note != NULL && profile->run->count > 1)
+        hp_section_note(section, share_note);
+}
+
+static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
+{
+    const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
+    const struct hp_calltree_columns columns = hp_calltree_describe(section);
+    hp_section_show_columns(view->results, section);
+    section->total_rows = view->wanted_count;
+    if (!hp_section_make_rows(view->results, section, view->kept_count))
+        return false;
+    size_t at = 0;
+    bool has_open = false;
+    for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
+         node = hp_calltree_next_in_order(view, node))
+        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count) {
+            hp_calltree_fill_row(view, &columns, &section->rows[at], node, whole);
+            has_open |= section->rows[at++].is_open;
+        }
+    section->row_count = at;
+    hp_calltree_add_notes(view, section, has_open);
+    return true;
+}
+
+static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_profile *profile = results->profile;
+    struct hp_calltree_view view = {.results = results};
+    section->description = "Who called whom.";
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->is_tree = true;
+    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
+    if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
+        return false;
+    hp_calltree_mark_wanted(&view);
+    hp_calltree_collect_wanted(&view);
+    hp_calltree_keep_hottest(&view);
+    return hp_calltree_fill_rows(&view, section);
+}
+
+static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->profile->node_count > 0; }
+
+const struct hp_section_type hotpath_section_calltree_ = {
+    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+
+/* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
+
+/* The section `processes`: what every process of the run measured. */
+
+HP_SHARED const struct hp_section_type hotpath_section_processes_;
+
+/* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `processes`: one row per session, by the time it measured.
+ *
+ * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
+ * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
+ * out what main functions do themselves.
+ */
+
+#define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
+
+struct hp_processes_process {
+    const struct hp_session_sums *sums;
+    uint64_t measured; /* ticks */
+};
+
+struct hp_processes_columns {
+    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command;
+};
+
+struct hp_processes_view {
+    struct hotpath_results *results;
+    struct hp_processes_columns columns;
+    uint64_t whole; /* ticks that all of them measured */
+};
+
+static struct hp_processes_columns hp_processes_describe(struct hotpath_section *section)
+{
+    struct hp_processes_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
+    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
+    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
+    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
+    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+/* "1234 ./server --worker" */
+static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_snapshot *snapshot)
+{
+    char bytes[16 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
+    struct hp_text name;
+    const char *command = hp_snapshot_text(snapshot, snapshot->header.command);
+    hp_text_init(&name, bytes, sizeof bytes);
+    hp_text_u64(&name, snapshot->header.pid);
+    if (command[0] != '\0') {
+        hp_text_char(&name, ' ');
+        hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
+    }
+    return hp_arena_copy(arena, bytes, name.length);
+}
+
+static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
+{
+    const struct hp_processes_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->run;
+    const struct hp_snapshot *snapshot = process->sums->snapshot;
+    const char *name = hp_processes_name_process(view->results->arena, snapshot);
+    if (name == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, name);
+    hp_section_set_text(row, columns->state, hp_snapshot_state_name(hp_snapshot_state(snapshot)));
+    hp_section_set_number(row, columns->started, (double)hp_run_started_ns(run, snapshot));
+    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, hp_snapshot_elapsed(snapshot)));
+    hp_section_set_count(row, columns->threads, snapshot->header.threads_seen);
+    hp_section_set_count(row, columns->calls, process->sums->calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
+    hp_section_set_count(row, columns->pid, snapshot->header.pid);
+    hp_section_set_count(row, columns->parent_pid, snapshot->header.parent_pid);
+    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, snapshot->header.command));
+    return true;
+}
+
+static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
+{
+    const struct hp_sums main = {.self = session->in_main};
+    const uint64_t apart = settings->exclude_wrapper ? hp_sums_self(&main) : 0;
+    return session->total > apart ? session->total - apart : 0;
+}
+
+/* Those that measured the same stay in the order they were given in. */
+static int hp_processes_compare_processes(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    if (x->measured != y->measured)
+        return x->measured > y->measured ? -1 : 1;
+    return x->sums == y->sums ? 0 : x->sums < y->sums ? -1 : 1;
+}
+
+/* The processes in order; NULL: no memory. */
+static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view)
+{
+    const size_t count = view->results->run.count;
+    struct hp_processes_process *processes = hp_arena_take_array(view->results->arena, count, sizeof *processes);
+    struct hp_processes_process **order = hp_arena_take_array(view->results->arena, count, sizeof(void *));
+    if (processes == NULL || order == NULL)
+        return NULL;
+    for (size_t at = 0; at < count; at++) {
+        processes[at].sums = &view->results->profile->sessions[at];
+        processes[at].measured = hp_processes_measured_by(processes[at].sums, view->results->settings);
+        view->whole += processes[at].measured;
+        order[at] = &processes[at];
+    }
+    hp_sort(order, count, hp_processes_compare_processes);
+    return order;
+}
+
+static size_t hp_processes_limited(const struct hotpath_results *results)
+{
+    const uint32_t limit = results->settings->functions_limit;
+    return limit != 0 && limit < results->run.count ? limit : results->run.count;
+}
+
+static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
+        hp_section_note(section, "ended: killed, or left by _exit; counted up to the last sign");
+    if (results->settings->exclude_wrapper)
+        hp_section_note(section, "Total is without what the main function does itself");
+}
+
+static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(section)};
+    hp_section_show_columns(results, section);
+    section->description = "Time in zones, process by process.";
+    section->percent_of = "rows";
+    section->total_rows = results->run.count;
+    struct hp_processes_process **order = hp_processes_rank(&view);
+    if (order == NULL || !hp_section_make_rows(results, section, hp_processes_limited(results)))
+        return false;
+    for (size_t row = 0; row < section->row_count; row++)
+        if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
+            return false;
+    hp_processes_add_notes(results, section);
+    return true;
+}
+
+static bool hp_processes_has_data(const struct hotpath_results *results) { return results->run.count > 1; }
+
+const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
+
+/* ---- src/sections/site_table.h ------------------------------------------------------------------------------- */
+
+/*
+ * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
+ * place in code, and named so that no two rows look alike.
+ *
+ *     for each session: hp_site_table_read, then hp_site_table_find for every id in it
+ *     hp_site_table_unify, from which on site->same counts
+ *     hp_site_table_name for those that are to be shown
+ */
+
+struct hp_site_table {
+    struct hp_arena *arena;
+    const struct hp_snapshot *session; /* the one that is being read */
+    uint32_t session_index;
+    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
+    struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
+    struct hp_site_sums *all;                     /* those of all sessions, by `next` */
+    size_t count;
+};
+
+/* Ids are those of the `index`th session from now on. */
+HP_PRIVATE void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index);
+
+/* Whether a node or a stat can have this id. */
+HP_PRIVATE bool hp_site_table_has_room_for(uint32_t id);
+
+/* The site with that id, made when it comes up for the first time. NULL: no memory. */
+HP_PRIVATE struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id);
+
+/*
+ * Makes sites of different sessions one if their name, function, file, line and kind are the same; ids are not, since
+ * they are given in the order of first use. Sets `same` of all. False: no memory.
+ */
+HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
+
+/* Gives each of these sites the shortest name that it alone has; their order is lost. False: no memory. */
+HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
+
+/* ---- src/sections/profile.c ---------------------------------------------------------------------------------- */
+
+/*
+ * A run added up, in five steps:
+ *
+ *   1. gather   every node of every thread becomes a record; every stat is hung onto its site
+ *   2. unify    sites that sessions have in common become one, with the stats of all
+ *   3. link     records are sorted by session, thread and offset, so that a parent is found by bisection
+ *   4. open     the zones that are open now are added to their records
+ *   5. merge    level by level, records of one site below one merged parent become one node of the tree
+ *
+ * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen
+ * by an enemy, and n log n is the worst they can get.
+ */
+
+/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
+struct hp_profile_place {
+    uint32_t session; /* its index */
+    uint32_t thread;
+    uint32_t offset;
+};
+
+/* One node of one thread's tree. */
+struct hp_profile_record {
+    struct hp_sums sums;
+    struct hp_site_sums *site; /* NULL: the thread's root */
+    struct hp_profile_record *parent;
+    struct hp_profile_record *next; /* in order of arrival */
+    struct hp_tree_node *merged;
+    struct hp_profile_place place;
+    uint32_t parent_offset;
+    uint32_t depth;   /* 0: not known yet; 1: below the root */
+    uint32_t visited; /* the last search that came by */
+};
+
+struct hp_stat_link {
+    struct hp_stat_link *next;
+    const struct hp_snapshot *session;
+    uint32_t offset;
+};
+
+struct hp_open_link {
+    struct hp_open_link *next;
+    uint64_t ticks;
+};
+
+struct hp_profile_builder {
+    struct hp_arena *arena;
+    const struct hp_run *run;
+    struct hp_profile *profile;
+    struct hp_site_table sites;
+    struct hp_profile_record *first;
+    struct hp_profile_record **records;
+    size_t record_count;
+};
+
+uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+static bool hp_profile_add_record(struct hp_profile_builder *builder, const struct hp_profile_place *place, const struct hp_node *node)
+{
+    if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
+        return true;
+    struct hp_profile_record *record = hp_arena_take(builder->arena, sizeof *record);
+    if (record == NULL)
+        return false;
+    if (node->site != HP_SITE_ROOT) {
+        record->site = hp_site_table_find(&builder->sites, node->site);
+        if (record->site == NULL)
+            return false;
+    }
+    record->place = *place;
+    record->parent_offset = node->parent;
+    record->sums = (struct hp_sums){
+        .calls = node->calls,
+        .total = node->outermost,
+        .nested = node->nested,
+        .self = node->self,
+    };
+    record->next = builder->first;
+    builder->first = record;
+    builder->record_count++;
+    return true;
+}
+
+static void hp_profile_add_extremes(struct hp_site_sums *site, uint64_t least, uint64_t most)
+{
+    site->min = least < site->min ? least : site->min;
+    site->max = most > site->max ? most : site->max;
+}
+
+static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
+                     const struct hotpath_stat_ *stat)
+{
+    if (!hp_site_table_has_room_for(stat->site))
+        return true;
+    struct hp_site_sums *site = hp_site_table_find(&builder->sites, stat->site);
+    struct hp_stat_link *link = hp_arena_take(builder->arena, sizeof *link);
+    if (site == NULL || link == NULL)
+        return false;
+    *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
+    site->stats = link;
+    site->threads += stat->threads;
+    if (stat->min <= stat->max)
+        hp_profile_add_extremes(site, stat->min, stat->max);
+    return true;
+}
+
+static bool hp_profile_gather_session(struct hp_profile_builder *builder, const struct hp_snapshot *session, uint32_t index)
+{
+    struct hp_walk threads = {0}, nodes = {0}, stats = {0};
+    struct hp_thread thread;
+    struct hp_node node;
+    struct hotpath_stat_ stat;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        hp_walk_rewind(&nodes);
+        while (hp_snapshot_next_node(session, &thread, &nodes, &node)) {
+            const struct hp_profile_place place = {index, threads.offset, nodes.offset};
+            if (!hp_profile_add_record(builder, &place, &node))
+                return false;
+        }
+        hp_walk_rewind(&stats);
+        while (hp_snapshot_next_stat(session, &thread, &stats, &stat))
+            if (!hp_profile_add_stat(builder, session, stats.offset, &stat))
+                return false;
+    }
+    return true;
+}
+
+static bool hp_profile_find_main(struct hp_profile_builder *builder, struct hp_session_sums *session)
+{
+    const uint32_t id = session->snapshot->header.main_site;
+    if (!hp_site_table_has_room_for(id))
+        return true;
+    session->main = hp_site_table_find(&builder->sites, id);
+    return session->main != NULL;
+}
+
+static bool hp_profile_gather(struct hp_profile_builder *builder)
+{
+    const struct hp_run *run = builder->run;
+    struct hp_session_sums *sums = hp_arena_take_array(builder->arena, run->count, sizeof *sums);
+    if (sums == NULL)
+        return false;
+    builder->profile->sessions = sums;
+    for (uint32_t index = 0; index < run->count; index++) {
+        sums[index].snapshot = run->sessions[index];
+        hp_site_table_read(&builder->sites, run->sessions[index], index);
+        if (!hp_profile_find_main(builder, &sums[index]) || !hp_profile_gather_session(builder, run->sessions[index], index))
+            return false;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- unify */
+
+static void hp_profile_move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
+{
+    while (from->stats != NULL) {
+        struct hp_stat_link *link = from->stats;
+        from->stats = link->next;
+        link->next = to->stats;
+        to->stats = link;
+    }
+    to->threads += from->threads;
+    hp_profile_add_extremes(to, from->min, from->max);
+}
+
+static void hp_profile_mark_mains(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        struct hp_session_sums *session = &profile->sessions[at];
+        if (session->main == NULL)
+            continue;
+        session->main = session->main->same;
+        session->main->is_main = true;
+    }
+}
+
+static bool hp_profile_unify(struct hp_profile_builder *builder)
+{
+    if (builder->run->count > 1 && !hp_site_table_unify(&builder->sites))
+        return false;
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+        if (site->same != site)
+            hp_profile_move_stats(site->same, site);
+    for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
+        if (record->site != NULL)
+            record->site = record->site->same;
+    hp_profile_mark_mains(builder->profile);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- link */
+
+static int hp_profile_by_place(const struct hp_profile_place *x, const struct hp_profile_place *y)
+{
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+static int hp_profile_compare_places(const void *a, const void *b)
+{
+    return hp_profile_by_place(&((const struct hp_profile_record *)a)->place, &((const struct hp_profile_record *)b)->place);
+}
+
+static struct hp_profile_record *hp_profile_find_record(const struct hp_profile_builder *builder, const struct hp_profile_place *place)
+{
+    size_t low = 0, high = builder->record_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_profile_by_place(place, &builder->records[middle]->place);
+        if (order == 0)
+            return builder->records[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* A node that two chunks claim is one node. */
+static void hp_profile_drop_duplicates(struct hp_profile_builder *builder)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < builder->record_count; at++)
+        if (kept == 0 || hp_profile_compare_places(builder->records[kept - 1], builder->records[at]) != 0)
+            builder->records[kept++] = builder->records[at];
+    builder->record_count = kept;
+}
+
+/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
+static void hp_profile_link_parents(struct hp_profile_builder *builder)
+{
+    for (size_t at = 0; at < builder->record_count; at++) {
+        struct hp_profile_record *record = builder->records[at];
+        const struct hp_profile_place above = {record->place.session, record->place.thread, record->parent_offset};
+        struct hp_profile_record *parent = above.offset == 0 ? NULL : hp_profile_find_record(builder, &above);
+        if (parent != NULL && parent->site != NULL)
+            record->parent = parent;
+    }
+}
+
+/*
+ * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
+ * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
+ */
+static void hp_profile_set_depth(struct hp_profile_record *record, uint32_t search)
+{
+    uint32_t steps = 1;
+    struct hp_profile_record *top = record;
+    top->visited = search;
+    while (top->parent != NULL && top->parent->depth == 0) {
+        if (top->parent->visited == search) {
+            top->parent = NULL;
+            break;
+        }
+        top = top->parent;
+        top->visited = search;
+        steps++;
+    }
+    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
+    for (struct hp_profile_record *at = record; steps > 0; steps--, at = at->parent)
+        at->depth = depth--;
+}
+
+static bool hp_profile_link_records(struct hp_profile_builder *builder)
+{
+    builder->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
+    if (builder->records == NULL)
+        return false;
+    size_t at = 0;
+    for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
+        builder->records[at++] = record;
+    hp_sort(builder->records, builder->record_count, hp_profile_compare_places);
+    hp_profile_drop_duplicates(builder);
+    hp_profile_link_parents(builder);
+    for (at = 0; at < builder->record_count; at++)
+        if (builder->records[at]->depth == 0)
+            hp_profile_set_depth(builder->records[at], (uint32_t)at + 1);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- open */
+
+/* Frames come outermost first: a node that is open already is inside itself. */
+static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_profile_record *record, const struct hotpath_frame_ *frame,
+                     uint64_t ticks)
+{
+    struct hp_site_sums *site = record->site;
+    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
+    if (link == NULL)
+        return false;
+    *link = (struct hp_open_link){.next = site->opens, .ticks = ticks};
+    site->opens = link;
+    hp_profile_add_extremes(site, ticks, ticks);
+    record->sums.self += ticks - frame->child;
+    if (record->sums.open == 0) /* frames come outermost first */
+        record->sums.total += ticks;
+    else
+        record->sums.nested += ticks;
+    record->sums.calls++;
+    record->sums.open++;
+    return true;
+}
+
+/*
+ * Two things can go wrong in a live session. A frame whose node is not the thread's is no frame: the stack was just
+ * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
+ * zone; no zone begins before the one around it.
+ */
+static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32_t index, uint32_t offset, const struct hp_thread *thread,
+                           struct hp_walk *walk)
+{
+    const struct hp_snapshot *session = builder->run->sessions[index];
+    struct hotpath_frame_ frame;
+    struct hp_profile_record *around = NULL;
+    uint64_t around_start = 0;
+    while (hp_snapshot_next_open(session, thread, walk, &frame)) {
+        const struct hp_profile_place place = {index, offset, frame.node};
+        struct hp_profile_record *record = hp_profile_find_record(builder, &place);
+        if (record == NULL || record->site == NULL)
+            break;
+        const uint64_t start = frame.start > around_start ? frame.start : around_start;
+        const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
+        if (!hp_profile_add_open(builder, record, &frame, ticks))
+            return false;
+        if (around != NULL)
+            around->sums.self -= ticks;
+        around = record;
+        around_start = start;
+    }
+    return true;
+}
+
+static bool hp_profile_add_all_open(struct hp_profile_builder *builder)
+{
+    struct hp_thread thread;
+    for (uint32_t index = 0; index < builder->run->count; index++) {
+        struct hp_walk threads = {0}, opens = {0};
+        while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
+            hp_walk_rewind(&opens);
+            if (!hp_profile_add_open_zones(builder, index, threads.offset, &thread, &opens))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- merge */
+
+static void hp_profile_add_sums(struct hp_sums *to, const struct hp_sums *from)
+{
+    to->calls += from->calls;
+    to->open += from->open;
+    to->total += from->total;
+    to->nested += from->nested;
+    to->self += from->self;
+}
+
+static uint32_t hp_profile_parent_index(const struct hp_profile_record *record)
+{
+    return record->parent != NULL && record->parent->merged != NULL ? record->parent->merged->index + 1 : 0;
+}
+
+static int hp_profile_compare_depths(const void *a, const void *b)
+{
+    const uint32_t x = ((const struct hp_profile_record *)a)->depth, y = ((const struct hp_profile_record *)b)->depth;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+static int hp_profile_compare_paths(const void *a, const void *b)
+{
+    const struct hp_profile_record *x = a, *y = b;
+    const uint32_t xp = hp_profile_parent_index(x), yp = hp_profile_parent_index(y);
+    if (xp != yp)
+        return xp < yp ? -1 : 1;
+    const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
+    const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
+    return xs == ys ? 0 : xs < ys ? -1 : 1;
+}
+
+static struct hp_tree_node *hp_profile_new_tree_node(struct hp_profile_builder *builder, const struct hp_profile_record *record)
+{
+    struct hp_profile *profile = builder->profile;
+    struct hp_tree_node *node = hp_arena_take(builder->arena, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    node->site = record->site;
+    node->parent = record->parent ? record->parent->merged : NULL;
+    node->depth = record->depth - 1;
+    node->index = (uint32_t)profile->node_count;
+    profile->nodes[profile->node_count++] = node;
+    struct hp_tree_node **list = node->parent ? &node->parent->first_child : &profile->first_root;
+    node->next_sibling = *list;
+    *list = node;
+    return node;
+}
+
+static bool hp_profile_merge_level(struct hp_profile_builder *builder, struct hp_profile_record **records, size_t count)
+{
+    hp_sort(records, count, hp_profile_compare_paths);
+    for (size_t at = 0; at < count; at++) {
+        struct hp_profile_record *record = records[at];
+        if (record->site == NULL)
+            continue; /* a root; the roots of all threads come last */
+        const bool is_same = at > 0 && hp_profile_compare_paths(records[at - 1], record) == 0;
+        record->merged = is_same ? records[at - 1]->merged : hp_profile_new_tree_node(builder, record);
+        if (record->merged == NULL)
+            return false;
+        hp_profile_add_sums(&record->merged->sums, &record->sums);
+        hp_profile_add_sums(&record->site->sums, &record->sums);
+    }
+    return true;
+}
+
+static bool hp_profile_merge(struct hp_profile_builder *builder)
+{
+    builder->profile->nodes = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
+    if (builder->profile->nodes == NULL)
+        return false;
+    hp_sort(builder->records, builder->record_count, hp_profile_compare_depths);
+    for (size_t from = 0, to; from < builder->record_count; from = to) {
+        to = from + 1;
+        while (to < builder->record_count && hp_profile_compare_depths(builder->records[from], builder->records[to]) == 0)
+            to++;
+        if (!hp_profile_merge_level(builder, builder->records + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
+ * Nobody knows how many, so all of them count: this is an upper bound.
+ */
+static uint64_t hp_profile_calls_perhaps_inside(const struct hp_tree_node *node)
+{
+    return node->folded != NULL ? node->folded->calls_inside + node->folded->sums.calls : node->calls_inside;
+}
+
+/* Up from the children first, then down from the parents: each node is looked at twice, however deep the tree is. */
+static void hp_profile_count_calls_inside(struct hp_profile *profile)
+{
+    for (size_t at = profile->node_count; at-- > 0;) {
+        const struct hp_tree_node *node = profile->nodes[at];
+        if (node->parent != NULL)
+            node->parent->calls_inside += node->calls_inside + node->sums.calls;
+    }
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        node->folded = node->parent != NULL ? node->parent->folded : NULL;
+        if (node->folded == NULL && node->sums.nested > 0)
+            node->folded = node;
+        node->site->calls_inside += hp_profile_calls_perhaps_inside(node);
+    }
+}
+
+/* Records are in the order of their places here: session by session, thread by thread. */
+static void hp_profile_count_by_session(struct hp_profile_builder *builder)
+{
+    uint64_t calls_of_thread = 0;
+    for (size_t at = 0; at < builder->record_count; at++) {
+        const struct hp_profile_record *record = builder->records[at], *before = at > 0 ? builder->records[at - 1] : record;
+        struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
+        if (record->place.session != before->place.session || record->place.thread != before->place.thread)
+            calls_of_thread = 0;
+        calls_of_thread += record->sums.calls;
+        if (calls_of_thread > session->calls_of_busiest_thread)
+            session->calls_of_busiest_thread = calls_of_thread;
+        session->calls += record->sums.calls;
+        session->open += record->sums.open;
+        if (record->parent == NULL && record->site != NULL)
+            session->total += record->sums.total;
+        if (record->site != NULL && record->site->is_main)
+            session->in_main += record->sums.self;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- results */
+
+/* The main function that all processes have in common, as far as they have one. */
+static void hp_profile_choose_main(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_site_sums *main = profile->sessions[at].main;
+        if (main == NULL || main->sums.calls == 0)
+            continue;
+        if (profile->main != NULL && profile->main != main)
+            profile->has_different_mains = true;
+        profile->main = main;
+    }
+    if (profile->has_different_mains)
+        profile->main = NULL;
+}
+
+static bool hp_profile_list_sites(struct hp_profile_builder *builder)
+{
+    struct hp_profile *profile = builder->profile;
+    profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    if (profile->sites == NULL)
+        return false;
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+        if (site->sums.calls > 0)
+            profile->sites[profile->site_count++] = site;
+    return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+}
+
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
+{
+    struct hp_profile_builder *builder = hp_arena_take(arena, sizeof *builder);
+    struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
+    if (builder == NULL || profile == NULL)
+        return NULL;
+    profile->run = run;
+    builder->arena = builder->sites.arena = arena;
+    builder->run = run;
+    builder->profile = profile;
+    if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
+        return NULL;
+    hp_profile_count_by_session(builder);
+    if (!hp_profile_merge(builder))
+        return NULL;
+    hp_profile_count_calls_inside(profile);
+    hp_profile_choose_main(profile);
+    return hp_profile_list_sites(builder) ? profile : NULL;
+}
+
+const char *hp_profile_open_note(const struct hp_profile *profile)
+{
+    bool has_ended = false, has_others = false;
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_session_sums *session = &profile->sessions[at];
+        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
+        has_ended |= session->open > 0 && is_ended;
+        has_others |= session->open > 0 && !is_ended;
+    }
+    if (has_ended && has_others)
+        return "* still running when the report was made, or when its process was killed: counted up to then, or "
+               "up "
+               "to the last sign";
+    return has_ended ? "* still running when the process was killed: counted up to its last sign"
+                     : "* still running when the report was made: counted up to then";
+}
+
+static uint64_t hp_profile_sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
+{
+    uint64_t ticks = 0;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        if (!site->is_main)
+            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
+    }
+    return ticks;
+}
+
+uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
+                          const char **ret_percent_of)
+{
+    if (settings->exclude_wrapper) {
+        *ret_percent_of = "rows";
+        return hp_profile_sum_of_rows(profile, settings->time_exclusive);
+    }
+    if (profile->main != NULL && profile->main->sums.total > 0) {
+        *ret_percent_of = "main";
+        return profile->main->sums.total;
+    }
+    *ret_percent_of = "elapsed";
+    return profile->run->elapsed_ticks;
+}
+
+static bool hp_profile_has_every_session_main(const struct hp_profile *profile)
+{
+    size_t at = 0;
+    while (at < profile->run->count && profile->sessions[at].main == profile->main)
+        at++;
+    return at == profile->run->count;
+}
+
+/* With several processes, which may run at the same time, a share is not what one would expect. */
+const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of)
+{
+    if (strcmp(percent_of, "rows") == 0)
+        return "% Total is of the sum of all rows, without the main function";
+    if (strcmp(percent_of, "main") == 0)
+        return hp_profile_has_every_session_main(profile)
+                   ? NULL
+                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->count == 1)
+        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
+    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
+                                          "processes have different main "
+                                          "functions: a row can have more than 100 %"
+                                        : "% Total is of the time from the first start to the last end, since no "
+                                          "process had a HOTPATH_MAIN(): a "
+                                          "row can have more than 100 %";
+}
+
+/* ----------------------------------------------------------------------------------------- durations */
+
+static void hp_profile_add_duration(struct hp_durations *durations, uint64_t ticks)
+{
+    uint32_t line, step;
+    hp_duration_place(ticks, &line, &step);
+    durations->lines[line][step]++;
+    durations->timed++;
+    durations->counted++;
+}
+
+static void hp_profile_add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
+{
+    struct hotpath_stat_ stat;
+    if (!hp_snapshot_stat(link->session, link->offset, &stat))
+        return;
+    durations->timed += stat.missed;
+    hp_snapshot_add_durations(link->session, &stat, durations->lines);
+}
+
+void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations)
+{
+    memset(ret_durations, 0, sizeof *ret_durations);
+    ret_durations->min = site->min;
+    ret_durations->max = site->max;
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        hp_profile_add_stat_durations(link, ret_durations);
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step++)
+            ret_durations->counted += ret_durations->lines[line][step];
+    ret_durations->timed += ret_durations->counted;
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        hp_profile_add_duration(ret_durations, link->ticks);
+}
+
+/* The middle of what one counter counts. Those of the first two lines count one value each. */
+static double hp_profile_middle_of(uint32_t line, uint32_t step)
+{
+    if (line == 0)
+        return step;
+    const uint64_t width = UINT64_C(1) << (line - 1);
+    return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
+}
+
+/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
+static uint64_t hp_profile_rank_of(double percentile, uint64_t count)
+{
+    const double exact = percentile / 100 * (double)count;
+    uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
+    if (exact - (double)rank > 1e-9 * exact)
+        rank++;
+    return rank < 1 ? 1 : rank > count ? count : rank;
+}
+
+bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks)
+{
+    if (durations->timed == 0 || durations->min > durations->max)
+        return false;
+    const double least = (double)durations->min, most = (double)durations->max;
+    if (percentile <= 0 || percentile >= 100) {
+        *ret_ticks = percentile <= 0 ? least : most;
+        return true;
+    }
+    if (durations->counted == 0)
+        return false;
+    uint64_t left = hp_profile_rank_of(percentile, durations->counted);
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
+        left -= durations->lines[line][step];
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double middle = line < HP_DURATION_LINES ? hp_profile_middle_of(line, step) : most;
+    *ret_ticks = middle < least ? least : middle > most ? most : middle;
+    return true;
+}
+
+/*
+ * Of each own call the inner part of a zone's cost falls into its duration; of each call inside, all of it. Inner
+ * calls of a recursion lie inside, too.
+ */
+double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site)
+{
+    const struct hp_run *run = profile->run;
+    const double inner = site->sums.nested > 0 ? run->zone_cost_ns : run->zone_inner_ns;
+    const double ns = (double)site->sums.calls * inner + (double)site->calls_inside * run->zone_cost_ns;
+    const double most = hp_run_ns(run, site->sums.total);
+    return ns < most ? ns : most;
+}
+
+/* ---- src/sections/timing.h ----------------------------------------------------------------------------------- */
+
+/* The section `timing`: where the time went, one row per site. */
+
+HP_SHARED const struct hp_section_type hotpath_section_timing_;
+
+/* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
+
+/* The list of sections: a new one is one line here. */
+
+const struct hp_section_type *const hotpath_section_types_[] = {
+    &hotpath_section_timing_,
+    &hotpath_section_calltree_,
+    &hotpath_section_processes_,
+};
+
+const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
+
+/* ---- src/sections/trust.h ------------------------------------------------------------------------------------ */
+
+/*
+ * How far a report can be trusted: the clock, what measuring cost, what could not be recorded, each in words.
+ */
+
+struct hp_loss_words {
+    const char *key;  /* in JSON */
+    const char *one;  /* "... zone was left by longjmp: counted, not timed" */
+    const char *many; /* "... zones were left ..." */
+};
+
+/* One per enum hp_loss that has a meaning. */
+HP_SHARED const struct hp_loss_words hotpath_loss_words_[];
+HP_SHARED const size_t hotpath_loss_count_;
+
+HP_PRIVATE void hp_trust_set(struct hotpath_results *results);
+
+/* That files of the run, at least one, have lost their ends. */
+HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
+
+/* The closing line of a report, without its end. */
+HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
+
+/* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Results: the sections a report asks for, and the public way to walk them.
+ *
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
+ * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * matter: the report has one order.
+ */
+
+#define HP_RESULTS_MOST_PIDS 8u /* named in one line */
+
+/* ------------------------------------------------------------------------------------ which sections */
+
+static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
+{
+    return hp_text_equal_nocase(name, length, type->name) ||
+           (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
+}
+
+static bool hp_results_set_named(bool *chosen, const char *name, size_t length, bool value)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++)
+        if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
+            chosen[at] = value;
+            return true;
+        }
+    return false;
+}
+
+static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+    }
+}
+
+static void hp_results_warn_unknown(struct hotpath_results *results, const char *name, size_t length)
+{
+    char bytes[256];
+    struct hp_text known;
+    hp_text_init(&known, bytes, sizeof bytes);
+    hp_text_string(&known, ": known are auto, all");
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        hp_text_string(&known, ", ");
+        hp_text_string(&known, hotpath_section_types_[at]->name);
+    }
+    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
+}
+
+/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
+static bool hp_results_has_plain_item(const char *spec)
+{
+    size_t length;
+    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
+        if (item[0] != '-')
+            return true;
+    return false;
+}
+
+static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
+{
+    if (hp_text_equal_nocase(item, length, "auto")) {
+        hp_results_set_auto(results, chosen);
+        return true;
+    }
+    if (hp_text_equal_nocase(item, length, "all")) {
+        for (size_t at = 0; at < hotpath_section_type_count_; at++)
+            chosen[at] = value;
+        return true;
+    }
+    return hp_results_set_named(chosen, item, length, value);
+}
+
+/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
+static void hp_results_choose(struct hotpath_results *results, bool *chosen)
+{
+    const char *spec = results->settings->report;
+    size_t length;
+    bool has_known = false;
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] != '-') {
+            if (hp_results_set_item(results, chosen, item, length, true))
+                has_known = true;
+            else
+                hp_results_warn_unknown(results, item, length);
+        }
+    if (!hp_results_has_plain_item(spec) || !has_known)
+        hp_results_set_auto(results, chosen);
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
+            hp_results_warn_unknown(results, item + 1, length - 1);
+}
+
+static bool hp_results_fill_chosen(struct hotpath_results *results)
+{
+    bool chosen[HP_MAX_SECTIONS] = {false};
+    hp_results_choose(results, chosen);
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        if (!chosen[at])
+            continue;
+        struct hotpath_section *section = hp_arena_take(results->arena, sizeof *section);
+        if (section == NULL)
+            return false;
+        section->name = hotpath_section_types_[at]->name;
+        section->description = section->if_empty = "";
+        if (!hotpath_section_types_[at]->fill(results, section))
+            return false;
+        results->sections[results->section_count++] = section;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ building */
+
+/* What the reader of the report asked for wins over what was recorded. */
+static const char *hp_results_first_text(const char *asked, const char *recorded)
+{
+    return asked[0] != '\0' ? asked : recorded;
+}
+
+static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
+{
+    if (hp_text_equal_nocase(name, length, "all"))
+        return true;
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, length))
+            return true;
+    return results->section_count == 0;
+}
+
+static void hp_results_warn_unknown_columns(struct hotpath_results *results)
+{
+    size_t length;
+    for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (!hp_results_has_column(results, item, length))
+            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void hp_results_set_focus(struct hotpath_results *results)
+{
+    const char *focus = results->settings->focus;
+    const char *problem = hp_pattern_compile(&results->focus, focus);
+    if (problem == NULL)
+        return;
+    char bytes[256];
+    struct hp_text after;
+    hp_text_init(&after, bytes, sizeof bytes);
+    hp_text_string(&after, ": ");
+    hp_text_string(&after, problem);
+    hp_text_string(&after, "; all rows are shown");
+    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+}
+
+/* Names processes that are left out for one reason, in one line. */
+static void hp_results_warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
+{
+    char bytes[200];
+    struct hp_text pids;
+    size_t count = 0;
+    hp_text_init(&pids, bytes, sizeof bytes);
+    for (size_t at = 0; at < results->run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->run.sessions[0]) != is_same_boot)
+            continue;
+        if (count++ < HP_RESULTS_MOST_PIDS) {
+            hp_text_string(&pids, count > 1 ? ", " : "");
+            hp_text_u64(&pids, session->header.pid);
+        }
+    }
+    if (count > HP_RESULTS_MOST_PIDS) {
+        hp_text_string(&pids, " and ");
+        hp_text_u64(&pids, count - HP_RESULTS_MOST_PIDS);
+        hp_text_string(&pids, " more");
+    }
+    if (count > 0)
+        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
+}
+
+static void hp_results_warn_all_left_out(struct hotpath_results *results)
+{
+    hp_results_warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
+                  " are left out: their clocks are of another kind than that of the first process");
+    hp_results_warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
+                  " are left out: they ran on another machine, or before the machine was started anew");
+}
+
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings)
+{
+    const struct hp_snapshot *principal = snapshots->all[0];
+    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
+    if (results == NULL || !hp_run_init(&results->run, arena, snapshots))
+        return NULL;
+    results->arena = arena;
+    results->settings = settings;
+    results->label = hp_results_first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata = hp_results_first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->profile = hp_profile_build(arena, &results->run);
+    if (results->profile == NULL)
+        return NULL;
+    hp_results_warn_all_left_out(results);
+    hp_results_set_focus(results);
+    hp_trust_set(results);
+    if (!hp_results_fill_chosen(results))
+        return NULL;
+    hp_results_warn_unknown_columns(results);
+    return results;
+}
+
+/* ------------------------------------------------------------------------------------ the public way */
+
+uint64_t hotpath_results_elapsed_ns(const hotpath_results *results) { return hp_run_elapsed_ns(&results->run); }
+
+const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
+
+size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
+
+const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+{
+    return index < results->section_count ? results->sections[index] : NULL;
+}
+
+const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
+
+const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
+
+size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
+
+const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+{
+    return index < section->column_count ? &section->columns[index].shown : NULL;
+}
+
+size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
+
+size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
+
+/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
+int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
+{
+    if (row >= section->row_count || column >= section->column_count) {
+        *ret_cell = (struct hotpath_cell){0};
+        return HOTPATH_E_OPTIONS;
+    }
+    const struct hp_cell *cell = &section->rows[row].cells[column];
+    const uint32_t unit = section->columns[column].shown.unit;
+    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
+    *ret_cell = (struct hotpath_cell){
+        .unit = unit,
+        .has_value = cell->has_value,
+        .count = is_whole ? cell->count : hp_units_round(cell->number),
+        .number = is_whole ? (double)cell->count : cell->number,
+        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+    };
+    return HOTPATH_OK;
+}
+
+/* ---- src/sections/run.c -------------------------------------------------------------------------------------- */
+
+/* What a report is about. */
+
+static bool hp_run_can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *principal)
+{
+    return session->header.clock_kind == principal->header.clock_kind &&
+           hp_snapshot_has_same_boot(session, principal);
+}
+
+static bool hp_run_choose_sessions(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+{
+    run->sessions = hp_arena_take_array(arena, snapshots->count, sizeof(void *));
+    run->left_out = hp_arena_take_array(arena, snapshots->count, sizeof(void *));
+    if (run->sessions == NULL || run->left_out == NULL)
+        return false;
+    for (size_t at = 0; at < snapshots->count; at++) {
+        const struct hp_snapshot *session = snapshots->all[at];
+        if (hp_run_can_be_added(session, snapshots->all[0]))
+            run->sessions[run->count++] = session;
+        else
+            run->left_out[run->left_out_count++] = session;
+    }
+    return true;
+}
+
+/* The principal one's rate, or where that is not known that of the session that had the most time to find it out. */
+static void hp_run_set_rate(struct hp_run *run)
+{
+    const struct hp_snapshot *best = run->sessions[0];
+    for (size_t at = 1; at < run->count && !run->sessions[0]->is_rate_known; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        if (session->is_rate_known &&
+            (!best->is_rate_known || hp_snapshot_elapsed(session) > hp_snapshot_elapsed(best)))
+            best = session;
+    }
+    run->ns_per_tick = best->ns_per_tick;
+    run->is_rate_known = best->is_rate_known;
+}
+
+/* When a session began is known in nanoseconds, how long it took in ticks. */
+static void hp_run_set_times(struct hp_run *run)
+{
+    run->start_ns = UINT64_MAX;
+    for (size_t at = 0; at < run->count; at++) {
+        const uint64_t start_ns = run->sessions[at]->header.clock_start.ns;
+        run->start_ns = start_ns < run->start_ns ? start_ns : run->start_ns;
+    }
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        uint64_t end = hp_units_round((double)hp_run_started_ns(run, session) / run->ns_per_tick);
+        if (__builtin_add_overflow(end, hp_snapshot_elapsed(session), &end))
+            end = UINT64_MAX;
+        run->elapsed_ticks = end > run->elapsed_ticks ? end : run->elapsed_ticks;
+    }
+}
+
+/* Each process measured it anew; the average of all is nearer the truth than any of them. */
+static void hp_run_set_zone_cost(struct hp_run *run)
+{
+    double cost = 0, inner = 0, costs = 0, inners = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
+        cost += (double)header->zone_cost_ps;
+        inner += (double)header->zone_inner_ps;
+        costs += header->zone_cost_ps > 0; /* 0: not known */
+        inners += header->zone_inner_ps > 0;
+    }
+    run->zone_cost_ns = costs > 0 ? cost / costs / 1000 : 0;
+    run->zone_inner_ns = inners > 0 ? inner / inners / 1000 : 0;
+}
+
+static void hp_run_count_states(struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++) {
+        run->states[hp_snapshot_state(run->sessions[at])]++;
+        run->cut_off += run->sessions[at]->is_cut_off;
+    }
+}
+
+bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+{
+    *run = (struct hp_run){0};
+    if (!hp_run_choose_sessions(run, arena, snapshots))
+        return false;
+    hp_run_set_rate(run);
+    hp_run_set_times(run);
+    hp_run_set_zone_cost(run);
+    hp_run_count_states(run);
+    return true;
+}
+
+double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
+
+uint64_t hp_run_elapsed_ns(const struct hp_run *run) { return hp_units_round(hp_run_ns(run, run->elapsed_ticks)); }
+
+uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    return session->header.clock_start.ns - run->start_ns;
+}
+
+enum hp_snapshot_state hp_run_state(const struct hp_run *run)
+{
+    if (run->states[HP_SNAPSHOT_RUNNING] > 0)
+        return HP_SNAPSHOT_RUNNING;
+    return run->states[HP_SNAPSHOT_FINISHED] == run->count ? HP_SNAPSHOT_FINISHED : HP_SNAPSHOT_ENDED;
+}
+
+/* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
+
+/* What sections are made with. */
+
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (strcmp(section->columns[at].shown.key, key) == 0)
+            return at;
+    if (section->column_count == HP_MAX_COLUMNS)
+        return HP_MAX_COLUMNS;
+    section->columns[section->column_count] = (struct hp_column){
+        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
+    return section->column_count++;
+}
+
+/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
+static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
+{
+    const char *key = column->shown.key;
+    const size_t key_length = strlen(key);
+    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
+        return true;
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    if (key_length > 3 && strcmp(key + key_length - 3, "_ns") == 0)
+        hp_text_bytes(&stem, key, key_length - 3);
+    return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (hp_section_is_called(&section->columns[at], name, length))
+            return true;
+    return false;
+}
+
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
+{
+    size_t length;
+    for (const char *rest = results->settings->columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const bool is_all = hp_text_equal_nocase(item, length, "all");
+        for (size_t at = 0; at < section->column_count; at++)
+            if (is_all || hp_section_is_called(&section->columns[at], item, length))
+                section->columns[at].shown.visible = 1;
+    }
+}
+
+bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
+{
+    struct hp_row *rows = hp_arena_take_array(results->arena, count + 1, sizeof *rows);
+    struct hp_cell *cells = hp_arena_take_array(results->arena, count + 1, section->column_count * sizeof *cells);
+    if (rows == NULL || cells == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++)
+        rows[at].cells = cells + at * section->column_count;
+    section->rows = rows;
+    section->row_count = count;
+    return true;
+}
+
+static struct hp_cell *hp_section_cell_of(struct hp_row *row, size_t column)
+{
+    row->cells[column].has_value = true;
+    return &row->cells[column];
+}
+
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { hp_section_cell_of(row, column)->text = text; }
+
+void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
+{
+    hp_section_cell_of(row, column)->count = count;
+}
+
+void hp_section_set_number(struct hp_row *row, size_t column, double number)
+{
+    hp_section_cell_of(row, column)->number = number;
+}
+
+bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location)
+{
+    char line[24];
+    struct hp_text number;
+    const size_t length = strlen(location->file);
+    if (length == 0)
+        return true; /* there is no place to name */
+    hp_text_init(&number, line, sizeof line);
+    hp_text_char(&number, ':');
+    hp_text_u64(&number, location->line);
+    char *text = hp_arena_take(results->arena, length + number.length + 1);
+    if (text == NULL)
+        return false;
+    memcpy(text, location->file, length);
+    memcpy(text + length, line, number.length);
+    hp_section_cell_of(row, column)->text = text;
+    row->cells[column].location = location;
+    return true;
+}
+
+void hp_section_note(struct hotpath_section *section, const char *line)
+{
+    if (section->note_count < HP_MAX_NOTES)
+        section->notes[section->note_count++] = line;
+}
+
+void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after)
+{
+    char bytes[512];
+    struct hp_text line;
+    if (results->warning_count == HP_MAX_WARNINGS)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, before);
+    hp_text_string(&line, " '");
+    hp_utf8_put_safe(&line, text, length);
+    hp_text_string(&line, "'");
+    hp_text_string(&line, after);
+    hp_text_end(&line);
+    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
+    if (copy != NULL)
+        results->warnings[results->warning_count++] = copy;
+}
+
+/* ---- src/sections/site_table.c ------------------------------------------------------------------------------- */
+
+/* The sites of all sessions of a run. */
+
+#define HP_SITE_TABLE_NAME_MAX_BYTES 512u
+#define HP_SITE_TABLE_NAME_LEVELS 5u
+
+/* ------------------------------------------------------------------------------------------- finding */
+
+void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index)
+{
+    table->session = session;
+    table->session_index = index;
+}
+
+/*
+ * A site whose record is not there, or not within the bytes, is known by its id. That means nothing to other
+ * sessions, so those behind the first add whose it is.
+ */
+static const char *hp_site_table_name_unknown(struct hp_site_table *table, uint32_t id)
+{
+    char bytes[64];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "<site ");
+    hp_text_u64(&text, id);
+    if (table->session_index > 0) {
+        hp_text_string(&text, " of ");
+        hp_text_u64(&text, table->session->header.pid);
+    }
+    hp_text_char(&text, '>');
+    return hp_arena_copy(table->arena, bytes, text.length);
+}
+
+static const char *hp_site_table_describe_site(struct hp_site_table *table, struct hp_site_sums *site)
+{
+    struct hp_site stored;
+    if (site->id == HP_SITE_OTHER)
+        return "<other>";
+    if (!hp_snapshot_site(table->session, site->id, &stored))
+        return hp_site_table_name_unknown(table, site->id);
+    site->kind = stored.kind;
+    site->location.file = hp_snapshot_text(table->session, stored.file);
+    site->location.function = hp_snapshot_text(table->session, stored.function);
+    site->location.line = stored.line;
+    const char *name = hp_snapshot_text(table->session, stored.name);
+    return name[0] != '\0' ? name : hp_site_table_name_unknown(table, site->id);
+}
+
+static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, uint32_t id)
+{
+    struct hp_site_sums *site = hp_arena_take(table->arena, sizeof *site);
+    if (site == NULL)
+        return NULL;
+    site->id = id;
+    site->session = table->session_index;
+    site->same = site;
+    site->min = UINT64_MAX;
+    site->location = (struct hp_location){.file = "", .function = ""};
+    site->name = site->plain_name = hp_site_table_describe_site(table, site);
+    if (site->name == NULL)
+        return NULL;
+    site->next = table->all;
+    table->all = site;
+    table->count++;
+    return site;
+}
+
+/* Where the sums of a site are kept. NULL: no memory. */
+static struct hp_site_sums **hp_site_table_site_place(struct hp_site_table *table, uint32_t id)
+{
+    if (id == HP_SITE_OTHER)
+        return &table->other;
+    struct hp_site_sums ***chunk = &table->chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == NULL)
+        *chunk = hp_arena_take_array(table->arena, HP_SITES_PER_CHUNK, sizeof(void *));
+    return *chunk == NULL ? NULL : &(*chunk)[id % HP_SITES_PER_CHUNK];
+}
+
+bool hp_site_table_has_room_for(uint32_t id) { return id < HP_MAX_SITES || id == HP_SITE_OTHER; }
+
+struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id)
+{
+    struct hp_site_sums **place = hp_site_table_site_place(table, id);
+    if (place == NULL)
+        return NULL;
+    if (*place == NULL || (*place)->session != table->session_index)
+        *place = hp_site_table_new_site(table, id);
+    return *place;
+}
+
+/* -------------------------------------------------------------------------------------------- unifying */
+
+enum { HP_SITE_TABLE_NAME, HP_SITE_TABLE_FUNCTION, HP_SITE_TABLE_FILE_NAME, HP_SITE_TABLE_TEXTS };
+
+/* A text of a site. Many sites may point at one long text, so texts are compared once and sites by number. */
+struct hp_site_table_text {
+    const char *bytes;
+    const struct hp_site_table_text *first; /* of those at the same address */
+    size_t rank;              /* equal for equal texts */
+};
+
+/* What a site is known by in every session. */
+struct hp_site_table_identity {
+    struct hp_site_sums *site;
+    struct hp_site_table_text texts[HP_SITE_TABLE_TEXTS];
+};
+
+static int hp_site_table_compare_addresses(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t)((const struct hp_site_table_text *)a)->bytes, y = (uintptr_t)((const struct hp_site_table_text *)b)->bytes;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+static int hp_site_table_compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct hp_site_table_text *)a)->bytes, ((const struct hp_site_table_text *)b)->bytes);
+}
+
+/* Leaves one text of each address at the beginning; returns how many. */
+static size_t hp_site_table_drop_same_addresses(struct hp_site_table_text **texts, size_t count)
+{
+    size_t kept = 0;
+    hp_sort(texts, count, hp_site_table_compare_addresses);
+    for (size_t at = 0; at < count; at++) {
+        if (kept == 0 || texts[kept - 1]->bytes != texts[at]->bytes)
+            texts[kept++] = texts[at];
+        texts[at]->first = texts[kept - 1];
+    }
+    return kept;
+}
+
+/* Texts in the bytes of a session do not overlap, so all comparisons together take n log n steps in their size. */
+static void hp_site_table_rank_texts(struct hp_site_table_text **texts, size_t count)
+{
+    const size_t kept = hp_site_table_drop_same_addresses(texts, count);
+    hp_sort(texts, kept, hp_site_table_compare_texts);
+    for (size_t at = 1; at < kept; at++)
+        texts[at]->rank = texts[at - 1]->rank + (hp_site_table_compare_texts(texts[at - 1], texts[at]) != 0);
+}
+
+static int hp_site_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static int hp_site_table_compare_contents(const struct hp_site_table_identity *x, const struct hp_site_table_identity *y)
+{
+    int order = 0;
+    for (size_t text = 0; order == 0 && text < HP_SITE_TABLE_TEXTS; text++)
+        order = hp_site_table_by_number(x->texts[text].first->rank, y->texts[text].first->rank);
+    if (order == 0)
+        order = hp_site_table_by_number(x->site->location.line, y->site->location.line);
+    return order != 0 ? order : hp_site_table_by_number(x->site->kind, y->site->kind);
+}
+
+static int hp_site_table_compare_identities(const void *a, const void *b)
+{
+    const struct hp_site_table_identity *x = a, *y = b;
+    const int order = hp_site_table_compare_contents(x, y);
+    return order != 0 ? order : hp_site_table_by_number(hp_site_number(x->site), hp_site_number(y->site));
+}
+
+/*
+ * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
+ * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
+ */
+static void hp_site_table_unify_equals(struct hp_site_table_identity **equals, size_t count, struct hp_site_sums **kept)
+{
+    size_t kept_count = 0, nth = 0;
+    for (size_t at = 0; at < count; at++) {
+        struct hp_site_sums *site = equals[at]->site;
+        nth = at > 0 && site->session == equals[at - 1]->site->session ? nth + 1 : 0;
+        if (nth == kept_count)
+            kept[kept_count++] = site;
+        site->same = kept[nth];
+    }
+}
+
+static void hp_site_table_describe_all(const struct hp_site_table *table, struct hp_site_table_identity *identities, struct hp_site_table_identity **order,
+                         struct hp_site_table_text **texts)
+{
+    size_t at = 0;
+    for (struct hp_site_sums *site = table->all; site != NULL; site = site->next, at++) {
+        struct hp_site_table_identity *identity = &identities[at];
+        identity->site = site;
+        identity->texts[HP_SITE_TABLE_NAME].bytes = site->plain_name;
+        identity->texts[HP_SITE_TABLE_FUNCTION].bytes = site->location.function;
+        identity->texts[HP_SITE_TABLE_FILE_NAME].bytes = site->location.file;
+        order[at] = identity;
+        for (size_t text = 0; text < HP_SITE_TABLE_TEXTS; text++)
+            texts[HP_SITE_TABLE_TEXTS * at + text] = &identity->texts[text];
+    }
+}
+
+bool hp_site_table_unify(struct hp_site_table *table)
+{
+    const size_t count = table->count;
+    struct hp_site_table_identity *identities = hp_arena_take_array(table->arena, count + 1, sizeof *identities);
+    struct hp_site_table_identity **order = hp_arena_take_array(table->arena, count + 1, sizeof(void *));
+    struct hp_site_table_text **texts = hp_arena_take_array(table->arena, count + 1, HP_SITE_TABLE_TEXTS * sizeof(void *));
+    struct hp_site_sums **kept = hp_arena_take_array(table->arena, count + 1, sizeof(void *));
+    if (identities == NULL || order == NULL || texts == NULL || kept == NULL)
+        return false;
+    hp_site_table_describe_all(table, identities, order, texts);
+    hp_site_table_rank_texts(texts, HP_SITE_TABLE_TEXTS * count);
+    hp_sort(order, count, hp_site_table_compare_identities);
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && hp_site_table_compare_contents(order[from], order[to]) == 0)
+            to++;
+        hp_site_table_unify_equals(order + from, to - from, kept);
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- names */
+
+static const char *hp_site_table_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static size_t hp_site_table_stem_length(const char *base)
+{
+    const char *dot = strrchr(base, '.');
+    return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
+}
+
+static void hp_site_table_put_place(struct hp_text *text, const char *file, const struct hp_site_sums *site)
+{
+    hp_text_string(text, file);
+    hp_text_char(text, ':');
+    hp_text_u64(text, site->location.line);
+    hp_text_char(text, ' ');
+    hp_text_string(text, site->plain_name);
+}
+
+/* The name with more and more of what tells sites apart: alone, file stem, file and line, whole path, number. */
+static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_site_sums *site)
+{
+    char bytes[HP_SITE_TABLE_NAME_MAX_BYTES];
+    struct hp_text text;
+    const char *base = hp_site_table_base_name(site->location.file);
+    hp_text_init(&text, bytes, sizeof bytes);
+    switch (site->name_level) {
+    case 0:
+        hp_text_string(&text, site->plain_name);
+        break;
+    case 1:
+        hp_text_bytes(&text, base, hp_site_table_stem_length(base));
+        hp_text_char(&text, ':');
+        hp_text_string(&text, site->plain_name);
+        break;
+    case 2:
+        hp_site_table_put_place(&text, base, site);
+        break;
+    default:
+        if (site->name_level == HP_SITE_TABLE_NAME_LEVELS - 1) {
+            hp_text_char(&text, '#');
+            hp_text_u64(&text, hp_site_number(site));
+            hp_text_char(&text, ' ');
+        }
+        hp_site_table_put_place(&text, site->location.file, site);
+    }
+    hp_text_end(&text);
+    site->name = hp_arena_copy(table->arena, bytes, text.length);
+    return site->name != NULL;
+}
+
+static int hp_site_table_compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct hp_site_sums *)a)->name, ((const struct hp_site_sums *)b)->name);
+}
+
+/* Moves every site whose name another one has, too, up one level. Sets `ret_moved`; false: no memory. */
+static bool hp_site_table_tell_apart(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count,
+                       bool *ret_moved)
+{
+    hp_sort(sites, count, hp_site_table_compare_names);
+    *ret_moved = false;
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && hp_site_table_compare_names(sites[from], sites[to]) == 0)
+            to++;
+        for (size_t at = from; to - from > 1 && at < to; at++)
+            if (sites[at]->name_level + 1 < HP_SITE_TABLE_NAME_LEVELS) {
+                sites[at]->name_level++;
+                *ret_moved = true;
+            }
+    }
+    for (size_t at = 0; at < count; at++)
+        if (!hp_site_table_set_name(table, sites[at]))
+            return false;
+    return true;
+}
+
+bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (!hp_site_table_set_name(table, sites[at]))
+            return false;
+    bool has_moved = true;
+    for (unsigned round = 0; has_moved && round < HP_SITE_TABLE_NAME_LEVELS; round++)
+        if (!hp_site_table_tell_apart(table, sites, count, &has_moved))
+            return false;
+    return true;
+}
+
+/* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
+
+/*
+ * The section `timing`: one row per site, the time its calls took.
+ *
+ * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
+ * percentiles are left out: they are known of whole calls only.
+ */
+
+/* Rows where measuring may be more than this part of the total are marked. */
+#define HP_TIMING_ROUGH_PART 0.1
+
+struct hp_timing_columns {
+    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead;
+    size_t percentiles[HP_MAX_PERCENTILES];
+    size_t percentile_count;
+};
+
+struct hp_timing_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_timing_columns columns;
+    struct hp_durations *durations;
+    uint64_t whole;
+};
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool hp_timing_is_extreme(double percentile) { return percentile <= 0 || percentile >= 100; }
+
+/* "P99.9" and "p99_9_ns": up to three decimals, no zeros at the end. */
+static void hp_timing_name_percentile(double percentile, char title[24], char key[24])
+{
+    struct hp_text text;
+    hp_text_init(&text, title, 24);
+    hp_text_char(&text, 'P');
+    hp_text_fixed(&text, percentile, 3);
+    while (title[text.length - 1] == '0')
+        text.length--;
+    if (title[text.length - 1] == '.')
+        text.length--;
+    hp_text_end(&text);
+    size_t at = 0;
+    for (; title[at] != '\0'; at++)
+        key[at] = (char)(title[at] == 'P' ? 'p' : title[at] == '.' ? '_' : title[at]);
+    memcpy(key + at, "_ns", 4);
+}
+
+static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
+{
+    char title[24], key[24 + 4];
+    struct hp_arena *arena = view->results->arena;
+    const char *shown_title = percentile <= 0 ? "Min" : "Max", *shown_key = percentile <= 0 ? "min_ns" : "max_ns";
+    if (!hp_timing_is_extreme(percentile)) {
+        hp_timing_name_percentile(percentile, title, key);
+        shown_title = hp_arena_copy(arena, title, strlen(title));
+        shown_key = hp_arena_copy(arena, key, strlen(key));
+    }
+    if (shown_title == NULL || shown_key == NULL)
+        return false;
+    view->columns.percentiles[view->columns.percentile_count++] =
+        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, 0, true);
+    return true;
+}
+
+static bool hp_timing_describe(struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_settings *settings = view->results->settings;
+    struct hp_timing_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
+    for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
+         at++)
+        if (!hp_timing_add_percentile(view, settings->percentiles[at]))
+            return false;
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    if (!settings->time_exclusive) {
+        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);
+        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, 0, false);
+    }
+    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    hp_section_show_columns(view->results, section);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const struct hp_site_sums *y)
+{
+    if (a != b)
+        return a > b ? -1 : 1;
+    const int order = strcmp(x->name, y->name);
+    if (order != 0)
+        return order;
+    return hp_site_number(x) == hp_site_number(y) ? 0 : hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+}
+
+static int hp_timing_compare_totals(const void *a, const void *b)
+{
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
+}
+
+static int hp_timing_compare_selfs(const void *a, const void *b)
+{
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
+}
+
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t hp_timing_rank(const struct hotpath_results *results, const struct hp_site_sums **sites)
+{
+    const struct hp_profile *profile = results->profile;
+    const struct hp_settings *settings = results->settings;
+    const struct hp_site_sums *main = profile->main;
+    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
+                               hp_pattern_matches(&results->focus, main->name);
+    size_t count = 0;
+    if (is_main_first)
+        sites[count++] = main;
+    const size_t first = count;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
+            continue;
+        if (hp_pattern_matches(&results->focus, site->name))
+            sites[count++] = site;
+    }
+    hp_sort(sites + first, count - first, settings->time_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
+    return count;
+}
+
+/* Cuts to the limit, from which the main row is exempt wherever it stands. */
+static size_t hp_timing_cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
+{
+    const uint32_t limit = results->settings->functions_limit;
+    if (limit == 0 || limit == HOTPATH_NO_LIMIT)
+        return count;
+    size_t kept = 0, others = 0;
+    for (size_t at = 0; at < count; at++) {
+        const bool is_main = sites[at] == results->profile->main;
+        if (is_main || others++ < limit)
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
+{
+    hp_section_set_number(row, column, ticks * view->results->run.ns_per_tick);
+}
+
+static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_settings *settings = view->results->settings;
+    double ticks;
+    hp_profile_durations(site, view->durations);
+    const uint64_t timed = view->durations->timed;
+    const uint64_t spent =
+        settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    if (timed > 0)
+        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)timed);
+    if (settings->time_exclusive)
+        return;
+    for (size_t at = 0; at < columns->percentile_count; at++)
+        if (hp_durations_percentile(view->durations, settings->percentiles[at], &ticks))
+            hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
+    if (hp_durations_percentile(view->durations, 0, &ticks))
+        hp_timing_set_ticks(view, row, columns->least, ticks);
+    if (hp_durations_percentile(view->durations, 100, &ticks))
+        hp_timing_set_ticks(view, row, columns->most, ticks);
+}
+
+static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_profile *profile = view->results->profile;
+    const uint64_t self = hp_sums_self(&site->sums);
+    const uint64_t total = view->results->settings->time_exclusive ? self : site->sums.total;
+    const double overhead = hp_profile_overhead_ns(profile, site);
+    hp_section_set_text(row, columns->name, site->name);
+    hp_section_set_count(row, columns->calls, site->sums.calls);
+    hp_timing_set_ticks(view, row, columns->total, (double)total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
+    hp_timing_set_ticks(view, row, columns->self, (double)self);
+    hp_section_set_count(row, columns->threads, site->threads);
+    hp_section_set_count(row, columns->open, site->sums.open);
+    hp_section_set_number(row, columns->overhead, overhead);
+    hp_timing_fill_durations(view, row, site);
+    row->is_main = site == profile->main;
+    row->is_open = site->sums.open > 0;
+    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    return hp_section_set_location(view->results, row, columns->location, &site->location);
+}
+
+static void hp_timing_add_notes(struct hotpath_section *section, const struct hp_profile *profile)
+{
+    bool has_open = false, has_rough = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_rough |= section->rows[at].is_rough;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(profile));
+    if (has_rough)
+        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    if (share_note != NULL)
+        hp_section_note(section, share_note);
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_profile *profile = results->profile;
+    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
+    const struct hp_site_sums **sites =
+        hp_arena_take_array(results->arena, profile->site_count + 1, sizeof(void *));
+    if (view == NULL || sites == NULL)
+        return false;
+    *view = (struct hp_timing_view){.results = results, .section = section};
+    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
+    view->whole = hp_profile_whole(profile, results->settings, &section->percent_of);
+    section->description = results->settings->time_exclusive
+                               ? "Function execution time, without measured functions inside."
+                               : "Function execution time.";
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->if_empty =
+        profile->site_count > 0
+            ? "no function matches the focus"
+            : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+              "into blocks, that run while the session is active";
+    if (view->durations == NULL || !hp_timing_describe(view))
+        return false;
+    section->total_rows = hp_timing_rank(results, sites);
+    if (!hp_section_make_rows(results, section, hp_timing_cut(results, sites, section->total_rows)))
+        return false;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
+            return false;
+    hp_timing_add_notes(section, profile);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
+
+/* ---- src/sections/trust.c ------------------------------------------------------------------------------------ */
+
+/* How far a report can be trusted. */
+
+const struct hp_loss_words hotpath_loss_words_[] = {
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
+                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_NODES] = {"nodes", "zone was counted under <other>: no space in the call tree",
+                       "zones were counted under <other>: no space in the call tree"},
+    [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
+                         "durations are in no percentile: no space for them"},
+    [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
+                       "sites were not recorded: no space for them"},
+    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
+                           "zones were left by longjmp or the like: timed up to their last sign"},
+    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
+                         "zones were closed on another thread, or twice: not timed"},
+    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
+                       "zones were nested too deep: not recorded"},
+    [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
+                       "durations were below zero: counted as zero"},
+    [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
+                          "forked children could not write a session file"},
+};
+
+const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
+
+static const char *hp_trust_clock_name(uint32_t kind)
+{
+    switch (kind) {
+    case HP_CLOCK_MONOTONIC:
+        return "monotonic";
+    case HP_CLOCK_TSC:
+        return "tsc";
+    case HP_CLOCK_CNTVCT:
+        return "cntvct";
+    case HP_CLOCK_RDTIME:
+        return "rdtime";
+    default:
+        return "unknown";
+    }
+}
+
+static double hp_trust_largest(double a, double b) { return a > b ? a : b; }
+
+/*
+ * How many zones delayed the run. Threads measure at the same time, so what delays the run is the busiest of them, or
+ * all together where there are fewer cores than threads: the larger of the two. Processes may also wait for one
+ * another, and then the delays add up as the times do: the run loses the share that its processes lose on average.
+ */
+static double hp_trust_calls_in_the_way(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
+    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_session_sums *session = &results->profile->sessions[at];
+        all += (double)session->calls;
+        busiest = hp_trust_largest(busiest, (double)session->calls_of_busiest_thread);
+        sum_of_busiest += (double)session->calls_of_busiest_thread;
+        elapsed += (double)hp_snapshot_elapsed(session->snapshot);
+    }
+    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
+    return hp_trust_largest(hp_trust_largest(all / cores, busiest), in_turn);
+}
+
+/* The share of the run that measuring may have taken. */
+static double hp_trust_measuring_share(const struct hotpath_results *results)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&results->run);
+    const double calls = hp_trust_calls_in_the_way(results);
+    const double share = elapsed > 0 ? 100 * calls * results->run.zone_cost_ns / elapsed : 0;
+    return share < 100 ? share : 100;
+}
+
+void hp_trust_set(struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    results->trust = (struct hp_trust){
+        .zone_cost_ns = run->zone_cost_ns,
+        .zone_inner_ns = run->zone_inner_ns,
+        .share_percent = hp_trust_measuring_share(results),
+        .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
+        .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+    };
+    for (size_t at = 0; at < run->count; at++)
+        for (size_t loss = 0; loss < HP_LOSSES; loss++)
+            results->trust.lost[loss] += run->sessions[at]->header.losses[loss];
+}
+
+void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
+{
+    if (run->count == 1) {
+        hp_text_string(text, "the file is cut off");
+        return;
+    }
+    hp_text_u64(text, run->cut_off);
+    hp_text_string(text, " of ");
+    hp_text_u64(text, run->count);
+    hp_text_string(text, run->cut_off == 1 ? " files is cut off" : " files are cut off");
+}
+
+static void hp_trust_put_clock(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_text_string(text, "clock ");
+    hp_text_string(text, trust->clock);
+    if (strcmp(trust->clock, "monotonic") == 0)
+        return; /* counts nanoseconds: a rate would say nothing */
+    if (trust->clock_hz > 0) {
+        hp_text_string(text, " at ");
+        hp_units_hz(text, trust->clock_hz);
+    } else {
+        hp_text_string(text, " at an unknown rate: its ticks are shown as nanoseconds");
+    }
+}
+
+static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (!(trust->zone_cost_ns > 0)) {
+        hp_text_string(text, "; what one zone costs is not known");
+        return;
+    }
+    hp_text_string(text, "; one zone costs ");
+    hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
+    hp_text_string(text, " ns; measuring took ");
+    if (trust->share_percent < 0.1) {
+        hp_text_string(text, "less than 0.1");
+    } else {
+        hp_text_string(text, "about ");
+        hp_text_fixed(text, trust->share_percent, 1);
+    }
+    hp_text_string(text, " % of the run");
+}
+
+static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text)
+{
+    bool has_lost = false;
+    uint64_t unknown = 0;
+    for (size_t at = 0; at < HP_LOSSES; at++) {
+        const uint64_t count = trust->lost[at];
+        if (at >= hotpath_loss_count_)
+            unknown += count;
+        if (count == 0 || at >= hotpath_loss_count_)
+            continue;
+        hp_text_string(text, "; ");
+        hp_text_u64(text, count);
+        hp_text_char(text, ' ');
+        hp_text_string(text, count == 1 ? hotpath_loss_words_[at].one : hotpath_loss_words_[at].many);
+        has_lost = true;
+    }
+    if (unknown > 0) {
+        hp_text_string(text, "; ");
+        hp_text_u64(text, unknown);
+        hp_text_string(text, " losses of a kind that this hotpath does not know");
+    } else if (!has_lost) {
+        hp_text_string(text, "; nothing was lost");
+    }
+}
+
+void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_trust_put_clock(trust, text);
+    hp_trust_put_cost(trust, text);
+    hp_trust_put_lost(trust, text);
+}
+
+/* ---- src/render/json_report.h -------------------------------------------------------------------------------- */
+
+/* A report as JSON; docs/report.schema.json is the contract. */
+
+/* Writes the report and ends it with a new line. */
+HP_PRIVATE void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty);
+
+/* ---- src/render/json_report.c -------------------------------------------------------------------------------- */
+
+/*
+ * A report as JSON. Numbers are raw and their unit is in the key; every column is there, whether a table would show
+ * it or not; null stands where there is no value.
+ */
+
+#define HP_JSON_REPORT_REPORT_VERSION 1u
+
+static void hp_json_report_put_text(struct hp_json *json, const char *key, const char *text)
+{
+    hp_json_key(json, key);
+    hp_json_string(json, text);
+}
+
+static void hp_json_report_put_count(struct hp_json *json, const char *key, uint64_t count)
+{
+    hp_json_key(json, key);
+    hp_json_u64(json, count);
+}
+
+/* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
+static void hp_json_report_put_ns(struct hp_json *json, double ns)
+{
+    if (ns >= 1e6)
+        hp_json_u64(json, hp_units_round(ns));
+    else
+        hp_json_number(json, (double)hp_units_round(ns * 1000) / 1000, 12);
+}
+
+/* ---------------------------------------------------------------------------------------------- meta */
+
+/* The wall clock is read once per session, so the end of the run is reckoned from the principal one's start. */
+static void hp_json_report_put_moment(struct hp_json *json, const struct hp_run *run)
+{
+    char bytes[40];
+    struct hp_text moment;
+    const uint64_t wall_start = run->sessions[0]->header.wall_start_ns;
+    const uint64_t before = hp_run_started_ns(run, run->sessions[0]), elapsed = hp_run_elapsed_ns(run);
+    uint64_t end;
+    hp_text_init(&moment, bytes, sizeof bytes);
+    if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
+        end = wall_start;
+    hp_units_moment(&moment, end);
+    hp_json_report_put_text(json, "created_at", hp_text_end(&moment));
+}
+
+static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results *results)
+{
+    const struct hp_snapshot *snapshot = results->run.sessions[0];
+    const struct hp_header *header = &snapshot->header;
+    hp_json_key(json, "meta");
+    hp_json_begin_object(json);
+    hp_json_report_put_moment(json, &results->run);
+    hp_json_report_put_text(json, "command", hp_snapshot_text(snapshot, header->command));
+    hp_json_report_put_text(json, "executable", hp_snapshot_text(snapshot, header->executable));
+    hp_json_report_put_count(json, "pid", header->pid);
+    hp_json_report_put_count(json, "parent_pid", header->parent_pid);
+    hp_json_report_put_text(json, "host", hp_snapshot_text(snapshot, header->host));
+    hp_json_report_put_text(json, "system", hp_snapshot_text(snapshot, header->system));
+    hp_json_report_put_count(json, "cores", header->cores);
+    hp_json_report_put_count(json, "threads", header->threads_seen);
+    hp_json_report_put_text(json, "library", hp_snapshot_text(snapshot, header->library));
+    hp_json_key(json, "clock");
+    hp_json_begin_object(json);
+    hp_json_report_put_text(json, "kind", results->trust.clock);
+    hp_json_key(json, "hz");
+    if (results->trust.clock_hz > 0)
+        hp_json_u64(json, hp_units_round(results->trust.clock_hz));
+    else
+        hp_json_null(json);
+    hp_json_end_object(json);
+    hp_json_report_put_count(json, "processes", results->run.count);
+    hp_json_end_object(json);
+}
+
+/* "key=value" split at the first sign; an item without one is a key with an empty value. */
+static size_t hp_json_report_key_length(const char *item, size_t length)
+{
+    const char *sign = memchr(item, '=', length);
+    return sign != NULL ? (size_t)(sign - item) : length;
+}
+
+/* A key that comes again later is left to the last one: an object has each key once. */
+static bool hp_json_report_comes_again(const char *rest, const char *key, size_t length)
+{
+    size_t item_length;
+    for (const char *item; (item = hp_text_next_item(&rest, &item_length)) != NULL;)
+        if (hp_json_report_key_length(item, item_length) == length && memcmp(item, key, length) == 0)
+            return true;
+    return false;
+}
+
+static void hp_json_report_put_metadata(struct hp_json *json, const char *metadata)
+{
+    size_t length;
+    hp_json_key(json, "user_metadata");
+    hp_json_begin_object(json);
+    for (const char *rest = metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const size_t key = hp_json_report_key_length(item, length);
+        const size_t value = key < length ? key + 1 : length;
+        if (hp_json_report_comes_again(rest, item, key))
+            continue;
+        hp_json_key_bytes(json, item, key);
+        hp_json_string_bytes(json, item + value, length - value);
+    }
+    hp_json_end_object(json);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_json_report_put_location(struct hp_json *json, const struct hp_location *location)
+{
+    hp_json_begin_object(json);
+    hp_json_report_put_text(json, "file", location->file);
+    hp_json_report_put_count(json, "line", location->line);
+    hp_json_report_put_text(json, "function", location->function);
+    hp_json_end_object(json);
+}
+
+static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+{
+    hp_json_key(json, column->shown.key);
+    if (!cell->has_value) {
+        hp_json_null(json);
+        return;
+    }
+    if (column->traits & HP_COLUMN_LOCATION) {
+        hp_json_report_put_location(json, cell->location);
+        return;
+    }
+    switch ((enum hotpath_unit)column->shown.unit) {
+    case HOTPATH_UNIT_TEXT:
+        hp_json_string(json, cell->text);
+        break;
+    case HOTPATH_UNIT_COUNT:
+    case HOTPATH_UNIT_BYTES:
+        hp_json_u64(json, cell->count);
+        break;
+    case HOTPATH_UNIT_NS:
+        hp_json_report_put_ns(json, cell->number);
+        break;
+    case HOTPATH_UNIT_PERCENT:
+        hp_json_number(json, cell->number, 8);
+        break;
+    }
+}
+
+static void hp_json_report_begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
+{
+    hp_json_begin_object(json);
+    for (size_t column = 0; column < section->column_count; column++)
+        hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
+}
+
+static void hp_json_report_put_flat_rows(struct hp_json *json, const struct hotpath_section *section)
+{
+    for (size_t row = 0; row < section->row_count; row++) {
+        hp_json_report_begin_row(json, section, &section->rows[row]);
+        hp_json_end_object(json);
+    }
+}
+
+/* Rows come parent first, each at most one level below the one before: `open` counts the rows not yet closed. */
+static void hp_json_report_put_tree_rows(struct hp_json *json, const struct hotpath_section *section)
+{
+    uint32_t open = 0;
+    for (size_t row = 0; row < section->row_count; row++) {
+        for (; open > section->rows[row].depth; open--) {
+            hp_json_end_array(json);
+            hp_json_end_object(json);
+        }
+        hp_json_report_begin_row(json, section, &section->rows[row]);
+        hp_json_key(json, "children");
+        hp_json_begin_array(json);
+        open++;
+    }
+    for (; open > 0; open--) {
+        hp_json_end_array(json);
+        hp_json_end_object(json);
+    }
+}
+
+static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, section->name);
+    hp_json_begin_object(json);
+    hp_json_report_put_text(json, "description", section->description);
+    hp_json_key(json, "main");
+    if (section->main != NULL)
+        hp_json_string(json, section->main);
+    else
+        hp_json_null(json);
+    if (section->percent_of != NULL)
+        hp_json_report_put_text(json, "percent_of", section->percent_of);
+    hp_json_report_put_count(json, "total_rows", section->total_rows);
+    hp_json_report_put_count(json, "shown_rows", section->row_count);
+    hp_json_key(json, "rows");
+    hp_json_begin_array(json);
+    if (section->is_tree)
+        hp_json_report_put_tree_rows(json, section);
+    else
+        hp_json_report_put_flat_rows(json, section);
+    hp_json_end_array(json);
+    hp_json_end_object(json);
+}
+
+/* ------------------------------------------------------------------------------------------- report */
+
+static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust *trust)
+{
+    hp_json_key(json, "trust");
+    hp_json_begin_object(json);
+    hp_json_key(json, "zone_cost_ns");
+    hp_json_report_put_ns(json, trust->zone_cost_ns);
+    hp_json_key(json, "zone_inner_ns");
+    hp_json_report_put_ns(json, trust->zone_inner_ns);
+    hp_json_key(json, "overhead_share_percent");
+    hp_json_number(json, trust->share_percent, 8);
+    hp_json_key(json, "lost");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < hotpath_loss_count_; at++)
+        hp_json_report_put_count(json, hotpath_loss_words_[at].key, trust->lost[at]);
+    hp_json_end_object(json);
+    hp_json_end_object(json);
+}
+
+static void hp_json_report_put_cut_off(struct hp_json *json, const struct hp_run *run)
+{
+    char bytes[80];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_trust_put_cut_off(run, &line);
+    hp_json_string(json, hp_text_end(&line));
+}
+
+static void hp_json_report_put_warnings(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_key(json, "warnings");
+    hp_json_begin_array(json);
+    if (results->run.cut_off > 0)
+        hp_json_report_put_cut_off(json, &results->run);
+    for (size_t at = 0; at < results->warning_count; at++)
+        hp_json_string(json, results->warnings[at]);
+    hp_json_end_array(json);
+}
+
+void hp_json_report_render(const hotpath_results *results, struct hp_text *out, bool is_pretty)
+{
+    struct hp_json json;
+    hp_json_init(&json, out, is_pretty);
+    hp_json_begin_object(&json);
+    hp_json_report_put_text(&json, "type", "hotpath_report");
+    hp_json_report_put_count(&json, "version", HP_JSON_REPORT_REPORT_VERSION);
+    hp_json_report_put_text(&json, "hotpath", HOTPATH_VERSION);
+    hp_json_report_put_meta(&json, results);
+    if (results->label[0] != '\0')
+        hp_json_report_put_text(&json, "label", results->label);
+    if (results->metadata[0] != '\0')
+        hp_json_report_put_metadata(&json, results->metadata);
+    if (results->settings->focus[0] != '\0')
+        hp_json_report_put_text(&json, "focus", results->settings->focus);
+    hp_json_report_put_text(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
+    hp_json_report_put_text(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_report_put_count(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
+    hp_json_key(&json, "sections");
+    hp_json_begin_object(&json);
+    for (size_t at = 0; at < results->section_count; at++)
+        hp_json_report_put_section(&json, results->sections[at]);
+    hp_json_end_object(&json);
+    hp_json_report_put_warnings(&json, results);
+    hp_json_report_put_trust(&json, &results->trust);
+    hp_json_end_object(&json);
+    hp_text_char(out, '\n');
+}
+
+/* ---- src/render/report.h ------------------------------------------------------------------------------------- */
+
+/*
+ * From snapshots to a finished report: choose sections, fill them, write them as a table or as JSON, or hand them
+ * to a callback. The exit report of the library and `hotpath report` both come through here, so they cannot differ.
+ * Allocates nothing from the heap; may run in a signal handler.
+ */
+
+/* Receives rendered bytes; returns false to give up (the disk is full). */
+typedef bool hp_sink(void *context, const char *bytes, size_t length);
+
+struct hp_report_target {
+    hp_sink *sink;
+    void *context;
+    uint32_t width; /* columns of the terminal; 0: unlimited */
+    bool color;
+};
+
+/*
+ * One report of all the snapshots together. Returns HOTPATH_OK, HOTPATH_E_OUTPUT when the sink gave up,
+ * HOTPATH_E_SPACE without memory.
+ */
+HP_PRIVATE int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
+                     const struct hp_report_target *target);
+
+/* The same rows for a callback. */
+HP_PRIVATE int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
+                        hotpath_reporter *reporter, void *context);
+
+/* ---- src/render/table.h -------------------------------------------------------------------------------------- */
+
+/* A report as text for people. */
+
+struct hp_table_style {
+    uint32_t width; /* columns no line should exceed; 0: no bound */
+    bool color;
+};
+
+/* Writes the report. False: the arena of the results has no memory. */
+HP_PRIVATE bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style);
+
+/* ---- src/render/report.c ------------------------------------------------------------------------------------- */
+
+/* From snapshots to a finished report. */
+
+#define HP_REPORT_BUFFER_BYTES 16384u
+
+static int hp_report_render_(struct hp_arena *arena, const struct hp_snapshots *snapshots, const struct hp_settings *settings,
+                  const struct hp_report_target *target)
+{
+    struct hp_text out;
+    char *buffer = hp_arena_take(arena, HP_REPORT_BUFFER_BYTES);
+    const hotpath_results *results = hp_results_build(arena, snapshots, settings);
+    bool is_complete = true;
+    if (buffer == NULL || results == NULL)
+        return HOTPATH_E_SPACE;
+    hp_text_init_stream(&out, buffer, HP_REPORT_BUFFER_BYTES, target->sink, target->context);
+    if (settings->format == HP_FORMAT_TABLE) {
+        const struct hp_table_style style = {.width = target->width, .color = target->color};
+        is_complete = hp_table_render(results, &out, &style);
+    } else {
+        hp_json_report_render(results, &out, settings->format == HP_FORMAT_JSON_PRETTY);
+    }
+    if (!hp_text_finish(&out))
+        return HOTPATH_E_OUTPUT;
+    return is_complete ? HOTPATH_OK : HOTPATH_E_SPACE;
+}
+
+int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
+                     const struct hp_report_target *target)
+{
+    struct hp_arena arena = {0};
+    if (settings->format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    const int status = hp_report_render_(&arena, snapshots, settings, target);
+    hp_arena_release(&arena);
+    return status;
+}
+
+int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
+                        hotpath_reporter *reporter, void *context)
+{
+    struct hp_arena arena = {0};
+    const hotpath_results *results = hp_results_build(&arena, snapshots, settings);
+    if (results != NULL)
+        reporter(results, context);
+    hp_arena_release(&arena);
+    return results != NULL ? HOTPATH_OK : HOTPATH_E_SPACE;
+}
+
+/* ---- src/render/table.c -------------------------------------------------------------------------------------- */
+
+/*
+ * A report as text for people.
+ *
+ * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
+ * columns get their widths; if that is wider than the terminal, the name column gives way first, then columns are
+ * dropped from the right, then the name column gives what is left.
+ */
+
+#define HP_TABLE_BOLD "\033[1m"
+#define HP_TABLE_DIM "\033[2m"
+#define HP_TABLE_PLAIN "\033[0m"
+
+#define HP_TABLE_NAME_COMFORT 16u /* columns a name needs to be told from others; below that other columns go */
+#define HP_TABLE_INDENT_MAX 64u   /* levels of a tree that are indented */
+#define HP_TABLE_CELL_BYTES 2048u
+
+struct hp_table_shown {
+    const char *bytes;
+    size_t length;
+    size_t columns;
+};
+
+struct hp_table_table {
+    const hotpath_results *results;
+    const struct hotpath_section *section;
+    struct hp_text *out;
+    const struct hp_table_style *style;
+    size_t order[HP_MAX_COLUMNS]; /* indexes of the columns that are shown */
+    size_t widths[HP_MAX_COLUMNS];
+    size_t count;
+    struct hp_table_shown *cells; /* row by row */
+    char *scratch;       /* CELL_BYTES */
+};
+
+/* --------------------------------------------------------------------------------------------- lines */
+
+static void hp_table_put_style(const struct hp_table_style *style, struct hp_text *out, const char *code)
+{
+    if (style->color)
+        hp_text_string(out, code);
+}
+
+/* Writes text in lines of at most the terminal's width, broken at blanks. A longer word stays whole. */
+static void hp_table_put_wrapped(const struct hp_table_style *style, struct hp_text *out, const char *bytes, size_t length)
+{
+    const char *at = bytes, *const end = bytes + length;
+    size_t used = 0;
+    while (at < end) {
+        const char *word_end = memchr(at, ' ', (size_t)(end - at));
+        const size_t word = (size_t)((word_end != NULL ? word_end : end) - at);
+        const size_t columns = hp_utf8_columns(at, word);
+        if (used > 0 && style->width > 0 && used + 1 + columns > style->width) {
+            hp_text_char(out, '\n');
+            used = 0;
+        } else if (used > 0) {
+            hp_text_char(out, ' ');
+            used++;
+        }
+        hp_text_bytes(out, at, word);
+        used += columns;
+        at += word + (word_end != NULL);
+    }
+    hp_text_char(out, '\n');
+}
+
+static void hp_table_put_note(const struct hp_table_style *style, struct hp_text *out, const char *line)
+{
+    hp_table_put_style(style, out, HP_TABLE_DIM);
+    hp_table_put_wrapped(style, out, line, strlen(line));
+    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+}
+
+/* --------------------------------------------------------------------------------------------- cells */
+
+static void hp_table_put_value(struct hp_text *text, const struct hp_column *column, const struct hp_cell *cell)
+{
+    if (!cell->has_value) {
+        hp_text_char(text, '-');
+        return;
+    }
+    switch ((enum hotpath_unit)column->shown.unit) {
+    case HOTPATH_UNIT_TEXT:
+        hp_utf8_put_safe(text, cell->text, strlen(cell->text));
+        break;
+    case HOTPATH_UNIT_COUNT:
+        hp_text_u64(text, cell->count);
+        break;
+    case HOTPATH_UNIT_NS:
+        hp_units_ns(text, cell->number);
+        break;
+    case HOTPATH_UNIT_BYTES:
+        hp_units_bytes(text, cell->count);
+        break;
+    case HOTPATH_UNIT_PERCENT:
+        hp_units_percent(text, cell->number);
+        break;
+    }
+}
+
+static void hp_table_put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
+                     const struct hp_cell *cell)
+{
+    if (column->traits & HP_COLUMN_NAME)
+        hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < HP_TABLE_INDENT_MAX ? row->depth : HP_TABLE_INDENT_MAX));
+    if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
+        hp_text_char(text, '~');
+    hp_table_put_value(text, column, cell);
+}
+
+static bool hp_table_make_cell(struct hp_table_table *table, const struct hp_column *column, const struct hp_row *row,
+                      const struct hp_cell *cell, struct hp_table_shown *ret_shown)
+{
+    struct hp_text text;
+    hp_text_init(&text, table->scratch, HP_TABLE_CELL_BYTES);
+    hp_table_put_cell(&text, column, row, cell);
+    const char *copy = hp_arena_copy(table->results->arena, table->scratch, text.length);
+    if (copy == NULL)
+        return false;
+    const bool is_marked = (column->traits & HP_COLUMN_NAME) && row->is_open;
+    *ret_shown = (struct hp_table_shown){copy, text.length, hp_utf8_columns(copy, text.length) + is_marked};
+    return true;
+}
+
+static bool hp_table_make_cells(struct hp_table_table *table)
+{
+    const struct hotpath_section *section = table->section;
+    table->scratch = hp_arena_take(table->results->arena, HP_TABLE_CELL_BYTES);
+    table->cells =
+        hp_arena_take_array(table->results->arena, section->row_count + 1, table->count * sizeof *table->cells);
+    if (table->scratch == NULL || table->cells == NULL)
+        return false;
+    for (size_t row = 0; row < section->row_count; row++)
+        for (size_t at = 0; at < table->count; at++) {
+            const size_t column = table->order[at];
+            if (!hp_table_make_cell(table, &section->columns[column], &section->rows[row], &section->rows[row].cells[column],
+                           &table->cells[row * table->count + at]))
+                return false;
+        }
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- layout */
+
+static const struct hp_column *hp_table_column_at(const struct hp_table_table *table, size_t at)
+{
+    return &table->section->columns[table->order[at]];
+}
+
+static void hp_table_choose_columns(struct hp_table_table *table)
+{
+    for (size_t column = 0; column < table->section->column_count; column++)
+        if (table->section->columns[column].shown.visible)
+            table->order[table->count++] = column;
+}
+
+static void hp_table_measure_columns(struct hp_table_table *table)
+{
+    for (size_t at = 0; at < table->count; at++) {
+        const char *title = hp_table_column_at(table, at)->shown.title;
+        table->widths[at] = hp_utf8_columns(title, strlen(title));
+        for (size_t row = 0; row < table->section->row_count; row++) {
+            const size_t columns = table->cells[row * table->count + at].columns;
+            if (table->widths[at] < columns)
+                table->widths[at] = columns;
+        }
+    }
+}
+
+/* A width of 0 is a column that was dropped. */
+static size_t hp_table_table_width(const struct hp_table_table *table)
+{
+    size_t width = 1;
+    for (size_t at = 0; at < table->count; at++)
+        if (table->widths[at] > 0)
+            width += table->widths[at] + 3;
+    return width;
+}
+
+static size_t hp_table_name_at(const struct hp_table_table *table)
+{
+    size_t at = 0;
+    while (at < table->count && !(hp_table_column_at(table, at)->traits & HP_COLUMN_NAME))
+        at++;
+    return at;
+}
+
+/* Takes from the name column what is too much, but leaves it `least` columns. */
+static void hp_table_shrink_name(struct hp_table_table *table, size_t name, size_t natural, size_t least)
+{
+    table->widths[name] = natural;
+    const size_t width = hp_table_table_width(table), target = table->style->width;
+    if (width <= target)
+        return;
+    const size_t excess = width - target, floor = natural < least ? natural : least;
+    table->widths[name] = natural > floor + excess ? natural - excess : floor;
+}
+
+/* Drops columns from the right until the table fits, but none that has one of these traits. */
+static void hp_table_drop_columns(struct hp_table_table *table, size_t name, size_t natural, uint32_t spared)
+{
+    for (size_t at = table->count; at-- > 0 && hp_table_table_width(table) > table->style->width;)
+        if (!(hp_table_column_at(table, at)->traits & spared)) {
+            table->widths[at] = 0;
+            hp_table_shrink_name(table, name, natural, HP_TABLE_NAME_COMFORT);
+        }
+}
+
+static void hp_table_fit_columns(struct hp_table_table *table)
+{
+    const size_t name = hp_table_name_at(table);
+    if (table->style->width == 0 || hp_table_table_width(table) <= table->style->width || name == table->count)
+        return;
+    const size_t natural = table->widths[name];
+    hp_table_shrink_name(table, name, natural, HP_TABLE_NAME_COMFORT);
+    hp_table_drop_columns(table, name, natural, HP_COLUMN_KEEP | HP_COLUMN_LATE);
+    hp_table_drop_columns(table, name, natural, HP_COLUMN_KEEP);
+    if (hp_table_table_width(table) > table->style->width)
+        hp_table_shrink_name(table, name, natural, 4);
+}
+
+/* ------------------------------------------------------------------------------------------- drawing */
+
+static void hp_table_draw_rule(const struct hp_table_table *table)
+{
+    for (size_t at = 0; at < table->count; at++)
+        if (table->widths[at] > 0) {
+            hp_text_char(table->out, '+');
+            hp_text_repeat(table->out, '-', table->widths[at] + 2);
+        }
+    hp_text_string(table->out, "+\n");
+}
+
+/* Numbers are never shortened, so their width is known beforehand; of text it is known when it has been written. */
+static void hp_table_draw_cell(const struct hp_table_table *table, size_t at, const struct hp_table_shown *shown, bool is_marked)
+{
+    const size_t width = table->widths[at];
+    const bool is_left = hp_table_column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT;
+    if (!is_left && shown->columns < width)
+        hp_text_repeat(table->out, ' ', width - shown->columns);
+    size_t written = hp_utf8_put_fitted(table->out, shown->bytes, shown->length, width - is_marked);
+    if (is_marked)
+        hp_text_char(table->out, '*');
+    written += is_marked;
+    if (is_left && written < width)
+        hp_text_repeat(table->out, ' ', width - written);
+}
+
+static void hp_table_draw_header(const struct hp_table_table *table)
+{
+    for (size_t at = 0; at < table->count; at++) {
+        if (table->widths[at] == 0)
+            continue;
+        const char *title = hp_table_column_at(table, at)->shown.title;
+        const struct hp_table_shown shown = {title, strlen(title), hp_utf8_columns(title, strlen(title))};
+        hp_text_string(table->out, "| ");
+        hp_table_put_style(table->style, table->out, HP_TABLE_BOLD);
+        hp_table_draw_cell(table, at, &shown, false);
+        hp_table_put_style(table->style, table->out, HP_TABLE_PLAIN);
+        hp_text_char(table->out, ' ');
+    }
+    hp_text_string(table->out, "|\n");
+}
+
+static void hp_table_draw_row(const struct hp_table_table *table, size_t row)
+{
+    const struct hp_row *data = &table->section->rows[row];
+    for (size_t at = 0; at < table->count; at++) {
+        if (table->widths[at] == 0)
+            continue;
+        const bool is_marked = (hp_table_column_at(table, at)->traits & HP_COLUMN_NAME) && data->is_open;
+        hp_text_string(table->out, "| ");
+        hp_table_draw_cell(table, at, &table->cells[row * table->count + at], is_marked);
+        hp_text_char(table->out, ' ');
+    }
+    hp_text_string(table->out, "|\n");
+}
+
+static bool hp_table_draw_table(struct hp_table_table *table)
+{
+    hp_table_choose_columns(table);
+    if (!hp_table_make_cells(table))
+        return false;
+    hp_table_measure_columns(table);
+    hp_table_fit_columns(table);
+    hp_table_draw_rule(table);
+    hp_table_draw_header(table);
+    hp_table_draw_rule(table);
+    for (size_t row = 0; row < table->section->row_count; row++)
+        hp_table_draw_row(table, row);
+    hp_table_draw_rule(table);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static void hp_table_put_heading(const struct hp_table_table *table)
+{
+    char bytes[256];
+    struct hp_text text;
+    const struct hotpath_section *section = table->section;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, section->name);
+    hp_text_string(&text, " - ");
+    hp_text_string(&text, section->description);
+    if (section->row_count < section->total_rows) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, section->row_count);
+        hp_text_char(&text, '/');
+        hp_text_u64(&text, section->total_rows);
+        hp_text_char(&text, ')');
+    }
+    hp_table_put_wrapped(table->style, table->out, bytes, text.length);
+}
+
+static bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
+                        const struct hp_table_style *style)
+{
+    struct hp_table_table *table = hp_arena_take(results->arena, sizeof *table);
+    if (table == NULL)
+        return false;
+    *table = (struct hp_table_table){.results = results, .section = section, .out = out, .style = style};
+    hp_text_char(out, '\n');
+    hp_table_put_heading(table);
+    if (section->row_count == 0)
+        hp_table_put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
+    else if (!hp_table_draw_table(table))
+        return false;
+    for (size_t at = 0; at < section->note_count; at++)
+        hp_table_put_note(style, out, section->notes[at]);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- report */
+
+static void hp_table_put_title(const hotpath_results *results, struct hp_text *line)
+{
+    hp_text_string(line, "[hotpath] ");
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->run));
+    if (results->run.count > 1) {
+        hp_text_string(line, ", ");
+        hp_text_u64(line, results->run.count);
+        hp_text_string(line, " processes");
+    }
+    for (size_t at = 0; at < results->section_count; at++) {
+        hp_text_string(line, at == 0 ? " | " : ", ");
+        hp_text_string(line, results->sections[at]->name);
+    }
+    if (results->label[0] != '\0') {
+        hp_text_string(line, " | ");
+        hp_utf8_put_safe(line, results->label, strlen(results->label));
+    }
+}
+
+static void hp_table_put_metadata(const hotpath_results *results, struct hp_text *line)
+{
+    size_t length;
+    bool is_first = true;
+    hp_text_string(line, "metadata: ");
+    for (const char *rest = results->metadata, *item; (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        hp_text_string(line, is_first ? "" : ", ");
+        hp_utf8_put_safe(line, item, length);
+        is_first = false;
+    }
+}
+
+/* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
+static void hp_table_put_cut_off(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_run *run = &results->run;
+    if (run->cut_off == 0)
+        return;
+    hp_text_string(line, "warning: ");
+    hp_trust_put_cut_off(run, line);
+    if (run->count == 1) {
+        hp_text_string(line, ": ");
+        hp_text_u64(line, run->sessions[0]->size);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->sessions[0]->header.used);
+        hp_text_string(line, " bytes");
+    }
+}
+
+static void hp_table_put_ended(const hotpath_results *results, struct hp_text *line)
+{
+    const struct hp_run *run = &results->run;
+    const size_t ended = run->states[HP_SNAPSHOT_ENDED];
+    if (run->count > 1 && ended > 0) {
+        hp_text_u64(line, ended);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->count);
+        hp_text_string(line, ended == 1
+                                 ? " processes ended without finishing its session; this is all it had measured"
+                                 : " processes ended without finishing their sessions; this is all they had "
+                                   "measured");
+    } else if (ended > 0 && run->cut_off == 0) {
+        hp_text_string(line, "the process ended without finishing its session; this is all it had measured");
+    }
+}
+
+/* Makes one line in scratch memory with `put` and writes it, wrapped, if it is not empty. */
+static void hp_table_put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
+                     char *scratch, void (*put)(const hotpath_results *, struct hp_text *))
+{
+    struct hp_text line;
+    hp_text_init(&line, scratch, HP_TABLE_CELL_BYTES);
+    put(results, &line);
+    if (line.length > 0)
+        hp_table_put_wrapped(style, out, scratch, line.length);
+}
+
+static void hp_table_put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(&results->trust, line); }
+
+bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
+{
+    char *scratch = hp_arena_take(results->arena, HP_TABLE_CELL_BYTES);
+    if (scratch == NULL)
+        return false;
+    hp_table_put_style(style, out, HP_TABLE_BOLD);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_title);
+    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    if (results->metadata[0] != '\0')
+        hp_table_put_line(results, out, style, scratch, hp_table_put_metadata);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_cut_off);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_ended);
+    for (size_t at = 0; at < results->warning_count; at++) {
+        hp_text_string(out, "warning: ");
+        hp_table_put_wrapped(style, out, results->warnings[at], strlen(results->warnings[at]));
+    }
+    for (size_t at = 0; at < results->section_count; at++)
+        if (!hp_table_put_section(results, results->sections[at], out, style))
+            return false;
+    hp_text_char(out, '\n');
+    hp_table_put_style(style, out, HP_TABLE_DIM);
+    hp_table_put_line(results, out, style, scratch, hp_table_put_trust);
+    hp_table_put_style(style, out, HP_TABLE_PLAIN);
+    return true;
+}
+
+/* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
+
+/*
+ * What the recorder keeps per process and per thread, and the rules about who touches it.
+ *
+ *   hp_recorder  one per process, in static memory, shared by all copies of the library in it (copies.c).
+ *                Changed only while `fork_page->lock` is held, with signals held back (hp_lock).
+ *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
+ *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
+ *   hp_head      one per thread (and one more for each depth of signal handlers that interrupt the recorder), in
+ *                memory that is emptied in a forked child too. Written by its thread only, but for `owner` fields
+ *                under the lock.
+ *
+ * States of a thread, as its inline code sees them through hotpath_v1_head:
+ *
+ *   idle head     `ready` 0; `skip` 1 while there is no session, else the thread registers
+ *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
+ *   emptied head  all zero, after fork: the thread registers, which begins the child's session
+ */
+
+#define HP_MAX_NODES 65536u /* per thread; further paths fall under <other> */
+#define HP_FIRST_FRAMES 64u /* zones that can be open at once before the stack grows */
+#define HP_MAX_FRAMES (1u << 18)
+#define HP_FIRST_SLOTS 256u
+#define HP_RESERVED_SLOTS 16384u /* with HOTPATH_RESERVE, where the index cannot grow */
+#define HP_RESERVED_SITES 4096u
+#define HP_COPIES 16       /* copies of the library that skip zones quickly; further ones more slowly */
+#define HP_HANDLER_DEPTH 4 /* signal handlers that interrupt the recorder, one inside the other */
+
+/* In `gate`: on, but every zone has to take the out-of-line way. */
+#define HP_GATE_OUT_OF_LINE 0x80000000u
+
+struct hp_head {
+    struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
+    struct hp_head *next;     /* all heads of the process */
+    struct hp_head *handler;  /* for zones of signal handlers that interrupt this one */
+    struct hp_store *store;   /* the session it works for, which may have ended */
+    struct hp_thread *record; /* in the session */
+    uint32_t record_offset;
+    uint32_t thread_id;  /* 0: the head is free */
+    uint32_t copies;     /* copies of the library whose hotpath_v1_head points here */
+    uint32_t generation; /* of the record while this thread has it */
+    uint32_t slot_count; /* slots in use */
+    uint32_t space;      /* next free byte of this thread's piece of the session */
+    uint32_t space_end;
+    uint32_t farewells;     /* rounds of thread-exit destructors seen */
+    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete; /* every node and stat of the record is in the slots */
+};
+
+struct hp_fork_page {
+    uint32_t is_ours; /* 0 in a forked child */
+    uintptr_t lock;   /* 0, or the address of the holder's hotpath_v1_head */
+    struct hp_head *heads;
+    struct hp_head *spare; /* heads not given out yet */
+    uint32_t spare_count;
+    uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
+};
+
+/* A site as the process knows it, whatever session runs. */
+struct hp_known_site {
+    const char *name;
+    const char *function;
+    const char *file;
+    uint32_t line;
+    uint32_t kind;
+    uint32_t next; /* in its bucket, id + 1 */
+    uint32_t hash;
+};
+
+#define HP_SITE_BUCKETS 4096u
+
+struct hp_recorder {
+    uint32_t gate;  /* 0: no session, else its epoch */
+    uint32_t epoch; /* number of the running or last session */
+    struct hp_fork_page *fork_page;
+    bool is_auto;   /* begun by HOTPATH=1, not by the program */
+    bool is_child;  /* begun by a zone after fork */
+    bool is_sealed; /* everything is reserved: no system call from now on */
+    enum hp_counter counter;
+    struct hp_store *store; /* of the running session, or the next */
+    struct hp_store first_store;
+    struct hp_settings settings;
+    struct hp_file_identity standard_error;
+    hotpath_reporter *reporter;
+    void *reporter_context;
+    struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
+    struct hotpath_zone *owner;                  /* the guard of the HOTPATH_SESSION that began the session */
+
+    uint32_t site_count;
+    uint32_t site_buckets[HP_SITE_BUCKETS];
+    struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
+    char *text; /* private copies of names */
+    size_t text_left;
+};
+
+/* --- copies.c */
+HP_SHARED struct hp_recorder *hotpath_runtime_;
+/* Finds the state of a copy of the library that is at work already. Once, when this copy is loaded or first used. */
+HP_PRIVATE void hp_copies_join(void);
+/* Whether the state is this copy's: then it is the one to write the report at exit. */
+HP_PRIVATE bool hp_copy_owns_state(void);
+
+/* --- runtime.c */
+/* The page, once there is one. Acquire pairs with its publication in hp_runtime_prepare. */
+static inline struct hp_fork_page *hp_page(void)
+{
+    return __atomic_load_n(&hotpath_runtime_->fork_page, __ATOMIC_ACQUIRE);
+}
+/* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
+static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hotpath_runtime_->epoch, __ATOMIC_RELAXED); }
+static inline bool hp_is_sealed(void) { return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED); }
+static inline void hp_seal(bool is_sealed)
+{
+    __atomic_store_n(&hotpath_runtime_->is_sealed, is_sealed, __ATOMIC_RELAXED);
+}
+HP_SHARED struct hotpath_head_ hotpath_idle_head_;
+HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
+
+/* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
+HP_PRIVATE void hp_skip_zones(bool is_off);
+/* Makes fork_page; false without memory. */
+HP_PRIVATE bool hp_runtime_prepare(void);
+/*
+ * False where waiting would be for ever: in a handler that has interrupted the holder, which can only be where signals
+ * are not held back because no system call may be made (HOTPATH_RESERVE).
+ */
+HP_PRIVATE bool hp_lock(struct hp_signals *held);
+HP_PRIVATE void hp_unlock(const struct hp_signals *held);
+/* Memory for the recorder; none once a session that has reserved everything is under way. */
+HP_PRIVATE void *hp_more_memory(size_t size);
+/* Ticks by the clock this session uses. */
+HP_PRIVATE uint64_t hp_now(void);
+/* True in a child that has not noticed the fork yet. */
+HP_PRIVATE bool hp_is_forked_child(void);
+/* One line on stderr, if that is still the host's stderr. */
+HP_PRIVATE void hp_say(const char *line);
+
+/* --- sites.c */
+/* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
+HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
+/* Writes all sites known so far into a fresh session. Under the lock. */
+HP_PRIVATE void hp_sites_begin(void);
+/* Memory for HP_RESERVED_SITES sites. Under the lock. */
+HP_PRIVATE void hp_sites_reserve(void);
+
+/* --- threads.c */
+#define HP_HEADS_BYTES 65536u
+/* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
+HP_PRIVATE struct hp_head *hp_thread_head(void);
+/* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
+HP_PRIVATE void hp_thread_reserve(void);
+/* A head for a signal handler that interrupted `head`. */
+HP_PRIVATE struct hp_head *hp_thread_handler_head(struct hp_head *head);
+/* Whether `state` of a guard is the address of a head that works for the running session. */
+HP_PRIVATE bool hp_thread_has_head(uintptr_t state);
+/* Space in the session that belongs to this thread. */
+HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
+/* Makes this copy of the library notice threads that end. */
+HP_PRIVATE bool hp_thread_exit_hook(void);
+
+/* --- zones.c */
+/* Sets up an empty tree, stack and index in a new record; false without space. */
+HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
+/* Makes the record of a thread that ended ready for the next one. */
+HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
+/* Closes every open zone of a thread that ends. */
+HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
+/* Measures what one zone costs on this machine. Signals held. */
+HP_PRIVATE void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+
+/* --- lifecycle.c */
+/* Begins the session of a forked child, if its parent was recording. Under the lock. */
+HP_PRIVATE bool hp_session_begin_child(void);
+/* Stores the present moment as the session's latest. */
+HP_PRIVATE struct hp_clock_pair hp_session_touch(void);
+
+/* --- exit_report.c */
+/* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
+HP_PRIVATE int hp_exit_report(bool is_in_handler);
+
+/* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
+
+/*
+ * Several copies of the library in one process: a program with libhotpath.a, a plugin linked to libhotpath.so, another
+ * that carries the library in itself. They must be one recorder, and the dynamic linker unites them in some of these
+ * cases only. So each copy has an ELF note that leads to its `hp_here`; a copy that is loaded looks through the notes of
+ * all images and, when another copy is at work already, works on that one's state from then on. Threads then share
+ * heads (threads.c), so zones nest across copies.
+ *
+ * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
+ * the C library calls its functions when threads end.
+ */
+
+static struct hp_recorder hp_copies_own_state = {.store = &hp_copies_own_state.first_store};
+struct hp_recorder *hotpath_runtime_ = &hp_copies_own_state;
+
+/* What a note leads to. */
+struct hp_copies_here {
+    struct hp_recorder *state; /* NULL until this copy has looked for others */
+    uint32_t state_bytes;      /* copies of another layout are strangers */
+};
+HP_SHARED struct hp_copies_here hotpath_here_;
+__attribute__((visibility("hidden"), used)) struct hp_copies_here hotpath_here_ = {NULL, sizeof(struct hp_recorder)};
+
+HP_IMAGE_NOTE("hotpath_here_");
+
+static void hp_copies_meet(const void *object, void *context)
+{
+    const struct hp_copies_here *here = object;
+    struct hp_recorder **found = context;
+    if (here != &hotpath_here_ && here->state_bytes == hotpath_here_.state_bytes && here->state != NULL)
+        *found = here->state;
+}
+
+void hp_copies_join(void)
+{
+    if (hotpath_here_.state != NULL)
+        return;
+    hp_images_each_note(hp_copies_meet, &hotpath_runtime_);
+    hp_image_stay_loaded(&hotpath_here_);
+    size_t copy = 0;
+    while (copy < HP_COPIES && hotpath_runtime_->idle_heads[copy] != NULL)
+        copy++;
+    if (copy < HP_COPIES)
+        hotpath_runtime_->idle_heads[copy] = &hotpath_idle_head_;
+    HOTPATH_PUT_(hotpath_idle_head_.skip, copy < HP_COPIES && hotpath_runtime_->gate == 0);
+    hotpath_here_.state = hotpath_runtime_;
+}
+
+bool hp_copy_owns_state(void) { return hotpath_runtime_ == &hp_copies_own_state; }
+
+/* ---- src/record/exit_report.c -------------------------------------------------------------------------------- */
+
+/*
+ * The report a process writes about itself: to stderr if that still is what it was, or to a file. May run in a
+ * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt.
+ */
+
+struct hp_exit_report_work {
+    struct hp_snapshot snapshot;
+    const struct hp_snapshot *session; /* the list of snapshots: this one alone */
+    struct hp_snapshots sessions;
+    struct hp_settings settings; /* of this moment: another thread may start over */
+    int fd;
+    bool has_failed;
+    size_t length;
+    char buffer[16384];
+};
+
+static bool hp_exit_report_flush(struct hp_exit_report_work *work)
+{
+    if (work->length > 0 && !hp_file_write(work->fd, work->buffer, work->length))
+        work->has_failed = true;
+    work->length = 0;
+    return !work->has_failed;
+}
+
+static bool hp_exit_report_put(void *context, const char *bytes, size_t length)
+{
+    struct hp_exit_report_work *work = context;
+    while (length > 0) {
+        if (work->length == sizeof work->buffer && !hp_exit_report_flush(work))
+            return false;
+        size_t part = sizeof work->buffer - work->length;
+        part = part < length ? part : length;
+        memcpy(work->buffer + work->length, bytes, part);
+        work->length += part;
+        bytes += part;
+        length -= part;
+    }
+    return true;
+}
+
+/* %p becomes the process id. */
+static bool hp_exit_report_expand_path(const char *from, char *path, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, size);
+    for (; *from; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            hp_text_u64(&text, hp_sys_process_id());
+            from++;
+        } else {
+            hp_text_char(&text, *from);
+        }
+    }
+    hp_text_end(&text);
+    return !text.is_cut && text.length > 0 && text.length < size;
+}
+
+static void hp_exit_report_say_parts(const char *const *parts, size_t count)
+{
+    char line[500];
+    struct hp_text text;
+    hp_text_init(&text, line, sizeof line);
+    for (size_t part = 0; part < count; part++)
+        hp_text_string(&text, parts[part]);
+    hp_say(hp_text_end(&text));
+}
+
+static void hp_exit_report_say_output_failed(const char *what, const char *path)
+{
+    const char *parts[] = {"hotpath: ", what, " '", path, "': ", hp_file_error(errno), "; the report follows here"};
+    hp_exit_report_say_parts(parts, sizeof parts / sizeof parts[0]);
+}
+
+static void hp_exit_report_say_no_memory(void)
+{
+    const char *path = hotpath_runtime_->store->path;
+    const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
+                           path};
+    hp_exit_report_say_parts(parts, sizeof parts / sizeof parts[0]);
+}
+
+/* The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). */
+static int hp_exit_report_open_output(const struct hp_settings *settings)
+{
+    char path[1100];
+    if (settings->output_path[0] == '\0' || !hp_exit_report_expand_path(settings->output_path, path, sizeof path))
+        return -1;
+    hp_file_make_parents(path);
+    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+    if (fd < 0)
+        hp_exit_report_say_output_failed("cannot write", path);
+    return fd;
+}
+
+static uint32_t hp_exit_report_terminal_width(int fd)
+{
+    struct winsize size;
+    memset(&size, 0, sizeof size);
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static bool hp_exit_report_wants_color(const struct hp_settings *settings, int fd)
+{
+    const char *terminal = hp_environment("TERM");
+    struct winsize size;
+    return !settings->no_color && ioctl(fd, TIOCGWINSZ, &size) == 0 &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+static int hp_exit_report_render(struct hp_exit_report_work *work, int fd)
+{
+    const struct hp_report_target target = {
+        .sink = hp_exit_report_put, .context = work, .width = hp_exit_report_terminal_width(fd), .color = hp_exit_report_wants_color(&work->settings, fd)};
+    work->fd = fd;
+    work->has_failed = false;
+    work->length = 0;
+    const int status = hp_report_render(&work->sessions, &work->settings, &target);
+    return hp_exit_report_flush(work) ? status : HOTPATH_E_OUTPUT;
+}
+
+static int hp_exit_report_write_report(struct hp_exit_report_work *work)
+{
+    if (work->settings.format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    const int fd = hp_exit_report_open_output(&work->settings);
+    if (fd >= 0) {
+        const int status = hp_exit_report_render(work, fd);
+        hp_sys_close(fd);
+        if (status != HOTPATH_E_OUTPUT)
+            return status;
+        hp_exit_report_say_output_failed("cannot write all of", work->settings.output_path);
+    }
+    return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render(work, 2) : HOTPATH_E_OUTPUT;
+}
+
+/* `hotpath run` reads the file when all is over. What is only in memory it will not see. */
+static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
+{
+    return work->settings.is_run && !hotpath_runtime_->store->is_memory;
+}
+
+static int hp_exit_report_report_with(struct hp_exit_report_work *work, bool is_in_handler)
+{
+    const struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (header == NULL)
+        return HOTPATH_E_INACTIVE;
+    const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    const bool is_over = __atomic_load_n(&header->state, __ATOMIC_RELAXED) == HP_STATE_FINISHED;
+    hotpath_reporter *reporter = is_in_handler ? NULL : hotpath_runtime_->reporter;
+    struct hp_clock_pair now;
+    if (!is_over)
+        now = hp_session_touch();
+    work->settings = hotpath_runtime_->settings;
+    if (hp_snapshot_open(&work->snapshot, hotpath_runtime_->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
+        return HOTPATH_E_SPACE;
+    work->session = &work->snapshot;
+    work->sessions = (struct hp_snapshots){&work->session, 1};
+    if (reporter != NULL)
+        return hp_report_hand_over(&work->sessions, &work->settings, reporter, hotpath_runtime_->reporter_context);
+    if (is_over && hp_exit_report_is_reported_by_run(work))
+        return HOTPATH_OK;
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    const int status = hp_exit_report_write_report(work);
+    hp_signals_release(&held);
+    return status;
+}
+
+/* Waits, two seconds at most, for a report that another thread is writing. One of our own will not end meanwhile. */
+static bool hp_exit_report_take_turn(uintptr_t *reporter, bool is_in_handler)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    const struct timespec pause = {0, 1000000};
+    uintptr_t holder = 0;
+    for (int tries = 0;
+         !__atomic_compare_exchange_n(reporter, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
+        if (is_in_handler || holder == us || tries == 2000)
+            return false;
+        holder = 0;
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    return true;
+}
+
+/* One report at a time. */
+int hp_exit_report(bool is_in_handler)
+{
+    uintptr_t *reporter = &hotpath_runtime_->fork_page->reporter;
+    if (!hp_exit_report_take_turn(reporter, is_in_handler))
+        return HOTPATH_E_ACTIVE;
+    struct hp_exit_report_work *work = hp_memory_map(sizeof *work);
+    const int status = work != NULL ? hp_exit_report_report_with(work, is_in_handler) : HOTPATH_E_SPACE;
+    if (status == HOTPATH_E_SPACE)
+        hp_exit_report_say_no_memory();
+    hp_memory_unmap(work, sizeof *work);
+    __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
+    return status;
+}
+
+/* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
+
+/*
+ * The life of a session: how it begins (HOTPATH_MAIN, HOTPATH_SESSION, hotpath_start, HOTPATH=1, the first zone of a
+ * forked child) and how it ends (the end of its scope, exit, SIGINT and SIGTERM, a time limit).
+ *
+ * Ending while other threads run. Stop closes the gate, makes every thread pass a barrier and waits until none
+ * is inside the recorder. From then on no thread can touch the session: each looks at the gate after it has set
+ * `ready` to 0 and before it touches anything. (The barrier pairs with that store and load, which are relaxed.) Where
+ * the wait does not succeed, the address range is given up instead of being used again.
+ */
+
+#ifdef __clang__
+#define HP_COMPILER __VERSION__
+#else
+#define HP_COMPILER "gcc " __VERSION__
+#endif
+
+/* ------------------------------------------------------------------------------------------- settings */
+
+static const char *hp_lifecycle_look_up(const char *name, void *context)
+{
+    (void)context;
+    return hp_environment(name);
+}
+
+static void hp_lifecycle_warn(const char *line, void *context)
+{
+    (void)context;
+    hp_say(line);
+}
+
+static bool hp_lifecycle_is_active(void) { return __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0; }
+
+/* -------------------------------------------------------------------------------------------- beginning */
+
+struct hp_clock_pair hp_session_touch(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    struct hp_clock_pair now;
+    hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
+    __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
+    return now;
+}
+
+static uint32_t hp_lifecycle_clock_kind(enum hp_counter counter)
+{
+    static const uint32_t kinds[] = {[HP_COUNTER_NONE] = HP_CLOCK_MONOTONIC,
+                                     [HP_COUNTER_TSC] = HP_CLOCK_TSC,
+                                     [HP_COUNTER_CNTVCT] = HP_CLOCK_CNTVCT,
+                                     [HP_COUNTER_RDTIME] = HP_CLOCK_RDTIME};
+    return kinds[counter];
+}
+
+typedef void hp_lifecycle_describe(char *text, size_t size);
+
+static uint32_t hp_lifecycle_described(hp_lifecycle_describe *fact)
+{
+    char text[1024];
+    fact(text, sizeof text);
+    return hp_store_text(hotpath_runtime_->store, text);
+}
+
+static void hp_lifecycle_fill_header(void)
+{
+    struct hp_store *store = hotpath_runtime_->store;
+    struct hp_header *header = hp_store_header(store);
+    header->features = HP_FEATURE_TIMING;
+    header->state = HP_STATE_LIVE;
+    header->pid = hp_sys_process_id();
+    header->parent_pid = (uint32_t)getppid();
+    header->process_start = hp_process_start_time(0);
+    header->pid_namespace = hp_process_namespace();
+    header->exec_count = store->number;
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns();
+    hp_process_boot_id(header->boot_id);
+    header->clock_kind = hp_lifecycle_clock_kind(hotpath_runtime_->counter);
+    header->cores = hp_process_cores();
+    header->command = hp_lifecycle_described(hp_process_command);
+    header->executable = hp_lifecycle_described(hp_process_executable);
+    header->host = hp_lifecycle_described(hp_process_host);
+    header->system = hp_lifecycle_described(hp_process_system);
+    header->label = hp_store_text(store, hotpath_runtime_->settings.label);
+    header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
+    header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
+    hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
+    hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+}
+
+/* All that recording may ever ask the kernel for, so that from now on it need not. */
+static void hp_lifecycle_reserve_everything(void)
+{
+    hp_store_reserve_all(hotpath_runtime_->store);
+    hp_sites_reserve();
+    hp_thread_reserve();
+    hp_seal(true);
+}
+
+/* Under the lock, signals held. */
+static bool hp_lifecycle_open_session(void)
+{
+    hp_seal(false);
+    if (hp_store_create(hotpath_runtime_->store, &hotpath_runtime_->settings, hp_sys_process_id()) != NULL)
+        return false;
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
+    hp_lifecycle_fill_header();
+    hp_sites_begin();
+    /* The sessions of a run stay until its report is made, and who runs it sees to them. */
+    if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run)
+        hp_store_prune(hotpath_runtime_->store, hotpath_runtime_->settings.keep);
+    header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
+    hp_skip_zones(false);
+    if (hotpath_runtime_->settings.reserve)
+        hp_lifecycle_reserve_everything();
+    return true;
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void hp_lifecycle_forget_parent(void)
+{
+    hp_page()->is_ours = 1;
+    hotpath_runtime_->is_child = true;
+    hotpath_runtime_->owner = NULL;
+    hotpath_v1_head = &hotpath_idle_head_;
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_store parent = *hotpath_runtime_->store;
+    hp_lifecycle_forget_parent();
+    if (!hp_lifecycle_is_active())
+        return false;
+    memset(hotpath_runtime_->store, 0, sizeof *hotpath_runtime_->store);
+    const bool has_begun = hp_lifecycle_open_session();
+    if (!has_begun) {
+        hotpath_runtime_->gate = 0;
+        hp_skip_zones(true);
+    }
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (!has_begun || (hotpath_runtime_->store->is_memory && !parent.is_memory))
+        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
+    hp_store_forget(&parent);
+    return has_begun;
+}
+
+static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
+{
+    if (hp_is_forked_child()) {
+        hp_lifecycle_forget_parent();
+        hotpath_runtime_->gate = 0;
+        hp_skip_zones(true);
+        hp_store_forget(hotpath_runtime_->store);
+    }
+    if (hp_lifecycle_is_active() && !hotpath_runtime_->is_auto)
+        return HOTPATH_E_ACTIVE;
+    hotpath_runtime_->settings = *settings;
+    hotpath_runtime_->is_child = false;
+    if (!hp_lifecycle_is_active() && !hp_lifecycle_open_session())
+        return HOTPATH_E_SPACE;
+    hotpath_runtime_->is_auto = false;
+    return HOTPATH_OK;
+}
+
+/* The program may change its folder before the report is due, or before the session is opened again to grow. */
+static void hp_lifecycle_make_absolute(char *path, size_t size)
+{
+    char whole[2048];
+    if (path[0] == '\0' || path[0] == '/' || syscall(SYS_getcwd, whole, sizeof whole) <= 0)
+        return;
+    const size_t length = strlen(whole), more = strlen(path);
+    if (length + 1 + more >= size)
+        return;
+    memmove(path + length + 1, path, more + 1);
+    memcpy(path, whole, length);
+    path[length] = '/';
+}
+
+static void hp_lifecycle_explain(int status)
+{
+    if (status == HOTPATH_E_ACTIVE)
+        hp_say("hotpath: a session is active already and goes on; stop it before starting another");
+    if (status == HOTPATH_OK && hotpath_runtime_->settings.dir[0] != '\0' && hotpath_runtime_->store->is_memory)
+        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
+               "1 MB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_E_SPACE)
+        hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
+               "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
+    if (status == HOTPATH_E_OPTIONS)
+        hp_say("hotpath: nothing is recorded: the options are not of this version of the library; "
+               "zero-fill struct hotpath_options and set its size");
+}
+
+static int hp_lifecycle_begin(const struct hotpath_options *options)
+{
+    struct hp_settings settings;
+    struct hp_signals held;
+    hp_copies_join();
+    hotpath_runtime_->standard_error = hp_file_identify(2);
+    if (hp_process_is_privileged())
+        return HOTPATH_E_OFF;
+    if (options != NULL && !hp_options_are_known(options))
+        return HOTPATH_E_OPTIONS;
+    /* What HOTPATH=1 began has warned already. */
+    hp_settings_resolve(&settings, options, hp_lifecycle_look_up, NULL, hotpath_runtime_->is_auto ? NULL : hp_lifecycle_warn, NULL);
+    if (settings.record_is_off || settings.record == 0)
+        return HOTPATH_E_OFF;
+    if (!hp_runtime_prepare())
+        return HOTPATH_E_SPACE;
+    hp_lifecycle_make_absolute(settings.output_path, sizeof settings.output_path);
+    hp_lifecycle_make_absolute(settings.dir, sizeof settings.dir);
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = hp_lifecycle_begin_locked(&settings);
+    hp_unlock(&held);
+    return status;
+}
+
+int hotpath_start(const struct hotpath_options *options)
+{
+    const int saved = errno;
+    const int status = hp_lifecycle_begin(options);
+    hp_lifecycle_explain(status);
+    errno = saved;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ ending */
+
+static bool hp_lifecycle_is_at_rest(const struct hp_head *head)
+{
+    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+}
+
+#define HP_LIFECYCLE_PATIENCE_NS UINT64_C(50000000)
+
+static bool hp_lifecycle_wait_until_quiet(void)
+{
+    if (!hp_memory_barrier_everywhere())
+        return false;
+    const uint64_t until = hp_clock_monotonic_ns() + HP_LIFECYCLE_PATIENCE_NS;
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        while (head->thread_id != 0 && !hp_lifecycle_is_at_rest(head)) {
+            if (hp_clock_monotonic_ns() > until)
+                return false;
+            sched_yield();
+        }
+    return true;
+}
+
+/* Under the lock: marks the file as whole and turns recording off. */
+static void hp_lifecycle_close_session(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    hp_session_touch();
+    __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
+    hp_skip_zones(true);
+    __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
+    hotpath_runtime_->owner = NULL;
+    hp_seal(false);
+}
+
+/* A store that somebody may still be writing to is left to him for good. */
+static void hp_lifecycle_retire_store(void)
+{
+    const bool is_quiet = hp_lifecycle_wait_until_quiet();
+    struct hp_store *next = is_quiet ? hotpath_runtime_->store : hp_memory_map(sizeof *next);
+    hp_store_retire(hotpath_runtime_->store, is_quiet);
+    if (next != NULL)
+        hotpath_runtime_->store = next;
+}
+
+/* Closes the session if this process has one; the caller reports on it. */
+static bool hp_lifecycle_close_if_active(void)
+{
+    struct hp_signals held;
+    if (hp_page() == NULL || hp_is_forked_child() || !hp_lock(&held))
+        return false;
+    const bool was_active = hp_lifecycle_is_active();
+    if (was_active)
+        hp_lifecycle_close_session();
+    hp_unlock(&held);
+    return was_active;
+}
+
+int hotpath_stop(void)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    if (!hp_lifecycle_close_if_active())
+        return HOTPATH_E_INACTIVE;
+    const int status = hp_exit_report(false);
+    if (hp_lock(&held)) {
+        if (!hp_lifecycle_is_active())
+            hp_lifecycle_retire_store();
+        hp_unlock(&held);
+    }
+    errno = saved;
+    return status;
+}
+
+/* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
+static bool hp_lifecycle_is_silent_child(void)
+{
+    return hotpath_runtime_->is_child && strstr(hotpath_runtime_->settings.output_path, "%p") == NULL;
+}
+
+/* The process ends: report, and leave everything in place, since other threads may still run. */
+static void hp_lifecycle_finish(bool is_in_handler)
+{
+    if (hp_lifecycle_close_if_active() && !hp_lifecycle_is_silent_child())
+        hp_exit_report(is_in_handler);
+}
+
+/* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
+__attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
+{
+    const int saved = errno;
+    if (hp_copy_owns_state())
+        hp_lifecycle_finish(false);
+    errno = saved;
+}
+
+/* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
+__attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
+{
+    const int saved = errno;
+    const char *wish = hp_environment("HOTPATH");
+    hp_copies_join();
+    hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
+    if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
+        struct hp_settings settings;
+        hotpath_runtime_->standard_error = hp_file_identify(2);
+        hp_settings_resolve(&settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
+        if (settings.record_is_set && hp_lifecycle_begin(NULL) == HOTPATH_OK)
+            hotpath_runtime_->is_auto = true;
+    }
+    errno = saved;
+}
+
+/* ------------------------------------------------------------------------------------- signals and time */
+
+static void hp_lifecycle_on_signal(int signal)
+{
+    const int saved = errno;
+    struct sigaction usual;
+    memset(&usual, 0, sizeof usual);
+    usual.sa_handler = SIG_DFL;
+    hp_lifecycle_finish(true);
+    sigaction(signal, &usual, NULL);
+    errno = saved;
+    hp_signals_raise_now(signal);
+}
+
+/* Only where the program left them alone; a handler it installs later replaces ours, as it should. */
+static void hp_lifecycle_watch_signal(int signal)
+{
+    struct sigaction present, ours;
+    if (sigaction(signal, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO) || present.sa_handler != SIG_DFL)
+        return;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_handler = hp_lifecycle_on_signal;
+    ours.sa_flags = SA_RESTART;
+    sigfillset(&ours.sa_mask);
+    sigaction(signal, &ours, NULL);
+}
+
+static void *hp_lifecycle_end_after_time(void *context)
+{
+    const uint32_t milliseconds = (uint32_t)(uintptr_t)context;
+    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+    exit(0);
+}
+
+static void hp_lifecycle_watch_time(uint32_t milliseconds)
+{
+    pthread_t thread;
+    struct hp_signals held;
+    if (milliseconds == 0)
+        return;
+    hp_signals_hold(&held);
+    if (pthread_create(&thread, NULL, hp_lifecycle_end_after_time, (void *)(uintptr_t)milliseconds) == 0)
+        pthread_detach(thread);
+    else
+        hp_say("hotpath: HOTPATH_SHUTDOWN_MS has no effect: no thread could be started");
+    hp_signals_release(&held);
+}
+
+/* -------------------------------------------------------------------------------------- HOTPATH_MAIN & co */
+
+static void hp_lifecycle_set_main_site(struct hotpath_site *site)
+{
+    const uint32_t id = hp_site_id(site);
+    if (id < HOTPATH_READY_)
+        __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->main_site, id, __ATOMIC_RELAXED);
+}
+
+uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
+                          const struct hotpath_options *options)
+{
+    const int saved = errno;
+    if (hotpath_start(options) == HOTPATH_OK) {
+        hp_lifecycle_set_main_site(site);
+        if (!hotpath_runtime_->settings.leave_signals) {
+            hp_lifecycle_watch_signal(SIGINT);
+            hp_lifecycle_watch_signal(SIGTERM);
+        }
+        hp_lifecycle_watch_time(hotpath_runtime_->settings.shutdown_ms);
+    }
+    errno = saved;
+    return hotpath_open_(zone, site);
+}
+
+uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
+                             const struct hotpath_options *options)
+{
+    const int saved = errno;
+    if (hotpath_start(options) == HOTPATH_OK) {
+        hp_lifecycle_set_main_site(site);
+        hotpath_runtime_->owner = zone;
+    }
+    errno = saved;
+    return hotpath_open_(zone, site);
+}
+
+void hotpath_v1_session_end(struct hotpath_zone *zone)
+{
+    hotpath_close_(zone);
+    if (hotpath_runtime_->owner == zone)
+        hotpath_stop();
+}
+
+/* ------------------------------------------------------------------------------------------ small answers */
+
+const char *hotpath_strerror(int status)
+{
+    switch (status) {
+    case HOTPATH_OK:
+        return "done";
+    case HOTPATH_E_ACTIVE:
+        return "a session is active already";
+    case HOTPATH_E_INACTIVE:
+        return "no session is active";
+    case HOTPATH_E_OFF:
+        return "recording is switched off";
+    case HOTPATH_E_OPTIONS:
+        return "the options are not of this version of the library";
+    case HOTPATH_E_SPACE:
+        return "no memory or file space for a session";
+    case HOTPATH_E_OUTPUT:
+        return "the report could not be written";
+    default:
+        return "unknown status";
+    }
+}
+
+const char *hotpath_version(void) { return HOTPATH_VERSION; }
+
+/* A child has the parent's state until its first zone, and no session of its own before. */
+static bool hp_lifecycle_is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_lifecycle_is_active(); }
+
+const char *hotpath_session_path(void) { return hp_lifecycle_is_active_here() ? hotpath_runtime_->store->path : ""; }
+
+void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
+{
+    hotpath_runtime_->reporter_context = context;
+    hotpath_runtime_->reporter = reporter;
+}
+
+int hotpath_report(void)
+{
+    const int saved = errno;
+    int status = HOTPATH_E_INACTIVE;
+    if (hp_lifecycle_is_active_here())
+        status = hp_exit_report(false);
+    errno = saved;
+    return status;
+}
+
+/* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
+
+/* The recorder's lock and small services. */
+
+/* Where hotpath_v1_head of a thread points before it registers, and after it ended. */
+struct hotpath_head_ hotpath_idle_head_ = {.skip = 1};
+
+/* Compilers take the TLS model from the latest declaration they saw, so it stands here as well. */
+__thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_ = &hotpath_idle_head_;
+__thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
+
+/* musl takes memory from the heap for it, so there it is for old kernels only. */
+#ifdef __GLIBC__
+#define HP_RUNTIME_HAS_CHEAP_ATFORK 1
+#else
+#define HP_RUNTIME_HAS_CHEAP_ATFORK 0
+#endif
+
+/*
+ * What the kernel does for us, done again: kernels before 4.14 do not know how, and some emulators say they do and do not.
+ * Where it was done the page is empty, and there is nothing left to do. This covers fork alone.
+ */
+static void hp_runtime_empty_in_child(void)
+{
+    struct hp_fork_page *page = hp_page();
+    for (struct hp_head *head = page->heads, *next; head != NULL; head = next) {
+        next = head->next;
+        memset(head, 0, sizeof *head);
+    }
+    memset(page, 0, sizeof *page);
+}
+
+void hp_skip_zones(bool is_off)
+{
+    for (size_t copy = 0; copy < HP_COPIES && hotpath_runtime_->idle_heads[copy] != NULL; copy++)
+        HOTPATH_PUT_(hotpath_runtime_->idle_heads[copy]->skip, is_off);
+    struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
+    for (; head != NULL; head = head->next)
+        HOTPATH_PUT_(head->hot.skip, is_off);
+}
+
+bool hp_runtime_prepare(void)
+{
+    if (hp_page() != NULL)
+        return true;
+    struct hp_fork_page *page = hp_memory_map(sizeof *page);
+    if (page == NULL)
+        return false;
+    const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
+    page->is_ours = 1;
+    hotpath_runtime_->counter = hp_clock_counter();
+    struct hp_fork_page *none = NULL;
+    if (!__atomic_compare_exchange_n(&hotpath_runtime_->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        hp_memory_unmap(page, sizeof *page); /* another thread was first */
+    else if (!is_wiped || HP_RUNTIME_HAS_CHEAP_ATFORK)
+        pthread_atfork(NULL, NULL, hp_runtime_empty_in_child);
+    return true;
+}
+
+/*
+ * In a host that runs under ThreadSanitizer with a library that was not built for it, these tell it about the lock, over
+ * which heads pass from thread to thread.
+ */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+/*
+ * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
+ * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
+ */
+bool hp_lock(struct hp_signals *held)
+{
+    uintptr_t *lock = &hotpath_runtime_->fork_page->lock;
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    uintptr_t holder = 0;
+    uint32_t spins = 0;
+    held->is_held = !hp_is_sealed();
+    if (held->is_held)
+        hp_signals_hold(held);
+    while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (holder == us)
+            return false;
+        /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
+        if (!held->is_held && ++spins == 1u << 20)
+            return false;
+        holder = 0;
+        if (held->is_held)
+            sched_yield();
+    }
+    if (__tsan_acquire != NULL)
+        __tsan_acquire(lock);
+    return true;
+}
+
+void hp_unlock(const struct hp_signals *held)
+{
+    if (__tsan_release != NULL)
+        __tsan_release(&hotpath_runtime_->fork_page->lock);
+    __atomic_store_n(&hotpath_runtime_->fork_page->lock, 0, __ATOMIC_RELEASE);
+    if (held->is_held)
+        hp_signals_release(held);
+}
+
+void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }
+
+bool hp_is_forked_child(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    return page != NULL && __atomic_load_n(&page->is_ours, __ATOMIC_RELAXED) == 0;
+}
+
+uint64_t hp_now(void) { return hp_clock_ticks(hotpath_runtime_->counter); }
+
+uint64_t hotpath_v1_clock(void) { return hp_clock_monotonic_ns(); }
+
+void hp_say(const char *line)
+{
+    if (!hp_file_is(2, &hotpath_runtime_->standard_error))
+        return;
+    char whole[600];
+    size_t length = strnlen(line, sizeof whole - 1);
+    memcpy(whole, line, length);
+    whole[length++] = '\n';
+    hp_file_write(2, whole, length);
+}
+
+/* ---- src/record/sites.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Sites get their numbers here. A number belongs to a place in code (file, line, function, name), not to
+ * the static object that asked: the same inline function in fifty units, or a library that was closed and opened
+ * again, is one site. Names are copied, since the library they live in may go away.
+ *
+ * Numbers last as long as the process; each session gets a copy of the names.
+ */
+
+#define HP_SITES_TEXT_PIECE (64u << 10)
+#define HP_SITES_NAME_BYTES 256
+
+static uint32_t hp_sites_hash_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
+    return (hash ^ 0xffu) * UINT32_C(16777619);
+}
+
+static struct hp_known_site *hp_sites_known_site(uint32_t id)
+{
+    return &hotpath_runtime_->site_chunks[id / HP_SITES_PER_CHUNK][id % HP_SITES_PER_CHUNK];
+}
+
+static const char *hp_sites_keep_text(const char *text)
+{
+    const size_t size = strnlen(text, 4000) + 1;
+    if (size > hotpath_runtime_->text_left) {
+        char *piece = hp_more_memory(HP_SITES_TEXT_PIECE);
+        if (piece == NULL)
+            return NULL;
+        hotpath_runtime_->text = piece;
+        hotpath_runtime_->text_left = HP_SITES_TEXT_PIECE;
+    }
+    char *copy = hotpath_runtime_->text;
+    memcpy(copy, text, size - 1);
+    copy[size - 1] = '\0';
+    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
+    hotpath_runtime_->text_left -= size;
+    HOTPATH_ORDER_();
+    hotpath_runtime_->text += size;
+    return copy;
+}
+
+/* What a user calls the site: for a C++ function its qualified name instead of the whole signature. */
+static const char *hp_sites_shown_name(const struct hotpath_site *site, char buffer[HP_SITES_NAME_BYTES])
+{
+    const uint32_t kind = site->kind & ~HOTPATH_KIND_CXX_;
+    if (!(site->kind & HOTPATH_KIND_CXX_) || (kind != HOTPATH_KIND_FUNCTION_ && kind != HOTPATH_KIND_MAIN_))
+        return site->name;
+    hp_cxx_short_name(site->name, buffer, HP_SITES_NAME_BYTES);
+    return buffer;
+}
+
+static bool hp_sites_is_same(const struct hp_known_site *known, const char *name, const struct hotpath_site *site)
+{
+    return known->line == site->line && known->kind == site->kind && strcmp(known->file, site->file) == 0 &&
+           strcmp(known->function, site->function) == 0 && strcmp(known->name, name) == 0;
+}
+
+/* Writes one site into the running session's table. */
+static bool hp_sites_write_site(uint32_t id)
+{
+    struct hp_store *store = hotpath_runtime_->store;
+    struct hp_header *header = hp_store_header(store);
+    uint32_t *chunk = &header->site_chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == 0) {
+        const uint32_t fresh = hp_store_allocate(store, HP_SITES_PER_CHUNK * (uint32_t)sizeof(struct hp_site), 64);
+        if (fresh == 0)
+            return false;
+        __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
+    }
+    const struct hp_known_site *known = hp_sites_known_site(id);
+    struct hp_site *site = (struct hp_site *)hp_store_at(store, *chunk) + id % HP_SITES_PER_CHUNK;
+    const uint32_t name = hp_store_text(store, known->name);
+    if (name == 0)
+        return false;
+    site->function = known->function == known->name ? name : hp_store_text(store, known->function);
+    site->file = hp_store_text(store, known->file);
+    site->line = known->line;
+    site->kind = known->kind;
+    /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
+    __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
+    if (header->site_count <= id)
+        __atomic_store_n(&header->site_count, id + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void hp_sites_begin(void)
+{
+    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
+        if (!hp_sites_write_site(id))
+            hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
+}
+
+void hp_sites_reserve(void)
+{
+    for (uint32_t chunk = 0; chunk < HP_RESERVED_SITES / HP_SITES_PER_CHUNK; chunk++)
+        if (hotpath_runtime_->site_chunks[chunk] == NULL)
+            hotpath_runtime_->site_chunks[chunk] = hp_memory_map(HP_SITES_PER_CHUNK * sizeof(struct hp_known_site));
+    const size_t bytes = (size_t)HP_RESERVED_SITES * 128;
+    char *text = hp_memory_map(bytes);
+    if (text != NULL) {
+        hotpath_runtime_->text_left = bytes;
+        hotpath_runtime_->text = text;
+    }
+}
+
+static uint32_t hp_sites_find_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+{
+    uint32_t id = hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS];
+    for (; id != 0; id = hp_sites_known_site(id - 1)->next)
+        if (hp_sites_known_site(id - 1)->hash == hash && hp_sites_is_same(hp_sites_known_site(id - 1), name, site))
+            return id - 1;
+    return HOTPATH_ID_NEW_;
+}
+
+static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+{
+    const uint32_t id = hotpath_runtime_->site_count;
+    if (id == HP_MAX_SITES)
+        return HOTPATH_ID_EXCLUDED_;
+    struct hp_known_site **chunk = &hotpath_runtime_->site_chunks[id / HP_SITES_PER_CHUNK];
+    if (*chunk == NULL)
+        *chunk = hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk);
+    if (*chunk == NULL)
+        return HOTPATH_ID_EXCLUDED_;
+    struct hp_known_site *known = hp_sites_known_site(id);
+    known->name = hp_sites_keep_text(name);
+    known->function = site->function == site->name && known->name != NULL && strcmp(name, site->name) == 0
+                          ? known->name
+                          : hp_sites_keep_text(site->function);
+    known->file = hp_sites_keep_text(site->file);
+    if (known->name == NULL || known->function == NULL || known->file == NULL)
+        return HOTPATH_ID_EXCLUDED_;
+    known->line = site->line;
+    known->kind = site->kind;
+    known->hash = hash;
+    known->next = hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS];
+    if (!hp_sites_write_site(id))
+        return HOTPATH_ID_EXCLUDED_;
+    hotpath_runtime_->site_count = id + 1;
+    hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS] = id + 1;
+    return id;
+}
+
+static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site)
+{
+    struct hp_pattern pattern;
+    if (hotpath_runtime_->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
+        return true;
+    return hp_pattern_compile(&pattern, hotpath_runtime_->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+}
+
+static uint32_t hp_sites_register_site(const struct hotpath_site *site)
+{
+    char buffer[HP_SITES_NAME_BYTES];
+    const char *name = hp_sites_shown_name(site, buffer);
+    if (name[0] == '\0')
+        name = "<unnamed>";
+    if (!hp_sites_is_wanted(name, site))
+        return HOTPATH_ID_EXCLUDED_;
+    const uint32_t hash = hp_sites_hash_text(hp_sites_hash_text(2166136261u ^ site->line, site->file), name);
+    uint32_t id = hp_sites_find_site(hash, name, site);
+    if (id != HOTPATH_ID_NEW_)
+        return id;
+    id = hp_sites_add_site(hash, name, site);
+    if (id == HOTPATH_ID_EXCLUDED_)
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
+    return id;
+}
+
+uint32_t hp_site_id(struct hotpath_site *site)
+{
+    struct hp_signals held;
+    uint32_t id = HOTPATH_GET_(site->id);
+    if (id != HOTPATH_ID_NEW_)
+        return id;
+    if (!hp_lock(&held))
+        return id;
+    if (hotpath_runtime_->gate != 0) {
+        id = hp_sites_register_site(site);
+        HOTPATH_PUT_(site->id, id);
+        if (!hp_is_sealed())
+            hp_session_touch();
+    }
+    hp_unlock(&held);
+    return id;
+}
+
+/* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
+
+/*
+ * Threads come and go; their records stay. A thread gets a head with its first zone. When it ends, the head is free
+ * with everything attached (record, call tree, index), and the next new thread goes on with it: memory follows how many
+ * threads record at once, not how many there ever were.
+ */
+
+#define HP_THREADS_PIECE_BYTES 8192u
+#define HP_THREADS_FIRST_PIECE_BYTES 4096u
+#define HP_THREADS_LINE 128u /* two cache lines: what neighbouring threads write must not share a prefetched pair */
+
+static pthread_key_t hp_threads_exit_key;
+static bool hp_threads_has_exit_key;
+
+/* ------------------------------------------------------------------------------------- the end of a thread */
+
+static void hp_threads_release_head(struct hp_head *head)
+{
+    if (head->record != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0) {
+        const uint64_t now = hp_now();
+        for (struct hp_head *at = head; at != NULL; at = at->handler) {
+            if (at->record == NULL || at->hot.epoch != hp_epoch())
+                continue; /* a handler's head for which there was no space */
+            hp_zones_close_all(at, now);
+            __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
+        }
+    }
+    head->thread_id = 0;
+}
+
+static void hp_threads_say_farewell(struct hp_head *head)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return;
+    hotpath_v1_head = &hotpath_idle_head_;
+    hotpath_thread_is_over_ = 1;
+    if (head->thread_id != 0 && --head->copies == 0)
+        hp_threads_release_head(head);
+    hp_unlock(&held);
+}
+
+/*
+ * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
+ * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
+ */
+static void hp_threads_at_thread_exit(void *value)
+{
+    const int saved = errno;
+    struct hp_head *head = value;
+    if (++head->farewells < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+        pthread_setspecific(hp_threads_exit_key, head);
+    else
+        hp_threads_say_farewell(head);
+    errno = saved;
+}
+
+bool hp_thread_exit_hook(void)
+{
+    if (!hp_threads_has_exit_key)
+        hp_threads_has_exit_key = pthread_key_create(&hp_threads_exit_key, hp_threads_at_thread_exit) == 0;
+    return hp_threads_has_exit_key;
+}
+
+/* ---------------------------------------------------------------------------------------------- heads */
+
+/* A head with nothing attached. Heads lie apart so that threads do not share cache lines. */
+static struct hp_head *hp_threads_new_head(void)
+{
+    struct hp_fork_page *page = hp_page();
+    const size_t stride = (sizeof(struct hp_head) + HP_THREADS_LINE - 1) / HP_THREADS_LINE * HP_THREADS_LINE;
+    if (page->spare_count == 0) {
+        page->spare = hp_more_memory(HP_HEADS_BYTES);
+        if (page->spare == NULL)
+            return NULL;
+        hp_memory_wipe_on_fork(page->spare, HP_HEADS_BYTES);
+        page->spare_count = (uint32_t)(HP_HEADS_BYTES / stride);
+    }
+    struct hp_head *head = page->spare;
+    page->spare = (struct hp_head *)(void *)((char *)head + stride);
+    page->spare_count--;
+    head->next = page->heads;
+    page->heads = head;
+    return head;
+}
+
+/* Threads that began to record after their last destructor, or were ended by a raw system call. */
+static bool hp_threads_is_dead(const struct hp_head *head)
+{
+    return head->thread_id != 0 && !head->is_handler && !hp_process_has_thread(head->thread_id);
+}
+
+/*
+ * Frees the heads of threads that ended without a word. Asking the kernel about each costs a system call, so it is done
+ * only when the number of heads would grow past a power of two: now and then, whatever the number.
+ */
+static struct hp_head *hp_threads_bury_dead(void)
+{
+    struct hp_head *freed = NULL;
+    uint32_t count = 0;
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        count++;
+    if (count < 8 || (count & (count - 1)) != 0)
+        return NULL;
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (hp_threads_is_dead(head)) {
+            hp_threads_release_head(head);
+            freed = head;
+        }
+    return freed;
+}
+
+/* The head of this thread if another copy of the library made one, else a free one, best with a record. */
+static struct hp_head *hp_threads_find_head(uint32_t thread_id)
+{
+    struct hp_head *free_head = NULL;
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next) {
+        if (head->is_handler)
+            continue;
+        if (head->thread_id == thread_id)
+            return head;
+        if (head->thread_id == 0 && (free_head == NULL || free_head->hot.epoch != hp_epoch()))
+            free_head = head;
+    }
+    return free_head;
+}
+
+/* ---------------------------------------------------------------------------------------------- records */
+
+uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
+{
+    uint32_t from = (head->space + align - 1) & ~(align - 1);
+    if (head->space == 0 || (uint64_t)from + size > head->space_end) {
+        uint32_t piece = size > HP_THREADS_PIECE_BYTES ? size : head->space == 0 ? HP_THREADS_FIRST_PIECE_BYTES : HP_THREADS_PIECE_BYTES;
+        from = hp_store_allocate(head->store, piece, HP_THREADS_LINE);
+        if (from == 0 && piece > size) {
+            piece = size;
+            from = hp_store_allocate(head->store, piece, HP_THREADS_LINE);
+        }
+        if (from == 0)
+            return 0;
+        head->space_end = from + piece;
+    }
+    head->space = from + size;
+    return from;
+}
+
+/* Links a new record in front of the others. Under the lock; release pairs with the reader's walk. */
+static void hp_threads_link_record(struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    head->record->next = header->threads;
+    __atomic_store_n(&header->threads, head->record_offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->thread_count, header->thread_count + 1, __ATOMIC_RELAXED);
+}
+
+static bool hp_threads_new_record(struct hp_head *head)
+{
+    head->store = hotpath_runtime_->store;
+    head->space = head->space_end = 0;
+    head->record = NULL;
+    head->generation = 0;
+    head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
+    if (head->record_offset == 0)
+        return false;
+    head->record = hp_store_at(head->store, head->record_offset);
+    if (!hp_zones_begin(head))
+        return false;
+    hp_threads_link_record(head);
+    return true;
+}
+
+/* Word by word, since somebody may be reading. */
+static void hp_threads_name_record(struct hp_thread *record)
+{
+    char name[sizeof record->name];
+    uint32_t words[sizeof name / sizeof(uint32_t)];
+    hp_process_thread_name(name);
+    memcpy(words, name, sizeof name);
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
+}
+
+static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id)
+{
+    struct hp_thread *record = head->record;
+    head->generation = record->generation + 1;
+    __atomic_store_n(&record->generation, head->generation, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
+    if (!head->is_handler)
+        hp_threads_name_record(record);
+    __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (!head->is_handler)
+        __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
+}
+
+/* Gives a head a record of the running session and opens it for business. */
+static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
+{
+    const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
+    head->hot.ready = 0;
+    if (!(has_record ? hp_zones_resume(head) : hp_threads_new_record(head))) {
+        head->record = NULL;
+        return false;
+    }
+    hp_threads_sign_record(head, thread_id);
+    head->hot.epoch = hp_epoch();
+    head->hot.base = hotpath_runtime_->store->base;
+    head->thread_id = thread_id;
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return true;
+}
+
+static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t thread_id)
+{
+    if (!hp_threads_attach(head, thread_id))
+        return false;
+    for (struct hp_head *handler = head->handler; handler != NULL; handler = handler->handler)
+        if (!hp_threads_attach(handler, thread_id))
+            return false;
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- registering */
+
+/* Under the lock. */
+static struct hp_head *hp_threads_register_thread(void)
+{
+    if ((hp_is_forked_child() && !hp_session_begin_child()) || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
+        hotpath_v1_head = &hotpath_idle_head_;
+        return NULL;
+    }
+    if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, 1);
+        return NULL;
+    }
+    const uint32_t thread_id = hp_sys_thread_id();
+    struct hp_head *head = hotpath_thread_is_over_ ? NULL : hp_threads_find_head(thread_id);
+    if (head == NULL && !hotpath_thread_is_over_)
+        head = hp_threads_bury_dead();
+    if (head == NULL && !hotpath_thread_is_over_)
+        head = hp_threads_new_head();
+    const bool is_shared = head != NULL && head->thread_id == thread_id;
+    const bool is_current = is_shared && head->hot.epoch == hp_epoch();
+    /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
+    const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
+    if (head == NULL || is_busy || (!is_current && !hp_threads_attach_with_handlers(head, thread_id))) {
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, 1);
+        return NULL;
+    }
+    if (!is_shared)
+        head->copies = 0;
+    if (pthread_getspecific(hp_threads_exit_key) != head) {
+        head->copies++;
+        head->farewells = 0;
+        pthread_setspecific(hp_threads_exit_key, head);
+    }
+    hotpath_v1_head = &head->hot;
+    return head;
+}
+
+struct hp_head *hp_thread_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch())
+        return head;
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return NULL;
+    head = hp_threads_register_thread();
+    hp_unlock(&held);
+    return head;
+}
+
+/* Under the lock. */
+static struct hp_head *hp_threads_add_handler_head(struct hp_head *head)
+{
+    struct hp_head *handler = hotpath_runtime_->gate != 0 ? hp_threads_new_head() : NULL;
+    if (handler == NULL)
+        return NULL;
+    handler->is_handler = true;
+    if (!hp_threads_attach(handler, head->thread_id))
+        return NULL;
+    head->handler = handler;
+    return handler;
+}
+
+struct hp_head *hp_thread_handler_head(struct hp_head *head)
+{
+    struct hp_signals held;
+    if (head->handler != NULL)
+        return head->handler;
+    if (!hp_lock(&held))
+        return NULL;
+    struct hp_head *handler = hp_threads_add_handler_head(head);
+    hp_unlock(&held);
+    return handler;
+}
+
+void hp_thread_reserve(void)
+{
+    struct hp_head *head = hp_threads_register_thread();
+    if (head != NULL && head->handler == NULL)
+        hp_threads_add_handler_head(head);
+}
+
+bool hp_thread_has_head(uintptr_t state)
+{
+    struct hp_signals held;
+    bool has_head = false;
+    if (!hp_lock(&held))
+        return false;
+    for (const struct hp_head *head = hp_page()->heads; head != NULL && !has_head; head = head->next)
+        has_head = (uintptr_t)head == state && head->hot.epoch == hp_epoch();
+    hp_unlock(&held);
+    return has_head;
+}
+
+/* ---- src/record/zones.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
+ * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
+ * when something odd happened to the host's stack, and from signal handlers that interrupted the inline part.
+ *
+ * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
+ *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
+ *
+ * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
+ * `outer` in the frame tells inner calls from the outermost, whose time alone is the total.
+ */
+
+#define HP_ZONES_NODES_PER_CHUNK 16u
+#define HP_ZONES_FIRST_NODES 8u
+/* Slots that lead to a stat instead of a node have this in place of the parent: no node is there. */
+#define HP_ZONES_STAT_OF 1u
+
+/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
+static struct hotpath_node_ *hp_zones_node_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
+}
+
+static struct hotpath_stat_ *hp_zones_stat_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_stat_ *)(void *)(head->hot.base + offset);
+}
+
+static struct hotpath_frame_ *hp_zones_frame_zero(const struct hp_head *head)
+{
+    return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
+}
+
+static void hp_zones_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
+
+/* ------------------------------------------------------------------------------------------- the index */
+
+static uint64_t hp_zones_slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
+
+static uint32_t hp_zones_slot_total(const struct hotpath_head_ *hot)
+{
+    return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
+}
+
+static size_t hp_zones_slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
+
+static void hp_zones_set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
+{
+    hot->slots = slots;
+    hot->mask = (total - 1) * (uint32_t)sizeof *slots;
+}
+
+static struct hotpath_slot_ *hp_zones_next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
+{
+    return slot + 1 == hot->slots + hp_zones_slot_total(hot) ? hot->slots : slot + 1;
+}
+
+/*
+ * The slot that has the key, or the empty one where it belongs; there always is an empty one. Slots of stats stay out of
+ * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
+ * empty one has not missed anything.
+ */
+static struct hotpath_slot_ *hp_zones_find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+{
+    const uint64_t key = hp_zones_slot_key(parent, site);
+    struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
+    if (parent != HP_ZONES_STAT_OF && (slot->key == 0 || slot->key == key))
+        return slot;
+    slot = hotpath_second_slot_of_(hot, key);
+    while (slot->key != 0 && slot->key != key)
+        slot = hp_zones_next_slot(hot, slot);
+    return slot;
+}
+
+/* Copies what is in `slot` to another place where it is found just as well; false where there is none. */
+static bool hp_zones_make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
+{
+    struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, slot->key);
+    const bool is_stat = slot->key >> 32 == HP_ZONES_STAT_OF; /* found out of line wherever it is */
+    while (is_stat && other->key != 0)
+        other = hp_zones_next_slot(hot, other);
+    if (other->key != 0)
+        return false;
+    *other = *slot;
+    return true;
+}
+
+/* The slot for a new key: if at all possible one of the two where inline code looks. */
+static struct hotpath_slot_ *hp_zones_slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+{
+    struct hotpath_slot_ *slot = hp_zones_find_slot(hot, parent, site);
+    struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
+    struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, hp_zones_slot_key(parent, site));
+    if (parent == HP_ZONES_STAT_OF || slot == first || slot == second)
+        return slot;
+    return hp_zones_make_room(hot, first) ? first : hp_zones_make_room(hot, second) ? second : slot;
+}
+
+static bool hp_zones_grow_slots(struct hp_head *head)
+{
+    const uint32_t total = hp_zones_slot_total(&head->hot);
+    struct hotpath_slot_ *old = head->hot.slots;
+    struct hotpath_slot_ *bigger = hp_more_memory(hp_zones_slots_bytes(total * 4));
+    if (bigger == NULL)
+        return false;
+    hp_zones_set_slots(&head->hot, bigger, total * 4);
+    for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
+        if (slot->key != 0)
+            *hp_zones_slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)slot->key) = *slot;
+    hp_memory_unmap(old, hp_zones_slots_bytes(total));
+    return true;
+}
+
+/* Loads above a quarter cost the inline part misses; above a half the index stops growing rather than fill up. */
+static void hp_zones_add_slot(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t offset, uint32_t stat)
+{
+    const uint32_t size = hp_zones_slot_total(&head->hot);
+    if (head->slot_count + 1 > size / 4 && !hp_zones_grow_slots(head) && head->slot_count + 1 > size / 2) {
+        head->index_is_complete = false;
+        return;
+    }
+    struct hotpath_slot_ *slot = hp_zones_slot_for(&head->hot, parent, site);
+    slot->node = offset;
+    slot->stat = stat;
+    slot->key = hp_zones_slot_key(parent, site);
+    head->slot_count++;
+}
+
+static bool hp_zones_empty_slots(struct hp_head *head)
+{
+    struct hotpath_slot_ *slots = head->hot.slots;
+    const uint32_t first = hotpath_runtime_->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    if (slots != NULL && hp_zones_slot_total(&head->hot) != first) {
+        hp_memory_unmap(slots, hp_zones_slots_bytes(hp_zones_slot_total(&head->hot)));
+        slots = NULL;
+    }
+    if (slots == NULL)
+        slots = hp_more_memory(hp_zones_slots_bytes(first));
+    else
+        memset(slots, 0, hp_zones_slots_bytes(first));
+    hp_zones_set_slots(&head->hot, slots, first);
+    head->slot_count = 0;
+    return slots != NULL;
+}
+
+/* -------------------------------------------------------------------------------------- stats and nodes */
+
+static uint32_t hp_zones_new_stat(struct hp_head *head, uint32_t site)
+{
+    /* Aligned, so that what a short call needs of it is one cache line: extremes and the first octaves. */
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
+    if (offset == 0)
+        return 0;
+    struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
+    stat->site = site;
+    stat->min = UINT64_MAX;
+    stat->next = head->record->stats;
+    /* Release: who finds the stat finds it whole. The same for nodes below. */
+    __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->record->stat_count, head->record->stat_count + 1, __ATOMIC_RELAXED);
+    return offset;
+}
+
+static uint32_t hp_zones_listed_stat(const struct hp_head *head, uint32_t site)
+{
+    uint32_t offset = head->record->stats;
+    while (offset != 0 && hp_zones_stat_at(head, offset)->site != site)
+        offset = hp_zones_stat_at(head, offset)->next;
+    return offset;
+}
+
+static uint32_t hp_zones_stat_of(struct hp_head *head, uint32_t site)
+{
+    const struct hotpath_slot_ *slot = hp_zones_find_slot(&head->hot, HP_ZONES_STAT_OF, site);
+    if (slot->key != 0)
+        return slot->node;
+    uint32_t offset = head->index_is_complete ? 0 : hp_zones_listed_stat(head, site);
+    if (offset == 0)
+        offset = hp_zones_new_stat(head, site);
+    if (offset != 0)
+        hp_zones_add_slot(head, HP_ZONES_STAT_OF, site, offset, 0);
+    return offset;
+}
+
+/* The next free node, or 0. The count in the chunk is raised by the caller, once the node is filled in. */
+static uint32_t hp_zones_free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
+{
+    struct hp_thread *record = head->record;
+    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity) {
+        const uint32_t capacity = chunk == NULL ? HP_ZONES_FIRST_NODES : HP_ZONES_NODES_PER_CHUNK;
+        const uint32_t size = (uint32_t)(sizeof *chunk + capacity * sizeof(struct hotpath_node_));
+        const uint32_t offset = hp_thread_allocate(head, size, 64);
+        if (offset == 0)
+            return 0;
+        chunk = hp_store_at(head->store, offset);
+        chunk->capacity = capacity;
+        chunk->next = record->node_chunks;
+        __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
+    }
+    *ret_chunk = chunk;
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
+}
+
+static uint32_t hp_zones_new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
+{
+    struct hp_node_chunk *chunk;
+    const uint32_t offset = stat != 0 ? hp_zones_free_node(head, &chunk) : 0;
+    if (offset == 0)
+        return 0;
+    struct hotpath_node_ *node = hp_store_at(head->store, offset);
+    node->site = site;
+    node->parent = parent;
+    node->stat = stat;
+    if (parent != 0) {
+        node->next_sibling = hp_zones_node_at(head, parent)->first_child;
+        hp_zones_node_at(head, parent)->first_child = offset;
+    }
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->record->node_count, head->record->node_count + 1, __ATOMIC_RELAXED);
+    return offset;
+}
+
+/* The node of `site` among `parent` and its ancestors: there the recursion goes on. */
+static uint32_t hp_zones_ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    while (parent != 0 && hp_zones_node_at(head, parent)->site != site)
+        parent = hp_zones_node_at(head, parent)->parent;
+    return parent;
+}
+
+static uint32_t hp_zones_child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    uint32_t child = hp_zones_node_at(head, parent)->first_child;
+    while (child != 0 && hp_zones_node_at(head, child)->site != site)
+        child = hp_zones_node_at(head, child)->next_sibling;
+    return child;
+}
+
+/* A handler that interrupted the recorder runs on a thread that has a record of its own. */
+static void hp_zones_count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (head->is_handler || stat->generation == head->generation)
+        return;
+    stat->generation = head->generation;
+    HOTPATH_PUT_(stat->threads, stat->threads + 1);
+}
+
+/* --- recursion: see HOTPATH_RECURSIVE_ */
+
+static bool hp_zones_is_below(const struct hp_head *head, uint32_t node, uint32_t ancestor)
+{
+    while (node != 0 && node != ancestor)
+        node = hp_zones_node_at(head, node)->parent;
+    return node != 0;
+}
+
+static bool hp_zones_is_recursive(const struct hp_head *head, uint32_t node)
+{
+    for (; node != 0; node = hp_zones_node_at(head, node)->parent)
+        if (hp_zones_node_at(head, node)->is_folded)
+            return true;
+    return false;
+}
+
+/* The first call that folds onto `node`: from now on it and everything below it counts its open calls. */
+static void hp_zones_begin_recursion(struct hp_head *head, uint32_t node)
+{
+    struct hotpath_slot_ *slots = head->hot.slots;
+    if (hp_zones_is_recursive(head, node))
+        return;
+    hp_zones_node_at(head, node)->is_folded = 1;
+    for (struct hotpath_slot_ *slot = slots; slot < slots + hp_zones_slot_total(&head->hot); slot++)
+        if (slot->key != 0 && slot->stat != 0 && hp_zones_is_below(head, slot->node, node))
+            slot->stat |= HOTPATH_RECURSIVE_;
+    for (struct hotpath_frame_ *frame = hp_zones_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (!(frame->stat & HOTPATH_RECURSIVE_) && hp_zones_is_below(head, frame->node, node)) {
+            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
+            HOTPATH_PUT_(hp_zones_node_at(head, frame->node)->open, hp_zones_node_at(head, frame->node)->open + 1);
+        }
+}
+
+/*
+ * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
+ * there has lost its callers, so any of it may be open twice.
+ */
+static uint32_t hp_zones_node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
+{
+    const uint32_t other = head->record->other;
+    uint32_t node = hp_zones_child_of(head, other, site);
+    hp_zones_lose(head, HP_LOSS_NODES);
+    hp_zones_begin_recursion(head, other);
+    if (node == 0)
+        node = hp_zones_new_node(head, other, site, stat);
+    return node != 0 ? node : other;
+}
+
+/* The node where `site` leads from `parent`; made if it is not there. In the worst case it is <other>. */
+static uint32_t hp_zones_find_node(struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    const uint32_t stat = hp_zones_stat_of(head, site);
+    if (stat != 0)
+        hp_zones_count_thread(head, hp_zones_stat_at(head, stat));
+    uint32_t node = hp_zones_ancestor_of(head, parent, site);
+    if (node != 0) {
+        hp_zones_begin_recursion(head, node);
+        return node;
+    }
+    if (!head->index_is_complete)
+        node = hp_zones_child_of(head, parent, site);
+    if (node == 0 && head->record->node_count < HP_MAX_NODES)
+        node = hp_zones_new_node(head, parent, site, stat);
+    return node != 0 ? node : hp_zones_node_under_other(head, site, stat);
+}
+
+/* The slot of (`parent`, `site`), made if it is not there; `spare` stands in when the index is full. */
+static const struct hotpath_slot_ *hp_zones_slot_of(struct hp_head *head, uint32_t parent, uint32_t site,
+                                           struct hotpath_slot_ *spare)
+{
+    const struct hotpath_slot_ *slot = hp_zones_find_slot(&head->hot, parent, site);
+    if (slot->key != 0)
+        return slot;
+    spare->node = hp_zones_find_node(head, parent, site);
+    spare->stat = hp_zones_node_at(head, spare->node)->stat;
+    if (hp_zones_is_recursive(head, spare->node))
+        spare->stat |= HOTPATH_RECURSIVE_;
+    hp_zones_add_slot(head, parent, site, spare->node, spare->stat);
+    return spare;
+}
+
+/* ------------------------------------------------------------------------------------- the stack of zones */
+
+static void hp_zones_use_frames(struct hp_head *head, uint32_t offset, uint32_t capacity, uint32_t depth)
+{
+    struct hotpath_frame_ *frames = hp_store_at(head->store, offset);
+    head->hot.top = frames + depth;
+    head->hot.last = frames + capacity - 1;
+    __atomic_store_n(&head->record->frames, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->record->frame_capacity, capacity, __ATOMIC_RELAXED);
+}
+
+static bool hp_zones_grow_frames(struct hp_head *head)
+{
+    const uint32_t capacity = head->record->frame_capacity;
+    const uint32_t size = (uint32_t)sizeof(struct hotpath_frame_);
+    if (capacity >= HP_MAX_FRAMES)
+        return false;
+    const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
+    if (offset == 0)
+        return false;
+    memcpy(hp_store_at(head->store, offset), hp_zones_frame_zero(head), (size_t)capacity * size);
+    hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_zones_frame_zero(head)));
+    return true;
+}
+
+/* The frame of a guard among the `reach` innermost, or NULL. Frame 0 is the thread's own and has no guard. */
+static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    for (; frame > hp_zones_frame_zero(head) && reach > 0; frame--, reach--)
+        if (frame->zone == (uintptr_t)zone)
+            return frame;
+    return NULL;
+}
+
+/* Takes one open call off the node; how many are left. */
+static uint32_t hp_zones_close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *node)
+{
+    if (!(frame->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    HOTPATH_PUT_(node->open, node->open - 1);
+    return node->open;
+}
+
+static void hp_zones_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
+
+/* The histogram counter for a duration, or NULL when there is no space for its octave. */
+static uint64_t *hp_zones_counter_of(struct hp_head *head, struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    const uint32_t octave = hotpath_octave_(ticks);
+    if (stat->octaves[octave] == 0) {
+        const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
+        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
+        if (fresh == 0)
+            return NULL;
+        __atomic_store_n(&stat->octaves[octave], fresh - missing, __ATOMIC_RELEASE);
+    }
+    return (uint64_t *)(void *)(head->hot.base + stat->octaves[octave]) + (ticks >> octave);
+}
+
+static void hp_zones_close_top(struct hp_head *head, uint64_t now)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    struct hotpath_node_ *node = hp_zones_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_zones_stat_at(head, node->stat);
+    uint64_t ticks = now - frame->start;
+    if ((int64_t)ticks < 0) {
+        hp_zones_lose(head, HP_LOSS_CLOCK);
+        ticks = 0;
+    }
+    uint64_t *counter = hp_zones_counter_of(head, stat, ticks);
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    if (counter != NULL) {
+        HOTPATH_ADD_(*counter, 1);
+    } else {
+        HOTPATH_ADD_(stat->missed, 1);
+        hp_zones_lose(head, HP_LOSS_BUCKETS);
+    }
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    if (hp_zones_close_call(frame, node) != 0)
+        HOTPATH_ADD_(node->nested, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (ticks < stat->min)
+        HOTPATH_PUT_(stat->min, ticks);
+    if (ticks > stat->max)
+        HOTPATH_PUT_(stat->max, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    hp_zones_pop(head, frame);
+}
+
+/*
+ * A zone whose end nobody announced. It ran at least until its last sign: when it began, or when the last zone inside it
+ * ended, which stands in the frame above. So much is counted; what it did after that is the parent's.
+ */
+static void hp_zones_abandon_top(struct hp_head *head)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    uint64_t last_sign = frame->start;
+    if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
+        last_sign = frame[1].child;
+    hp_zones_close_top(head, last_sign);
+    hp_zones_lose(head, HP_LOSS_ABANDONED);
+}
+
+/*
+ * Two live guards cannot have one address: if this one is on the stack already, all from there up are dead. What
+ * longjmp has just left is near the top; further down there may be thousands of suspended coroutines, and to look
+ * through them all with every zone would cost more than a guard that is noticed later, when a zone around it ends.
+ */
+#define HP_ZONES_STALE_REACH 64u
+
+static void hp_zones_drop_stale(struct hp_head *head, const struct hotpath_zone *zone)
+{
+    const struct hotpath_frame_ *stale = hp_zones_find_frame(head, zone, HP_ZONES_STALE_REACH);
+    while (stale != NULL && head->hot.top >= stale)
+        hp_zones_abandon_top(head);
+}
+
+void hp_zones_close_all(struct hp_head *head, uint64_t now)
+{
+    head->hot.ready = 0;
+    HOTPATH_ORDER_();
+    while (head->hot.top > hp_zones_frame_zero(head))
+        hp_zones_close_top(head, now);
+}
+
+/* -------------------------------------------------------------------------------- beginning and resuming */
+
+static void hp_zones_set_frame_zero(struct hp_head *head)
+{
+    struct hotpath_frame_ *zero = hp_zones_frame_zero(head);
+    zero->zone = UINT64_MAX; /* every guard is below it */
+    zero->start = hp_now();
+    zero->child = 0;
+    zero->node = head->record->root;
+    head->hot.top = zero;
+}
+
+bool hp_zones_begin(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    head->hot.base = head->store->base;
+    if (!hp_zones_empty_slots(head))
+        return false;
+    const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
+    if (frames == 0)
+        return false;
+    hp_zones_use_frames(head, frames, HP_FIRST_FRAMES, 0);
+    head->index_is_complete = true;
+    record->root = hp_zones_new_node(head, 0, HP_SITE_ROOT, hp_zones_new_stat(head, HP_SITE_ROOT));
+    record->other = record->root ? hp_zones_new_node(head, record->root, HP_SITE_OTHER, hp_zones_new_stat(head, HP_SITE_OTHER)) : 0;
+    if (record->other == 0)
+        return false;
+    hp_zones_set_frame_zero(head);
+    return true;
+}
+
+bool hp_zones_resume(struct hp_head *head)
+{
+    if (!hp_zones_empty_slots(head))
+        return false;
+    head->index_is_complete = false;
+    hp_zones_set_frame_zero(head);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------- entering, leaving */
+
+static bool hp_zones_is_on(const struct hp_head *head)
+{
+    return (HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch;
+}
+
+/* Zones that were open when recording was paused still end. */
+static bool hp_zones_is_on_or_paused(const struct hp_head *head)
+{
+    return (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+}
+
+static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t site)
+{
+    struct hotpath_head_ *hot = &head->hot;
+    if ((uintptr_t)zone >= hot->top->zone)
+        hp_zones_drop_stale(head, zone);
+    if (hot->top == hot->last && !hp_zones_grow_frames(head)) {
+        hp_zones_lose(head, HP_LOSS_DEPTH);
+        return HOTPATH_SKIPPED_;
+    }
+    struct hotpath_slot_ spare;
+    const struct hotpath_slot_ *slot = hp_zones_slot_of(head, hot->top->node, site, &spare);
+    struct hotpath_node_ *node = hp_zones_node_at(head, slot->node);
+    struct hotpath_frame_ *frame = hot->top + 1;
+    if (slot->stat & HOTPATH_RECURSIVE_)
+        HOTPATH_PUT_(node->open, node->open + 1);
+    HOTPATH_PUT_(frame->child, 0);
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, slot->stat);
+    HOTPATH_PUT_(frame->start, hp_now());
+    HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
+    hot->top = frame;
+    HOTPATH_PUT_(frame->start, hp_now());
+    return (uintptr_t)hot;
+}
+
+/* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
+static struct hp_head *hp_zones_head_at_rest(struct hp_head *thread)
+{
+    struct hp_head *head = thread;
+    for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
+        head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
+        if (head == NULL) {
+            hp_zones_lose(thread, HP_LOSS_ZONES);
+            return NULL;
+        }
+    }
+    return head;
+}
+
+static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
+    if (head == NULL || !hp_zones_is_on(head))
+        return HOTPATH_SKIPPED_;
+    const uint32_t id = hp_site_id(site);
+    if (id >= HOTPATH_READY_)
+        return HOTPATH_SKIPPED_;
+    head = hp_zones_head_at_rest(head);
+    if (head == NULL)
+        return HOTPATH_SKIPPED_;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    uintptr_t state = HOTPATH_SKIPPED_;
+    if (hp_zones_is_on(head))
+        state = hp_zones_enter(head, zone, id);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return state;
+}
+
+uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    const int saved = errno;
+    const uintptr_t state = hp_zones_enter_out_of_line(zone, site);
+    errno = saved;
+    return state;
+}
+
+/*
+ * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
+ * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
+ * handler, which must have been left by siglongjmp. Then nobody is working on the head any more.
+ */
+static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
+{
+    const struct hotpath_frame_ *frame = hp_zones_find_frame(head, zone, SIZE_MAX);
+    if (frame == NULL)
+        return false;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    if (hp_zones_is_on_or_paused(head)) { /* asked again: the session may have ended since the frame was found */
+        while (head->hot.top > frame)
+            hp_zones_abandon_top(head);
+        hp_zones_close_top(head, now);
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return true;
+}
+
+static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
+    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->hot.epoch != hp_epoch() ||
+        HOTPATH_GATE_OF_(&head->hot) == 0)
+        return;
+    for (struct hp_head *at = head; at != NULL; at = at->handler)
+        if (at->record != NULL && at->hot.epoch == hp_epoch() && hp_zones_leave(at, zone, now))
+            return;
+    if (hp_thread_has_head(zone->state))
+        hp_zones_lose(head, HP_LOSS_FOREIGN);
+}
+
+void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
+{
+    const int saved = errno;
+    if (hotpath_runtime_->counter == HP_COUNTER_NONE)
+        now = hp_now();
+    hp_zones_leave_out_of_line(zone, now);
+    errno = saved;
+}
+
+/* ---------------------------------------------------------------------------------------- what a zone costs */
+
+#define HP_ZONES_CALIBRATION_ZONES 100u
+#define HP_ZONES_CALIBRATION_ROUNDS 24
+
+/* A session in miniature, private to the measurement. Offsets count from its start. */
+struct hp_zones_miniature {
+    unsigned char unused[HOTPATH_GATE_];
+    uint32_t gate;
+    uint32_t also_unused[3];
+    struct hotpath_node_ root, node;
+    struct hotpath_stat_ stat;
+    uint64_t octave[256];
+    struct hotpath_frame_ frames[4];
+    struct hotpath_slot_ slots[4];
+    struct hotpath_head_ head;
+    struct hotpath_site site;
+};
+
+#define HP_ZONES_OFFSET(member) ((uint32_t)offsetof(struct hp_zones_miniature, member))
+
+static void hp_zones_build(struct hp_zones_miniature *mini)
+{
+    memset(mini, 0, sizeof *mini);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        mini->stat.octaves[octave] = HP_ZONES_OFFSET(octave); /* where it is counted does not matter */
+    mini->frames[0].zone = UINT64_MAX;
+    mini->frames[0].node = HP_ZONES_OFFSET(root);
+    mini->gate = 1;
+    mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
+                                        .epoch = 1,
+                                        .top = mini->frames,
+                                        .last = mini->frames + 3,
+                                        .slots = mini->slots,
+                                        .base = (char *)mini,
+                                        .mask = 3 * sizeof(struct hotpath_slot_)};
+    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head, HP_ZONES_OFFSET(root), 0);
+    slot->key = hp_zones_slot_key(HP_ZONES_OFFSET(root), 0);
+    slot->node = HP_ZONES_OFFSET(node);
+    slot->stat = HP_ZONES_OFFSET(stat);
+}
+
+/* Runs zones on the miniature; the time they took by the monotonic clock, and what they say of themselves in ticks. */
+static void hp_zones_run_zones(struct hp_zones_miniature *mini, uint64_t *ret_ns, uint64_t *ret_ticks)
+{
+    mini->node.total = 0;
+    const uint64_t from_ns = hp_clock_monotonic_ns();
+    const uint64_t from = hotpath_ticks_();
+    for (uint32_t zones = 0; zones < HP_ZONES_CALIBRATION_ZONES; zones++) {
+        struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
+        hotpath_close_(&zone);
+    }
+    *ret_ticks = hotpath_ticks_() - from;
+    *ret_ns = hp_clock_monotonic_ns() - from_ns;
+}
+
+/* Zones that may not use the CPU's counter read the slower clock, twice each. */
+static uint64_t hp_zones_extra_clock_ps(void)
+{
+    if (hotpath_runtime_->counter != HP_COUNTER_NONE)
+        return 0;
+    const uint64_t from = hp_clock_monotonic_ns();
+    for (int reads = 0; reads < 100; reads++)
+        hp_clock_monotonic_ns();
+    return (hp_clock_monotonic_ns() - from) * 1000 / 100;
+}
+
+/* Best of a few rounds, so that a page fault or a preempted round does not make every zone look dear. */
+void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps)
+{
+    struct hp_zones_miniature mini;
+    struct hotpath_head_ *before = hotpath_v1_head;
+    hp_zones_build(&mini);
+    hotpath_v1_head = &mini.head;
+    uint64_t best = UINT64_MAX;
+    for (int round = 0; round < HP_ZONES_CALIBRATION_ROUNDS; round++) {
+        uint64_t ns, ticks;
+        hp_zones_run_zones(&mini, &ns, &ticks);
+        if (ns >= best || ticks == 0)
+            continue;
+        best = ns;
+        *ret_inner_ps = (uint64_t)((double)mini.node.total * (double)ns / (double)ticks * 1000 / HP_ZONES_CALIBRATION_ZONES);
+    }
+    hotpath_v1_head = before;
+    *ret_cost_ps = best * 1000 / HP_ZONES_CALIBRATION_ZONES + 2 * hp_zones_extra_clock_ps();
+    *ret_inner_ps += hp_zones_extra_clock_ps();
+}
+
+#pragma GCC diagnostic pop

@@ -1,0 +1,716 @@
+/*
+ * hotpath: the all-in-one profiler for C and C++ programs.
+ *
+ *     #include <hotpath.h>
+ *
+ *     int parse(const char *text)
+ *     {
+ *         HOTPATH_MEASURE();                    // this call, on every way out
+ *         ...
+ *     }
+ *
+ *     int main(void)
+ *     {
+ *         HOTPATH_MAIN();                       // a report when main ends or exit() is called
+ *         return parse("...");
+ *     }
+ *
+ *     cc -DHOTPATH main.c -lhotpath -pthread && ./a.out
+ *
+ * Without -DHOTPATH (or with -DHOTPATH=0) every macro below compiles to nothing: the object code is the
+ * same as without the macros and there is nothing to link.
+ *
+ * Cost: two reads of the CPU's counter and a few stores to memory of the calling thread; see bench/RESULTS.md.
+ * Threads: every macro may be used on any thread at any time; what was seen before is counted without a lock.
+ * Signals: zones may be opened and closed in signal handlers; counts stay exact.
+ * fork: the child gets a session of its own, which begins at its first zone.
+ * Memory: none from the host's heap. What does not fit into the session file is counted and shown.
+ *
+ * Four parts: configuration, measuring, controlling, and (do not use directly) what the macros expand to.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HOTPATH_H
+#define HOTPATH_H
+
+/* ------------------------------------------------------------------ 1. configuration and version */
+
+#define HOTPATH_VERSION_MAJOR 0
+#define HOTPATH_VERSION_MINOR 1
+#define HOTPATH_VERSION_PATCH 0
+#define HOTPATH_VERSION "0.1.0"
+
+/* -DHOTPATH and -DHOTPATH=1 switch measuring on; nothing, or -DHOTPATH=0, switches it off. */
+#if defined(HOTPATH)
+#if (HOTPATH + 0) != 0
+#define HOTPATH_ON_ 1
+#endif
+#endif
+#ifndef HOTPATH_ON_
+#define HOTPATH_ON_ 0
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * glibc has room for libraries that are opened later to keep what belongs to a thread at a fixed distance, which is
+ * quick, so measured code counts on that. Others (musl) refuse to open a library that does; there it is left to the
+ * compiler: the same in programs, a call of the dynamic linker per access in shared libraries. -DHOTPATH_TLS_DYNAMIC=1
+ * or =0 decides otherwise.
+ */
+#ifndef HOTPATH_TLS_DYNAMIC
+#if defined(__GLIBC__)
+#define HOTPATH_TLS_DYNAMIC 0
+#else
+#define HOTPATH_TLS_DYNAMIC 1
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HOTPATH_API_ __attribute__((visibility("default")))
+#else
+#define HOTPATH_API_
+#endif
+
+/* ------------------------------------------------------------------------------- 3a. types of control */
+
+/*
+ * Options of a session. Zero-fill it, set `size`, and set what you want: zero always means "the default".
+ * HOTPATH_MAIN and HOTPATH_SESSION do this for you: HOTPATH_MAIN(.limit = 20, .focus = "parse") in C,
+ * HOTPATH_MAIN(.limit(20).focus("parse")) in C++. Every field can be overruled by the environment variable
+ * named beside it; `hotpath help environment` and docs/environment.md describe each one.
+ * Text is copied by hotpath_start.
+ */
+struct hotpath_options {
+    size_t size;              /* sizeof(struct hotpath_options) */
+    const char *percentiles;  /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
+    const char *format;       /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
+    const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
+    const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
+    const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
+    const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
+    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
+    const char *dir;          /* HOTPATH_DIR             folder of the session file */
+    const char *record;       /* HOTPATH                 what is recorded: "timing" */
+    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
+    uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
+    uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
+    uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
+    uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
+    uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
+    uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
+    uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
+    uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
+    uint8_t reserved[8];
+};
+
+#define HOTPATH_NO_LIMIT UINT32_MAX
+
+/* What control functions return: 0, or one of these. hotpath_strerror names them. */
+enum hotpath_status {
+    HOTPATH_OK = 0,
+    HOTPATH_E_ACTIVE = -1,   /* a session is active already */
+    HOTPATH_E_INACTIVE = -2, /* no session is active */
+    HOTPATH_E_OFF = -3,      /* recording is switched off (HOTPATH=0, setuid, or compiled out) */
+    HOTPATH_E_OPTIONS = -4,  /* the options struct is not one this library understands */
+    HOTPATH_E_SPACE = -5,    /* no file or memory could be had for the session */
+    HOTPATH_E_OUTPUT = -6    /* the report could not be written */
+};
+
+/* What the number in a cell means. */
+enum hotpath_unit {
+    HOTPATH_UNIT_TEXT = 0,
+    HOTPATH_UNIT_COUNT = 1,
+    HOTPATH_UNIT_NS = 2,
+    HOTPATH_UNIT_BYTES = 3,
+    HOTPATH_UNIT_PERCENT = 4 /* 100.0 is the whole */
+};
+
+struct hotpath_column {
+    const char *key;   /* as in JSON: "avg_ns" */
+    const char *title; /* as in the table: "Avg" */
+    uint32_t unit;     /* enum hotpath_unit */
+    uint32_t visible;  /* shown in the table unless asked otherwise */
+};
+
+/* One cell. `has_value` is 0 where there is nothing to show (a percentile of a call that never ended). */
+struct hotpath_cell {
+    uint32_t unit; /* enum hotpath_unit */
+    uint32_t has_value;
+    uint64_t count;   /* COUNT, NS (rounded), BYTES */
+    double number;    /* the same and PERCENT, unrounded */
+    const char *text; /* TEXT; otherwise NULL */
+};
+
+typedef struct hotpath_results hotpath_results;
+typedef struct hotpath_section hotpath_section;
+
+/* Receives the rows instead of the built-in output. The results are valid until the callback returns. */
+typedef void hotpath_reporter(const hotpath_results *results, void *context);
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace hotpath
+{
+/* Options without designated initialisers: HOTPATH_MAIN(.limit(20).focus("parse")). */
+class options : public hotpath_options
+{
+  public:
+    options() : hotpath_options() { hotpath_options::size = sizeof(hotpath_options); }
+#define HOTPATH_OPTION_(type, name)                                                                                \
+    options &name(type value)                                                                                      \
+    {                                                                                                              \
+        hotpath_options::name = value;                                                                             \
+        return *this;                                                                                              \
+    }
+    HOTPATH_OPTION_(const char *, percentiles)
+    HOTPATH_OPTION_(const char *, format)
+    HOTPATH_OPTION_(const char *, output_path)
+    HOTPATH_OPTION_(const char *, report)
+    HOTPATH_OPTION_(const char *, columns)
+    HOTPATH_OPTION_(const char *, focus)
+    HOTPATH_OPTION_(const char *, filter)
+    HOTPATH_OPTION_(const char *, label)
+    HOTPATH_OPTION_(const char *, metadata)
+    HOTPATH_OPTION_(const char *, dir)
+    HOTPATH_OPTION_(const char *, record)
+    HOTPATH_OPTION_(uint64_t, max_bytes)
+    HOTPATH_OPTION_(uint32_t, limit)
+    HOTPATH_OPTION_(uint32_t, functions_limit)
+    HOTPATH_OPTION_(uint32_t, calltree_limit)
+    HOTPATH_OPTION_(uint32_t, shutdown_ms)
+    HOTPATH_OPTION_(uint32_t, keep)
+    HOTPATH_OPTION_(bool, exclude_wrapper)
+    HOTPATH_OPTION_(bool, time_exclusive)
+    HOTPATH_OPTION_(bool, leave_signals)
+    HOTPATH_OPTION_(bool, reserve)
+#undef HOTPATH_OPTION_
+};
+
+inline const hotpath_options *address(const hotpath_options &value) { return &value; }
+} // namespace hotpath
+
+extern "C" {
+#endif
+
+#if HOTPATH_ON_
+
+#if !defined(__GNUC__)
+#error "hotpath measures with gcc and clang only; leave HOTPATH undefined to compile it out"
+#endif
+
+/* ---------------------------------------------------------------------------------------- 2. measuring */
+
+/*
+ * What each macro is, on and off alike:
+ *
+ *   HOTPATH_MAIN(options)        declaration   starts the session, measures this function as the 100 % row
+ *   HOTPATH_SESSION(options)     declaration   the same for any scope: reports when the scope ends
+ *   HOTPATH_MEASURE()            declaration   measures this function from here to every way out
+ *   HOTPATH_MEASURE_AS("label")  declaration   the same under another name
+ *   HOTPATH_BLOCK("label")       declaration   measures from here to the end of the enclosing braces
+ *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone called z ...
+ *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
+ *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
+ *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
+ *
+ * Labels are string literals. A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
+ * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
+ */
+#define HOTPATH_MEASURE() HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_)
+#define HOTPATH_MEASURE_AS(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_LABEL_, "" label "")
+#define HOTPATH_BLOCK(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_BLOCK_, "" label "")
+
+#define HOTPATH_BEGIN(zone, label)                                                                                 \
+    HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "");                                       \
+    struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
+#define HOTPATH_END(zone) hotpath_close_(&(zone))
+
+#define HOTPATH_EXPR(label, ...)                                                                                   \
+    (__extension__({                                                                                               \
+        HOTPATH_BLOCK(label);                                                                                      \
+        __VA_ARGS__;                                                                                               \
+    }))
+
+#define HOTPATH_SKIP __attribute__((no_instrument_function))
+
+#ifdef __cplusplus
+#define HOTPATH_OPTIONS_(...) (hotpath::options() __VA_ARGS__)
+#else
+#define HOTPATH_OPTIONS_(...) ((struct hotpath_options){.size = sizeof(struct hotpath_options), __VA_ARGS__})
+#endif
+
+#define HOTPATH_MAIN(...)                                                                                          \
+    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                      \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {hotpath_v1_main(      \
+        &hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
+
+#define HOTPATH_SESSION(...)                                                                                       \
+    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                   \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {           \
+        hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
+                           HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
+
+/* -------------------------------------------------------------------------------------- 3b. controlling */
+
+/*
+ * Starts a session. NULL means all defaults; the environment overrules what is given here. Returns 0, or
+ * HOTPATH_E_ACTIVE (one line on stderr, the running session goes on), HOTPATH_E_OFF, HOTPATH_E_OPTIONS,
+ * HOTPATH_E_SPACE. Any thread; not in a signal handler.
+ */
+HOTPATH_API_ int hotpath_start(const struct hotpath_options *options);
+
+/* Writes the report and ends the session. HOTPATH_E_INACTIVE when there is none. Any thread; not in a handler. */
+HOTPATH_API_ int hotpath_stop(void);
+
+/* Writes the report of everything so far; recording goes on. Any thread; not in a handler. */
+HOTPATH_API_ int hotpath_report(void);
+
+/*
+ * From now on `reporter` gets every report of this process instead of the built-in output; NULL goes back. Not the one
+ * that SIGINT or SIGTERM cause: a handler is no place for it, so that one is built in as ever.
+ */
+HOTPATH_API_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context);
+
+/* The words for an enum hotpath_status; never NULL. */
+HOTPATH_API_ const char *hotpath_strerror(int status);
+
+/* The version of the library that is running, as HOTPATH_VERSION is of the header. */
+HOTPATH_API_ const char *hotpath_version(void);
+
+/* The path of the running session's file, or "" (none, or a file without a name). */
+HOTPATH_API_ const char *hotpath_session_path(void);
+
+/* Walking results: sections, their columns, their rows. Indexes out of range give NULL, or 0. */
+HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
+HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results);
+HOTPATH_API_ size_t hotpath_results_sections(const hotpath_results *results);
+HOTPATH_API_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index);
+HOTPATH_API_ const char *hotpath_section_name(const hotpath_section *section);
+HOTPATH_API_ const char *hotpath_section_description(const hotpath_section *section);
+HOTPATH_API_ size_t hotpath_section_columns(const hotpath_section *section);
+HOTPATH_API_ const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index);
+HOTPATH_API_ size_t hotpath_section_rows(const hotpath_section *section);
+HOTPATH_API_ size_t hotpath_section_total_rows(const hotpath_section *section);
+HOTPATH_API_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
+                                      struct hotpath_cell *ret_cell);
+
+/* --------------------------------------------------------- 4. what the macros expand to: not for direct use */
+
+/*
+ * Everything ending in an underscore is private, and so is everything with v1 in its name: the number is the
+ * version of the layouts below, so that a program and a library that disagree do not link.
+ *
+ * These structs are at once working memory of the thread and part of the session file (docs/session-format.md).
+ * Each is written by one thread only, with relaxed atomic stores, so that anyone may read them at any time.
+ */
+
+/* A place in code. One static object per use of a macro; the library fills in `id` at the first call. */
+struct hotpath_site {
+    uint32_t id;
+    uint32_t kind;
+    uint32_t line;
+    uint32_t reserved;
+    const char *name;
+    const char *function;
+    const char *file;
+};
+
+#define HOTPATH_ID_NEW_ UINT32_MAX            /* not registered yet */
+#define HOTPATH_ID_EXCLUDED_ (UINT32_MAX - 1) /* left out by HOTPATH_FILTER, or no space for it */
+#define HOTPATH_READY_ ((uint32_t)1 << 24)    /* ids are below this; `ready` of a head at rest */
+
+#define HOTPATH_KIND_FUNCTION_ 0u
+#define HOTPATH_KIND_LABEL_ 1u
+#define HOTPATH_KIND_BLOCK_ 2u
+#define HOTPATH_KIND_MAIN_ 3u
+#define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
+
+/*
+ * The guard in the host's frame. Its address says which zone it is, and the library trusts nothing else of it:
+ * `goto` may have jumped over its initialiser, `longjmp` over its end.
+ */
+struct hotpath_zone {
+    uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it */
+};
+#define HOTPATH_SKIPPED_ 0u
+
+/* An open zone, on the thread's own stack of zones. Frame 0 stands for the thread itself. */
+struct hotpath_frame_ {
+    uint64_t zone;  /* address of the guard; 0 ends the stack */
+    uint64_t start; /* ticks */
+    uint64_t child; /* ticks spent in zones directly inside; once closed, when that was */
+    uint32_t node;  /* its node, as an offset in the session */
+    uint32_t stat;  /* the node's stat, with HOTPATH_RECURSIVE_ where it has to be asked for open calls */
+};
+
+/* A node of the thread's call tree: this site below that parent. */
+struct hotpath_node_ {
+    uint32_t site;
+    uint32_t parent; /* offset of a node, 0 for the thread's root */
+    uint32_t stat;   /* offset of the hotpath_stat_ of this site and thread */
+    uint32_t open;   /* zones open now; kept only where the tree has recursion */
+    uint32_t first_child;
+    uint32_t next_sibling;
+    uint64_t calls;
+    uint64_t total;     /* ticks of all calls */
+    uint64_t nested;    /* those of them that were inside another call of this node (recursion) */
+    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
+    uint32_t is_folded; /* calls further in were folded onto this node */
+    uint32_t reserved;
+};
+
+/*
+ * What one thread knows of one site beside its nodes: extremes and a histogram of durations in ticks.
+ * Octave 0 counts 0..127 one by one in 128 counters; octave o >= 1 counts [64 << o, 128 << o) in 64 counters, each
+ * 1 << o wide. Octaves are allocated when first used. The counter of a duration is number (ticks >> o) after the
+ * octave's origin, which for o >= 1 is 64 counters before the first one there is.
+ */
+#define HOTPATH_OCTAVES_ 58
+struct hotpath_stat_ {
+    uint32_t site;
+    uint32_t next; /* offset of the thread's next stat */
+    uint64_t min;
+    uint64_t max;
+    uint64_t missed;  /* durations that found no space for their octave */
+    uint32_t threads; /* how many threads counted here, one after the other */
+    uint32_t generation;
+    uint32_t octaves[HOTPATH_OCTAVES_]; /* offsets of their origins */
+};
+
+/*
+ * A node can be open twice only after a call has been folded onto it or onto one of its ancestors. Until then nobody
+ * counts its open calls; from then on all its slots and frames carry this bit.
+ */
+#define HOTPATH_RECURSIVE_ 1u
+
+/* Where (parent node, site) leads. A table of these is the thread's index into its tree. */
+struct hotpath_slot_ {
+    uint64_t key; /* parent offset << 32 | site id */
+    uint32_t node;
+    uint32_t stat; /* as in hotpath_frame_ */
+};
+
+/*
+ * The thread's working state, in private memory that is zero in a forked child. `ready` is
+ * HOTPATH_READY_ at rest and 0 while the thread is inside the recorder, so a signal handler that
+ * interrupts it there sees that and takes the out-of-line way, as does a thread that is not registered.
+ */
+struct hotpath_head_ {
+    uint32_t ready;
+    uint32_t epoch;              /* the session this head belongs to */
+    struct hotpath_frame_ *top;  /* innermost open zone */
+    struct hotpath_frame_ *last; /* last usable frame */
+    struct hotpath_slot_ *slots;
+    char *base;    /* the session in memory; its gate is HOTPATH_GATE_ bytes in */
+    uint32_t mask; /* bytes of the table of slots - 16 */
+    uint32_t skip; /* 1 while nothing is recorded */
+};
+
+#if HOTPATH_TLS_DYNAMIC /* how the head is reached, see part 1 */
+#define HOTPATH_TLS_
+#else
+#define HOTPATH_TLS_ __attribute__((tls_model("initial-exec")))
+#endif
+
+extern HOTPATH_API_ __thread struct hotpath_head_ *hotpath_v1_head HOTPATH_TLS_;
+
+HOTPATH_API_ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site);
+HOTPATH_API_ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now);
+HOTPATH_API_ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
+                                       const struct hotpath_options *options);
+HOTPATH_API_ uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotpath_site *site,
+                                          const struct hotpath_options *options);
+HOTPATH_API_ void hotpath_v1_session_end(struct hotpath_zone *zone);
+HOTPATH_API_ uint64_t hotpath_v1_clock(void);
+
+/* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
+#define HOTPATH_GATE_ 48
+#define HOTPATH_GATE_OF_(head) HOTPATH_GET_(*(const uint32_t *)(const void *)((head)->base + HOTPATH_GATE_))
+
+#define HOTPATH_GET_(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
+#define HOTPATH_PUT_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
+/* Adds to memory that only this thread writes. One instruction where the CPU has it: compilers do not merge the two. */
+#if defined(__x86_64__)
+#define HOTPATH_ADD_(place, value)                                                                                 \
+    __asm__("{addq %1, %0|add qword ptr %0, %1}" : "+m"(place) : "er"((uint64_t)(value)) : "cc")
+#else
+#define HOTPATH_ADD_(place, value) HOTPATH_PUT_(place, HOTPATH_GET_(place) + (value))
+#endif
+/* Keeps the compiler from moving stores across; handlers run on the same thread, so no CPU barrier. */
+#define HOTPATH_ORDER_() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define HOTPATH_LIKELY_(condition) __builtin_expect(!!(condition), 1)
+
+/* Ticks. Where the CPU's counter cannot be trusted, the library keeps the gate on the out-of-line way. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t hotpath_ticks_(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#elif defined(__riscv) && __riscv_xlen == 64
+    uint64_t ticks;
+    __asm__ volatile("rdtime %0" : "=r"(ticks));
+    return ticks;
+#else
+    return hotpath_v1_clock();
+#endif
+}
+
+/* The octave of a duration; see hotpath_stat_. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uint32_t
+hotpath_octave_(uint64_t ticks)
+{
+    return ((uint32_t)__builtin_clzll(ticks | 127) ^ 63u) - 6u;
+}
+
+/*
+ * Where to look for (parent, site). First in the row where the children of one parent lie side by side, which is quick
+ * to compute and kind to the cache; then, where rows of several parents lie across each other, in a place of its own.
+ * What is in neither place is found out of line.
+ */
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
+hotpath_slot_of_(const struct hotpath_head_ *head, uint32_t parent, uint32_t site)
+{
+    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((parent + site * 16u) & head->mask));
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_slot_ *
+hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
+{
+    const uint64_t mixed = key * UINT64_C(0x9e3779b97f4a7c15);
+    return (struct hotpath_slot_ *)(void *)((char *)head->slots + ((uint32_t)(mixed >> 32) & head->mask));
+}
+
+/*
+ * One copy of these two per translation unit, called directly: inlining them into every zone gains 2 % and costs
+ * ten times the compile time and eight times the code.
+ */
+#define HOTPATH_PER_UNIT_ static inline __attribute__((noinline, unused, no_instrument_function))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes" /* "inline" and "noinline": units without zones get no copy at all */
+
+/* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    const uint32_t id = HOTPATH_GET_(site->id);
+    if (HOTPATH_LIKELY_(id < HOTPATH_GET_(head->ready))) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
+            struct hotpath_frame_ *frame = head->top;
+            const uint32_t parent = frame->node;
+            const uint64_t key = (uint64_t)parent << 32 | id;
+            const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
+            if (__builtin_expect(slot->key != key, 0))
+                slot = hotpath_second_slot_of_(head, key);
+            /* A guard that is not below the innermost one may be one that longjmp left behind. */
+            if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
+                frame++;
+                HOTPATH_PUT_(frame->child, 0);
+                HOTPATH_PUT_(frame->node, slot->node);
+                HOTPATH_PUT_(frame->stat, slot->stat);
+                HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
+                head->top = frame;
+                HOTPATH_PUT_(frame->start, hotpath_ticks_());
+                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
+                    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
+                    HOTPATH_PUT_(node->open, HOTPATH_GET_(node->open) + 1);
+                }
+                HOTPATH_ORDER_();
+                HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+                return (uintptr_t)head;
+            }
+        }
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    }
+    return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
+}
+
+/* Closes a zone; the counterpart of hotpath_enter_. */
+HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
+{
+    /* Taken from the guard, where it is sooner at hand than through the thread's register, but not believed. */
+    struct hotpath_head_ *head = (struct hotpath_head_ *)zone->state;
+    if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone)) {
+            struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
+            struct hotpath_stat_ *stat =
+                (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_RECURSIVE_));
+            const uint64_t now = hotpath_ticks_();
+            const uint64_t ticks = now - frame->start;
+            const uint32_t octave = hotpath_octave_(ticks);
+            /* A clock that went backwards gives a huge number, for which no octave is ever made. */
+            if (HOTPATH_LIKELY_(stat->octaves[octave] != 0)) {
+                uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
+                /* Closed first, then counted: a process that is killed in between must not have it twice. */
+                HOTPATH_PUT_(frame->zone, 0);
+                HOTPATH_ORDER_();
+                HOTPATH_ADD_(buckets[ticks >> octave], 1);
+                HOTPATH_ADD_(node->calls, 1);
+                HOTPATH_ADD_(node->total, ticks);
+                HOTPATH_ADD_(node->self, ticks - frame->child);
+                HOTPATH_ADD_(frame[-1].child, ticks);
+                if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+                    HOTPATH_PUT_(node->open, node->open - 1);
+                    if (node->open != 0)
+                        HOTPATH_ADD_(node->nested, ticks);
+                }
+                if (__builtin_expect(ticks < stat->min, 0))
+                    HOTPATH_PUT_(stat->min, ticks);
+                if (__builtin_expect(ticks > stat->max, 0))
+                    HOTPATH_PUT_(stat->max, ticks);
+                HOTPATH_PUT_(frame->child, now);
+                head->top = frame - 1;
+                HOTPATH_ORDER_();
+                HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+                return;
+            }
+            /* With the same moment: a later one may be in another octave, and this one would never be made. */
+            HOTPATH_ORDER_();
+            HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+            hotpath_v1_leave(zone, now);
+            return;
+        }
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    }
+    hotpath_v1_leave(zone, hotpath_ticks_());
+}
+
+#pragma GCC diagnostic pop
+
+/* What the macros call. Recording that is switched off costs no more than this. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
+hotpath_open_(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
+        return HOTPATH_SKIPPED_;
+    return hotpath_enter_(zone, site);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_close_(struct hotpath_zone *zone)
+{
+    if (zone->state != HOTPATH_SKIPPED_)
+        hotpath_leave_(zone);
+}
+
+#ifdef __cplusplus
+#define HOTPATH_POINTER_(options) hotpath::address(options)
+#define HOTPATH_FUNCTION_ __PRETTY_FUNCTION__
+#define HOTPATH_LANGUAGE_ HOTPATH_KIND_CXX_
+#else
+#define HOTPATH_POINTER_(options) (&options)
+#define HOTPATH_FUNCTION_ __func__
+#define HOTPATH_LANGUAGE_ 0u
+#endif
+
+#define HOTPATH_PASTE_(a, b) a##b
+#define HOTPATH_NAME_(counter) HOTPATH_PASTE_(hotpath_zone_, counter)
+#define HOTPATH_SCOPE_ __attribute__((unused))
+#define HOTPATH_AT_END_(function) __attribute__((cleanup(function)))
+
+#define HOTPATH_SITE_(site, kind, label)                                                                           \
+    static struct hotpath_site site = {HOTPATH_ID_NEW_, (kind) | HOTPATH_LANGUAGE_, __LINE__, 0,                   \
+                                       label,           HOTPATH_FUNCTION_,          __FILE__}
+#define HOTPATH_ZONE_(zone, kind, label) HOTPATH_ZONE_NAMED_(zone, kind, label)
+#define HOTPATH_ZONE_NAMED_(zone, kind, label)                                                                     \
+    HOTPATH_SITE_(zone##_site, kind, label);                                                                       \
+    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {hotpath_open_(&zone, &zone##_site)}
+
+#else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
+
+#ifdef __cplusplus
+#define HOTPATH_NOTHING_(check) static_assert(check, "hotpath is compiled out")
+#elif defined(__GNUC__)
+#define HOTPATH_NOTHING_(check) __extension__ _Static_assert(check, "hotpath is compiled out")
+#else
+#define HOTPATH_NOTHING_(check) _Static_assert(check, "hotpath is compiled out")
+#endif
+
+#define HOTPATH_MAIN(...) HOTPATH_NOTHING_(1)
+#define HOTPATH_SESSION(...) HOTPATH_NOTHING_(1)
+#define HOTPATH_MEASURE() HOTPATH_NOTHING_(1)
+#define HOTPATH_MEASURE_AS(label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
+#define HOTPATH_BLOCK(label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
+#define HOTPATH_BEGIN(zone, label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
+#define HOTPATH_END(zone) ((void)0)
+#define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
+#define HOTPATH_SKIP
+
+#define HOTPATH_OFF_ static inline
+HOTPATH_OFF_ int hotpath_start(const struct hotpath_options *options)
+{
+    (void)options;
+    return HOTPATH_E_OFF;
+}
+HOTPATH_OFF_ int hotpath_stop(void) { return HOTPATH_E_OFF; }
+HOTPATH_OFF_ int hotpath_report(void) { return HOTPATH_E_OFF; }
+HOTPATH_OFF_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
+{
+    (void)reporter;
+    (void)context;
+}
+HOTPATH_OFF_ const char *hotpath_strerror(int status)
+{
+    return status == HOTPATH_OK ? "done" : "hotpath is compiled out";
+}
+HOTPATH_OFF_ const char *hotpath_version(void) { return HOTPATH_VERSION; }
+HOTPATH_OFF_ const char *hotpath_session_path(void) { return ""; }
+HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+{
+    return (void)results, UINT64_C(0);
+}
+HOTPATH_OFF_ const char *hotpath_results_label(const hotpath_results *results) { return (void)results, ""; }
+HOTPATH_OFF_ size_t hotpath_results_sections(const hotpath_results *results) { return (void)results, (size_t)0; }
+HOTPATH_OFF_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+{
+    (void)results;
+    (void)index;
+    return NULL;
+}
+HOTPATH_OFF_ const char *hotpath_section_name(const hotpath_section *section) { return (void)section, ""; }
+HOTPATH_OFF_ const char *hotpath_section_description(const hotpath_section *section) { return (void)section, ""; }
+HOTPATH_OFF_ size_t hotpath_section_columns(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_OFF_ const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+{
+    (void)section;
+    (void)index;
+    return NULL;
+}
+HOTPATH_OFF_ size_t hotpath_section_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_OFF_ size_t hotpath_section_total_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_OFF_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
+                                      struct hotpath_cell *ret_cell)
+{
+    (void)section;
+    (void)row;
+    (void)column;
+    (void)ret_cell;
+    return HOTPATH_E_OFF;
+}
+
+#endif /* HOTPATH_ON_ */
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* HOTPATH_H */
