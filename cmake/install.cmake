@@ -1,4 +1,5 @@
-# What is installed: both libraries, the header, the program, man pages, hotpath.pc and a CMake package.
+# What is installed: both libraries, the header, the two files, the program, man pages, completions, hotpath.pc and a CMake
+# package. All of it may be moved to another prefix afterwards.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_program EXPORT hotpath
@@ -6,10 +7,39 @@ install(TARGETS hotpath_shared hotpath_static hotpath_program EXPORT hotpath
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES man/hotpath.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES man/hotpath.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES single/hotpath.c single/hotpath.h DESTINATION ${CMAKE_INSTALL_DATADIR}/hotpath)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
 
-file(RELATIVE_PATH hotpath_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
+foreach(section 1 3 5 7)
+  file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.${section}")
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+# Completions, where each shell looks by itself; a tree without them installs without them.
+function(hotpath_install_completion file folder name)
+  install(CODE "
+    set(file \"${PROJECT_SOURCE_DIR}/completions/${file}\")
+    get_filename_component(folder \"${CMAKE_INSTALL_DATADIR}/${folder}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+    if(EXISTS \"\${file}\")
+      file(INSTALL \"\${file}\" DESTINATION \"\${folder}\" RENAME ${name})
+    endif()")
+endfunction()
+hotpath_install_completion(hotpath.bash bash-completion/completions hotpath)
+hotpath_install_completion(_hotpath zsh/site-functions _hotpath)
+hotpath_install_completion(hotpath.fish fish/vendor_completions.d hotpath.fish)
+
+# hotpath.pc finds its prefix from where it lies, unless the folders were given as absolute paths.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(hotpath_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+  set(hotpath_pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set(hotpath_pc_includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+else()
+  file(RELATIVE_PATH to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
+  string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
+  set(hotpath_pc_prefix "\${pcfiledir}/${to_prefix}")
+  set(hotpath_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  set(hotpath_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 configure_file(cmake/hotpath.pc.in hotpath.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hotpath.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

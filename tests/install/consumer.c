@@ -1,4 +1,4 @@
-/* An outside user of the installed library; C and C++ alike. */
+/* An outside user of hotpath, C and C++ alike: main once, work a thousand times, the block once. */
 #include <hotpath.h>
 
 static int work(int n)
@@ -10,5 +10,12 @@ static int work(int n)
 int main(void)
 {
     HOTPATH_MAIN();
-    return work(-1);
+    int n = 0;
+    for (int i = 0; i < 1000; i++)
+        n = work(n);
+    {
+        HOTPATH_BLOCK("last");
+        n -= 1000;
+    }
+    return n;
 }
