@@ -2,7 +2,8 @@
 look as printed there, links lead somewhere, and no macro is missing. The man pages are checked here too.
 
 The commands are meant for the top folder of a clone. They run in a folder that looks like one: include/ and
-build/release/ are the real ones, and ./dev is a stand-in that only knows which commands there are.
+build/release/ are the real ones, and ./dev is a stand-in that knows which commands there are and can install. (Its
+recipes for build systems are run by tests/install.)
 """
 import re
 import shutil
@@ -38,7 +39,10 @@ def clone(box):
     (folder / "include").symlink_to(SOURCE / "include")
     (folder / "build").mkdir()
     (folder / "build/release").symlink_to(BUILD)
-    (folder / "dev").write_text(f"#!/bin/sh\n'{SOURCE}/dev' help | grep -q \"^  $1 \"\n")
+    (folder / "dev").write_text(f"""#!/bin/sh -e
+'{SOURCE}/dev' help | grep -q "^  $1 "
+[ "$1" != install ] || cmake --install '{BUILD}' --prefix "$2" > /dev/null
+""")
     (folder / "dev").chmod(0o755)
     for source in blocks("c"):
         name = re.match(r"/\* (\S+\.c) \*/\n", source)
@@ -50,7 +54,7 @@ def clone(box):
 
 def shell(box, folder, command):
     env = box.environment(folder, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None,
-                                   "HOTPATH_LIMIT": None})
+                                   "HOTPATH_LIMIT": None, "HOME": folder})
     done = subprocess.run(["sh", "-e", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
     return done
@@ -63,8 +67,11 @@ def test_there_is_a_whole_program():
 def test_every_shell_line_works_in_order(box, clone):
     seen = 0
     for block in blocks("sh"):
+        exports = ""
         for line in block.splitlines():
-            done = shell(box, clone, line)
+            if line.startswith("export "):
+                exports += f"{line}; "
+            done = shell(box, clone, exports + line)
             assert "hotpath:" not in done.stderr, f"{line}: {done.stderr}"
             if re.search(r"\./hello\b", line):
                 assert done.stdout == "3.1416\n", line

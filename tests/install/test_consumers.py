@@ -1,0 +1,149 @@
+"""Whoever installs hotpath can use it: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and in
+programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are those
+of README.md."""
+import re
+
+import pytest
+
+from harness import BUILD, SOURCE
+from workshop import CONSUMER, CXX, HERE, SINGLE, do, need, recipe
+
+LINKS = ["shared", "archive", "static"]
+
+
+def language(compiler, suffix):
+    return CXX[compiler] if suffix == "cc" else compiler
+
+
+@pytest.fixture(params=["c", "cc"])
+def source(request, workshop):
+    path = workshop.folder / f"consumer.{request.param}"
+    path.write_text((HERE / "consumer.c").read_text())
+    return path
+
+
+# -------------------------------------------------------------------------------------------------- what is there
+
+def test_everything_is_installed(installed):
+    files = {str(path.relative_to(installed.prefix)) for path in installed.prefix.rglob("*") if not path.is_dir()}
+    expected = {"bin/hotpath", "include/hotpath.h", "share/hotpath/hotpath.c", "share/hotpath/hotpath.h",
+                "share/doc/hotpath/copyright"}
+    expected |= {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (SOURCE / "man").glob("*.[1357]")}
+    for name, place in (("hotpath.bash", "share/bash-completion/completions/hotpath"),
+                        ("_hotpath", "share/zsh/site-functions/_hotpath"),
+                        ("hotpath.fish", "share/fish/vendor_completions.d/hotpath.fish")):
+        if (SOURCE / "completions" / name).exists():
+            expected.add(place)
+    version = installed.pkg_config("--modversion")[0]
+    libraries = installed.libraries.relative_to(installed.prefix)
+    expected |= {f"{libraries}/{name}" for name in (
+        "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "pkgconfig/hotpath.pc",
+        "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
+        "cmake/hotpath/hotpath-targets.cmake")}
+    by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
+    assert files - by_build_type == expected and len(by_build_type) == 1
+    assert version in do(installed.prefix / "bin/hotpath", "--version")
+
+
+def test_shared_library_has_a_name_and_stays(installed):
+    dynamic = do("readelf", "-d", installed.libraries / "libhotpath.so")
+    assert "Library soname: [libhotpath.so.0]" in dynamic
+    assert "NODELETE" in dynamic
+
+
+def test_destdir(workshop):
+    workshop.do("cmake", "--install", BUILD, env={"DESTDIR": str(workshop.folder / "stage")})
+    staged = next((workshop.folder / "stage").rglob("hotpath.pc")).read_text()
+    assert str(workshop.folder) not in staged
+
+
+# ---------------------------------------------------------------------------------------------------- compilers
+
+@pytest.mark.parametrize("link", LINKS)
+def test_compiler_alone(workshop, installed, compiler, source, link):
+    how = {"shared": [f"-L{installed.libraries}", "-lhotpath", f"-Wl,-rpath,{installed.libraries}"],
+           "archive": [installed.libraries / "libhotpath.a", "-pthread"],
+           "static": ["-static", f"-L{installed.libraries}", "-lhotpath", "-pthread"]}[link]
+    workshop.do(language(compiler, source.suffix[1:]), "-DHOTPATH", f"-I{installed.prefix}/include", source, *how, "-o", "it")
+    assert workshop.calls("it") == CONSUMER
+
+
+def test_compiled_out(workshop, installed, compiler, source):
+    workshop.do(language(compiler, source.suffix[1:]), f"-I{installed.prefix}/include", source, "-o", "it")
+    result = workshop.box.run(workshop.folder / "it")
+    assert (result.stderr, result.sessions()) == ("", [])
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_pkg_config(workshop, installed, compiler, source, link):
+    need("pkg-config")
+    options = installed.pkg_config("--cflags", "--libs", *(["--static"] if link == "static" else []))
+    if link == "archive":
+        options = [option.replace("-lhotpath", "-l:libhotpath.a") for option in options] + ["-pthread"]
+    if link == "static":
+        assert "-pthread" in options
+        options.append("-static")
+    workshop.do(language(compiler, source.suffix[1:]), "-DHOTPATH", source, *options, "-o", "it")
+    assert workshop.calls("it", env=installed.env) == CONSUMER
+
+
+# -------------------------------------------------------------------------------------------------- build systems
+
+def test_cmake(workshop, installed, compiler):
+    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c")
+    workshop.do("cmake", "-S", ".", "-B", "out", "-G", "Ninja", f"-DCMAKE_C_COMPILER={compiler}",
+                f"-DCMAKE_CXX_COMPILER={CXX[compiler]}", env=installed.env)
+    workshop.do("cmake", "--build", "out")
+    for program in ("hotpath_c", "hotpath_cxx", "static_c", "static_cxx", "whole"):
+        assert workshop.calls(f"out/{program}") == CONSUMER, program
+
+
+def test_meson(workshop, installed, compiler):
+    need("meson")
+    workshop.fetch(HERE / "meson.build", HERE / "consumer.c")
+    env = {**installed.env, "CC": compiler, "CXX": CXX[compiler]}
+    workshop.do("meson", "setup", "out", env=env)
+    workshop.do("ninja", "-C", "out", env=env)
+    for program in ("shared_c", "shared_cxx", "static_c", "static_cxx"):
+        assert workshop.calls(f"out/{program}", env=installed.env) == CONSUMER, program
+
+
+# ------------------------------------------------------------------------------------------- the recipes of the README
+
+HELLO = {"main": 1, "leibniz": 100, "print": 1}
+
+
+@pytest.fixture
+def hello(workshop):
+    workshop.write("hello.c", recipe("c", "/* hello.c */"))
+    return workshop
+
+
+def test_recipe_for_make(hello, installed):
+    need("make")
+    hello.write("Makefile", recipe("make", "pkg-config"))
+    hello.do("make", env=installed.env)
+    assert hello.calls("hello", env=installed.env) == HELLO
+
+
+def test_recipe_for_make_with_two_files(hello):
+    need("make")
+    hello.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    hello.write("Makefile", recipe("make", "hotpath.c"))
+    hello.do("make")
+    assert hello.calls("hello") == HELLO
+
+
+def test_recipe_for_cmake(hello, installed):
+    hello.write("CMakeLists.txt", recipe("cmake"))
+    hello.do("cmake", "-S", ".", "-B", "out", env=installed.env)
+    hello.do("cmake", "--build", "out")
+    assert hello.calls("out/hello") == HELLO
+
+
+def test_recipe_for_meson(hello, installed):
+    need("meson")
+    hello.write("meson.build", recipe("meson"))
+    hello.do("meson", "setup", "out", env=installed.env)
+    hello.do("ninja", "-C", "out", env=installed.env)
+    assert hello.calls("out/hello", env=installed.env) == HELLO

@@ -1,0 +1,275 @@
+"""single/hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning, show no names
+but those of the header, and measure in programs, in shared libraries, and in several of these at once."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness import BUILD, SOURCE
+from workshop import CONSUMER, CXX, HERE, SINGLE, do, need
+
+PROGRAMS = SOURCE / "tests/programs"
+STRICT = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wcast-qual", "-Werror"]
+
+with_glibc = pytest.mark.skipif(not os.confstr("CS_GNU_LIBC_VERSION"), reason="about glibc")
+
+
+# --------------------------------------------------------------------------------------------------- the files
+
+def test_no_warnings(workshop, compiler):
+    """Those of gcc depend on what it optimizes; all other levels are in test_two_files_long.py."""
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    workshop.do(compiler, "-O2" if compiler == "gcc" else "-O0", *STRICT, "-c", "hotpath.c")
+
+
+def test_only_the_names_of_the_header_are_seen(objects, compiler):
+    declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)",
+                              (SINGLE / "hotpath.h").read_text(), re.M))
+    shown, kept = set(), set()
+    for line in do("readelf", "-sW", objects(compiler, "-fPIC")).splitlines():
+        fields = line.split()
+        if len(fields) == 8 and fields[4] == "GLOBAL" and fields[6] != "UND":
+            (shown if fields[5] == "DEFAULT" else kept).add(fields[7])
+    assert shown == declared
+    assert {name for name in kept if not name.startswith("hotpath_")} == set()
+
+
+def test_cxx_compiler_is_told(workshop):
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    done = subprocess.run(["g++", "-c", "hotpath.c"], cwd=workshop.folder, capture_output=True, text=True)
+    assert done.returncode != 0 and "hotpath.c is C" in done.stderr
+
+
+# -------------------------------------------------------------------------------------------------- programs
+
+@pytest.mark.parametrize("suffix", ["c", "cc"])
+def test_program(workshop, compiler, suffix):
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    workshop.write(f"consumer.{suffix}", (HERE / "consumer.c").read_text())
+    language = CXX[compiler] if suffix == "cc" else compiler
+    workshop.do(compiler, "-c", "hotpath.c")
+    workshop.do(language, "-DHOTPATH", "-I.", f"consumer.{suffix}", "hotpath.o", "-pthread", "-o", "on")
+    assert workshop.calls("on") == CONSUMER
+    workshop.do(language, "-I.", f"consumer.{suffix}", "hotpath.o", "-pthread", "-o", "off")
+    result = workshop.box.run(workshop.folder / "off")
+    assert (result.stderr, result.sessions()) == ("", [])
+
+
+@with_glibc
+def test_one_command(workshop, compiler):
+    """As the top of hotpath.c has it; glibc from 2.34 on needs no -pthread."""
+    version = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", HERE / "consumer.c")
+    for flags in (["-pthread"], ["-static", "-pthread"], [] if version >= (2, 34) else ["-pthread"]):
+        workshop.do(compiler, "-DHOTPATH", "-I.", "consumer.c", "hotpath.c", *flags, "-o", "it")
+        assert workshop.calls("it") == CONSUMER
+
+
+# ------------------------------------------------------------------------------------------- libraries, and several
+
+class Kit:
+    """Builds libraries and programs, each with hotpath in one of these ways: `files` has the two files in it, `shared` is
+    linked to libhotpath.so, `archive` has libhotpath.a in it, `borrowed` has nothing and takes what the others show, `off` is
+    not measured."""
+
+    def __init__(self, workshop, objects):
+        self.workshop = workshop
+        self.objects = objects
+        self.compiler = "gcc"
+
+    def flags(self, way):
+        on = ["-DHOTPATH", f"-I{SINGLE}"]
+        return {"files": [*on, self.objects(self.compiler, "-fPIC")],
+                "shared": [*on, f"-L{BUILD}/lib", "-lhotpath", f"-Wl,-rpath,{BUILD}/lib"],
+                "archive": [*on, BUILD / "lib/libhotpath.a"],
+                "borrowed": on,
+                "off": [f"-I{SINGLE}"]}[way]
+
+    def library(self, source, way):
+        name = f"lib{source}_{way}.so"
+        self.workshop.do(self.compiler, "-O1", "-fPIC", "-shared", PROGRAMS / f"{source}.c", *self.flags(way), "-pthread",
+                         "-o", name)
+        return self.workshop.folder / name
+
+    def program(self, source, way, libraries=()):
+        self.workshop.do(self.compiler, "-O1", f"-I{PROGRAMS}", source, *libraries, *self.flags(way), "-pthread", "-ldl",
+                         f"-Wl,-rpath,{self.workshop.folder}", "-o", way)
+        return way
+
+
+@pytest.fixture
+def kit(workshop, objects):
+    need("gcc")
+    return Kit(workshop, objects)
+
+
+def check_nesting(result, way, roots):
+    """The calls of linked.c and copies.c: `roots` calls of across, a thousand of everything below each."""
+    below = 1000 * roots
+    calls = {row.name: row.calls for row in result.report.rows()}
+    if way == "off":
+        assert calls == {"plugin_call": below, "second_call": below}
+        chain = [row for row in result.report.rows("calltree") if row.name == "plugin_call"]
+        assert sum(row.child("second_call").calls for row in chain) == below
+        return
+    assert calls == {"main": 1, "across": roots, "plugin_call": below, "between": below, "second_call": below,
+                     "innermost": below}
+    across = result.report.row("main", "calltree").child("across")
+    assert across.child("plugin_call").child("between").child("second_call").child("innermost").calls > 0
+
+
+@pytest.mark.parametrize("way", ["off", "files", "shared", "archive", "borrowed"])
+@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files"), ("archive", "files")])
+def test_linked_libraries(kit, way, first, second):
+    libraries = [kit.library("plugin", first), kit.library("plugin_two", second)]
+    for order in (libraries, libraries[::-1]):
+        result = kit.workshop.result(kit.program(HERE / "linked.c", way, order), env={"HOTPATH": "1"})
+        check_nesting(result, way, 4)
+
+
+@pytest.mark.parametrize("way", ["off", "files", "shared"])
+@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files")])
+def test_opened_libraries(kit, way, first, second):
+    program = kit.program(PROGRAMS / "copies.c", way)
+    libraries = kit.library("plugin", first), kit.library("plugin_two", second)
+    check_nesting(kit.workshop.result(program, *libraries, env={"HOTPATH": "1"}), way, 8)
+
+
+def test_libraries_of_two_compilers(kit):
+    need("clang")
+    first = kit.library("plugin", "files")
+    kit.compiler = "clang"
+    second = kit.library("plugin_two", "files")
+    for way in ("off", "files"):
+        result = kit.workshop.result(kit.program(HERE / "linked.c", way, (first, second)), env={"HOTPATH": "1"})
+        check_nesting(result, way, 4)
+
+
+# --------------------------------------------------------------------------------------- thread-local storage
+
+@with_glibc
+def test_library_without_room_for_thread_local_storage(workshop, objects, compiler):
+    """Others have taken all the room that glibc has for it; a library with HOTPATH_TLS_DYNAMIC needs none."""
+    rooms = []
+    for size in (1024, 512, 256, 128, 64, 32, 16, 8):
+        workshop.do(compiler, "-fPIC", "-shared", f"-DBYTES={size}", HERE / "room.c", "-o", f"room{size}.so")
+        rooms += [workshop.folder / f"room{size}.so"]
+    workshop.do(compiler, HERE / "crowded.c", "-pthread", "-ldl", "-o", "crowded")
+    for name, *flags in (["fixed"], ["dynamic", "-DHOTPATH_TLS_DYNAMIC"]):
+        workshop.do(compiler, "-O1", "-fPIC", "-shared", "-DHOTPATH", *flags, f"-I{SINGLE}", PROGRAMS / "plugin.c",
+                    objects(compiler, "-fPIC", *flags), "-pthread", "-o", f"{name}.so")
+    expected = {"plugin_work": 2000, "plugin_inner": 4000}
+    assert workshop.calls("crowded", workshop.folder / "fixed.so", env={"HOTPATH": "1"}) == expected
+    assert workshop.calls("crowded", workshop.folder / "dynamic.so", *rooms, env={"HOTPATH": "1"}) == expected
+    refused = workshop.box.run(workshop.folder / "crowded", workshop.folder / "fixed.so", *rooms, status=1)
+    assert "static TLS" in refused.stdout
+
+
+# -------------------------------------------------------------------------------------------------- the tool
+
+SOURCES = {
+    "LICENSE": "MIT License\n",
+    "include/hotpath.h": '#define HOTPATH_VERSION "1.2.3"\n#define HOTPATH_API_\nHOTPATH_API_ int hotpath_total(void);\n',
+    "src/CMakeLists.txt": """set(base
+  base/one.c
+  base/two.c
+  )
+set(record
+  record/two.c
+  )
+hotpath_objects(hotpath_common ${base})
+hotpath_objects(hotpath_record ${record})
+""",
+    "src/base/one.h": """#ifndef HP_ONE_H
+#define HP_ONE_H
+#include <stddef.h>
+struct hp_pair {
+    int count, view;
+    int (*total)(const struct hp_pair *pair);
+};
+extern const int hp_limits[];
+int hp_one(int n);
+static inline int hp_twice(int n) { return 2 * n; }
+#endif
+""",
+    # Everything that can go wrong: one name as function, member, tag, macro parameter and part of a text.
+    "src/base/one.c": """/* One. SPDX-License-Identifier: MIT */
+#include "one.h"
+
+#include <string.h>
+
+#define COUNT 3
+#define OF(type, view) (offsetof(type, view) + sizeof(((type *)0)->view))
+#ifndef SYSTEM_NAME
+#define SYSTEM_NAME 1
+#endif
+
+const int hp_limits[] = {1, 2, COUNT};
+
+enum level { LOW = 1, HIGH = LOW + COUNT };
+struct view {
+    int view, string;
+    struct view *next;
+    enum level (*total)(int view);
+    enum { LEFT, RIGHT = COUNT } side;
+    int (*const table[COUNT])(int n);
+};
+typedef int total_of(const struct hp_pair *pair);
+
+static int total(const struct hp_pair *pair) { return pair->count + pair->view; }
+static int count = 1, string[COUNT] = {[1] = 5};
+static enum level view(int count_of) { return count_of > LOW ? HIGH : LOW; }
+static total_of *const totals[] = {total};
+static int (*pointer)(const struct hp_pair *pair) = total;
+static int (*const table[COUNT])(const struct hp_pair *pair) = {total, total};
+
+int hp_one(int n)
+{
+    const struct hp_pair pair = {.count = count, .view = n, .total = total};
+    struct view local = {.view = n, .string = string[1], .total = view};
+    local.next = &local;
+    local.side = local.table[0] == NULL && table[1] == total ? RIGHT : LEFT;
+    if (OF(struct hp_pair, view) != OF(struct hp_pair, count) + sizeof(int) || strlen("count view") != 10)
+        return -1;
+    return pair.total(&pair) + totals[0](&pair) + pointer(&pair) + (int)local.next->total(n) + local.string + (int)local.side +
+           SYSTEM_NAME;
+}
+""",
+    "src/base/two.c": """/*
+ * Two.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "one.h"
+#define COUNT 4
+static int count(int view) { return view + COUNT; }
+static int total(int n) { return count(n) + hp_limits[2]; }
+int hp_two(int n);
+int hp_two(int n) { return total(hp_twice(n)); }
+""",
+    "src/record/two.c": """#include "hotpath.h"
+#include "one.h"
+int hp_two(int n);
+static int total(int n) { return hp_one(n) + hp_two(n); }
+int hotpath_total(void) { return total(7); }
+""",
+}
+
+
+def test_names_that_several_files_use(workshop, compiler):
+    for name, text in SOURCES.items():
+        path = workshop.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    tool = [sys.executable, SOURCE / "tools/amalgamate.py"]
+    assert subprocess.run([*tool, "--check", workshop.folder]).returncode == 1
+    do(*tool, workshop.folder)
+    do(*tool, "--check", workshop.folder)
+    single = (workshop.folder / "single/hotpath.c").read_text()
+    assert single.count("SPDX-License-Identifier") == 1
+    workshop.write("main.c", '#include "hotpath.h"\nint main(void) { return hotpath_total(); }\n')
+    workshop.do(compiler, *STRICT, "-Iinclude", "main.c", "single/hotpath.c", "-o", "it")
+    # (1 + 7) three times, HIGH, string[1], RIGHT, SYSTEM_NAME; twice 7, COUNT of two.c, hp_limits[2]
+    assert subprocess.run([workshop.folder / "it"]).returncode == 3 * 8 + 4 + 5 + 3 + 1 + 14 + 4 + 3

@@ -1,0 +1,41 @@
+"""The two files in ways that take longer to compile, and hotpath as a part of somebody's CMake project."""
+import pytest
+
+from harness import SOURCE
+from workshop import CONSUMER, HERE, SINGLE, do, need
+
+
+@pytest.mark.parametrize("flags", [
+    "-O0", "-O1 -std=c17", "-O2 -std=gnu11", "-O3 -std=c11 -pedantic", "-Os", "-O2 -fno-pic -no-pie",
+    "-O2 -D_FORTIFY_SOURCE=2", "-O2 -flto", "-O1 -fsanitize=address,undefined",
+])
+def test_any_options(workshop, compiler, flags):
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", HERE / "consumer.c")
+    more = {"gcc": ["-flto=auto"], "clang": ["-fuse-ld=lld"]}[compiler] if "lto" in flags else []
+    workshop.do(compiler, *flags.split(), *more, "-Wall", "-Wextra", "-Werror", "-DHOTPATH", "-I.", "consumer.c", "hotpath.c",
+                "-pthread", "-o", "it")
+    assert workshop.calls("it") == CONSUMER
+
+
+def test_musl(workshop):
+    """In a program, and in a library that an unmeasured program opens."""
+    need("musl-gcc")
+    machine = do("gcc", "-dumpmachine").strip()
+    kernel_headers = ["-idirafter", "/usr/include", "-idirafter", f"/usr/include/{machine}"]
+    musl = ["musl-gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-DHOTPATH", f"-I{SINGLE}", *kernel_headers]
+    workshop.do(*musl, HERE / "consumer.c", SINGLE / "hotpath.c", "-o", "it")
+    assert workshop.calls("it") == CONSUMER
+    workshop.do(*musl, HERE / "consumer.c", SINGLE / "hotpath.c", "-static", "-o", "it")
+    assert workshop.calls("it") == CONSUMER
+    workshop.do(*musl, "-fPIC", "-shared", SOURCE / "tests/programs/plugin.c", SINGLE / "hotpath.c", "-o", "plugin.so")
+    workshop.do(*musl, HERE / "crowded.c", "-o", "crowded")
+    expected = {"plugin_work": 2000, "plugin_inner": 4000}
+    assert workshop.calls("crowded", workshop.folder / "plugin.so", env={"HOTPATH": "1"}) == expected
+
+
+def test_part_of_a_cmake_project(workshop):
+    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c")
+    workshop.do("cmake", "-S", ".", "-B", "out", "-G", "Ninja", f"-DHOTPATH_FROM={SOURCE}")
+    workshop.do("cmake", "--build", "out")
+    for program in ("hotpath_c", "hotpath_cxx", "static_c", "static_cxx", "whole"):
+        assert workshop.calls(f"out/{program}") == CONSUMER, program
