@@ -61,7 +61,7 @@ _hotpath()
         run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
-        clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --dir --help -h' -- "$word")) ;;
+        clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;
         off) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;
         doctor) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

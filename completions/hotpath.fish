@@ -55,6 +55,7 @@ complete -c hotpath -n __fish_use_subcommand -a clean -d 'Removes the sessions o
 complete -c hotpath -n '__fish_seen_subcommand_from clean' -f
 complete -c hotpath -n '__fish_seen_subcommand_from clean' -l keep -x -d 'Keep the newest N of them.'
 complete -c hotpath -n '__fish_seen_subcommand_from clean' -l dry-run -s n -d 'Only print what would be removed.'
+complete -c hotpath -n '__fish_seen_subcommand_from clean' -l elsewhere -d 'Also those of other pid namespaces (containers), of which it cannot be told whether they live.'
 complete -c hotpath -n '__fish_seen_subcommand_from clean' -l dir -r -F -d 'Folder of the session file.'
 complete -c hotpath -n '__fish_seen_subcommand_from clean' -l help -s h -d 'Print a short help.'
 complete -c hotpath -n __fish_use_subcommand -a on -d 'Switches recording of a live process on again.'

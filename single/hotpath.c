@@ -58,6 +58,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -542,6 +543,7 @@ HP_PRIVATE void hp_json_string_bytes(struct hp_json *json, const char *bytes, si
 HP_PRIVATE void hp_json_u64(struct hp_json *json, uint64_t number);
 /* With at most `digits` significant digits (1 to 15), as short as possible. */
 HP_PRIVATE void hp_json_number(struct hp_json *json, double number, unsigned digits);
+HP_PRIVATE void hp_json_bool(struct hp_json *json, bool value);
 HP_PRIVATE void hp_json_null(struct hp_json *json);
 
 /* ---- src/base/utf8.h ----------------------------------------------------------------------------------------- */
@@ -707,6 +709,12 @@ void hp_json_u64(struct hp_json *json, uint64_t number)
 {
     hp_json_separate(json);
     hp_text_u64(json->text, number);
+}
+
+void hp_json_bool(struct hp_json *json, bool value)
+{
+    hp_json_separate(json);
+    hp_text_string(json->text, value ? "true" : "false");
 }
 
 void hp_json_null(struct hp_json *json)
@@ -2392,7 +2400,7 @@ HP_PRIVATE bool hp_file_size_is_allowed(uint64_t size);
  */
 HP_PRIVATE bool hp_file_write(int fd, const char *bytes, size_t length);
 
-/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. */
+/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
 HP_PRIVATE bool hp_file_make_private_folder(const char *path);
 
 /* Makes the folders above `path`, as far as they are missing. */
@@ -2403,6 +2411,11 @@ HP_PRIVATE void hp_file_make_parents(const char *path);
  * many processes must not fill it up. 0 when that cannot be told.
  */
 HP_PRIVATE uint64_t hp_file_free_bytes(const char *path);
+
+/*
+ * Whether somebody holds a lock (flock) on a folder. Also true where that cannot be told.
+ */
+HP_PRIVATE bool hp_file_is_locked(const char *folder);
 
 /* Calls `visit` with each name in a folder, without allocating. */
 typedef void hp_file_visit(const char *name, void *context);
@@ -2705,8 +2718,25 @@ bool hp_file_make_private_folder(const char *path)
     struct stat status;
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return false;
-    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (lstat(path, &status) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode))
+        errno = ENOTDIR;
+    else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        errno = EPERM;
+    else
+        return true;
+    return false;
+}
+
+bool hp_file_is_locked(const char *folder)
+{
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return true;
+    const bool is_locked = syscall(SYS_flock, fd, LOCK_SH | LOCK_NB) != 0;
+    hp_sys_close(fd);
+    return is_locked;
 }
 
 void hp_file_make_parents(const char *path)
@@ -2965,6 +2995,13 @@ HP_PRIVATE uint64_t hp_process_start_time(uint32_t pid);
 
 HP_PRIVATE bool hp_process_exists(uint32_t pid);
 
+/*
+ * Whether the process that was started then, in that pid namespace, is still there. From another namespace, or where its
+ * start is not known, that cannot be told.
+ */
+enum hp_life { HP_LIFE_OVER, HP_LIFE_LIVE, HP_LIFE_UNKNOWN };
+HP_PRIVATE enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespace);
+
 /* Whether this process has such a thread. */
 HP_PRIVATE bool hp_process_has_thread(uint32_t thread_id);
 
@@ -3030,6 +3067,13 @@ uint64_t hp_process_start_time(uint32_t pid)
 }
 
 bool hp_process_exists(uint32_t pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
+
+enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespace)
+{
+    if (start == 0 || pid == 0 || pid_namespace != hp_process_namespace())
+        return HP_LIFE_UNKNOWN;
+    return hp_process_exists(pid) && hp_process_start_time(pid) == start ? HP_LIFE_LIVE : HP_LIFE_OVER;
+}
 
 bool hp_process_has_thread(uint32_t thread_id)
 {
@@ -3177,6 +3221,31 @@ void hp_signals_raise_now(int signal)
 {
     syscall(SYS_tgkill, hp_sys_process_id(), hp_sys_thread_id(), signal);
     hp_signals_set_mask(SIG_UNBLOCK, hp_signals_bit(signal), NULL);
+}
+
+/* ---- src/os/terminal.h --------------------------------------------------------------------------------------- */
+
+/* Whether somebody looks at what is written, and how much fits. */
+
+struct hp_terminal {
+    uint32_t columns; /* 0: not a terminal, or of unknown width */
+    bool has_color;
+};
+
+HP_PRIVATE struct hp_terminal hp_terminal_of(int fd);
+
+/* ---- src/os/terminal.c --------------------------------------------------------------------------------------- */
+
+/* Whether somebody looks at what is written. */
+
+struct hp_terminal hp_terminal_of(int fd)
+{
+    struct winsize size;
+    const char *kind = hp_environment("TERM");
+    memset(&size, 0, sizeof size);
+    const bool is_terminal = ioctl(fd, TIOCGWINSZ, &size) == 0;
+    return (struct hp_terminal){.columns = size.ws_col,
+                                .has_color = is_terminal && (kind == NULL || strcmp(kind, "dumb") != 0)};
 }
 
 /* ---- src/session/options.h ----------------------------------------------------------------------------------- */
@@ -4232,6 +4301,12 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
  */
 HP_PRIVATE bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
 
+/* Makes the folder if need be and says whether a session can live there. False: errno says why. */
+HP_PRIVATE bool hp_place_is_usable(const char *place);
+
+/* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
+HP_PRIVATE bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
+
 /* ---- src/session/places.c ------------------------------------------------------------------------------------ */
 
 /* Where sessions are. */
@@ -4265,6 +4340,35 @@ bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t
         hp_places_put_folder_of_user(&place, n == 1 ? "/dev/shm" : "/tmp");
     hp_text_end(&place);
     return n < (is_chosen ? 1 : 3); /* the user chose: no other place behind his back */
+}
+
+/* A session takes a quarter of what is free at most. */
+bool hp_place_is_usable(const char *place)
+{
+    if (place[0] == '\0')
+        errno = ENOENT;
+    if (place[0] == '\0' || !hp_file_make_private_folder(place))
+        return false;
+    if (hp_file_free_bytes(place) >= 4 * (uint64_t)HP_MIN_BYTES)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
+bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, size);
+    for (; *pattern; pattern++) {
+        if (pattern[0] == '%' && pattern[1] == 'p') {
+            hp_text_u64(&text, pid);
+            pattern++;
+        } else {
+            hp_text_char(&text, *pattern);
+        }
+    }
+    hp_text_end(&text);
+    return !text.is_cut && text.length > 0 && text.length < size;
 }
 
 /* ---- src/session/snapshot.h ---------------------------------------------------------------------------------- */
@@ -5195,9 +5299,8 @@ static bool hp_store_is_over(const struct hp_store_prune_ *prune, const char *na
         return true;
     if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
         return true;
-    if (start == 0 || words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)] != hp_process_namespace())
-        return false;
-    return !hp_process_exists(pid) || hp_process_start_time(pid) != start;
+    const uint32_t pid_namespace = words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)];
+    return hp_process_life(pid, start, pid_namespace) == HP_LIFE_OVER;
 }
 
 /* Remembers names of the form PID-STARTTIME-N.hotpath. */
@@ -9021,23 +9124,6 @@ static bool hp_exit_report_put(void *context, const char *bytes, size_t length)
     return true;
 }
 
-/* %p becomes the process id. */
-static bool hp_exit_report_expand_path(const char *from, char *path, size_t size)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, size);
-    for (; *from; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            hp_text_u64(&text, hp_sys_process_id());
-            from++;
-        } else {
-            hp_text_char(&text, *from);
-        }
-    }
-    hp_text_end(&text);
-    return !text.is_cut && text.length > 0 && text.length < size;
-}
-
 static void hp_exit_report_say_parts(const char *const *parts, size_t count)
 {
     char line[500];
@@ -9066,7 +9152,8 @@ static void hp_exit_report_say_no_memory(void)
 static int hp_exit_report_open_output(const struct hp_settings *settings)
 {
     char path[1100];
-    if (settings->output_path[0] == '\0' || !hp_exit_report_expand_path(settings->output_path, path, sizeof path))
+    if (settings->output_path[0] == '\0' ||
+        !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
     const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
@@ -9075,25 +9162,13 @@ static int hp_exit_report_open_output(const struct hp_settings *settings)
     return fd;
 }
 
-static uint32_t hp_exit_report_terminal_width(int fd)
-{
-    struct winsize size;
-    memset(&size, 0, sizeof size);
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-static bool hp_exit_report_wants_color(const struct hp_settings *settings, int fd)
-{
-    const char *terminal = hp_environment("TERM");
-    struct winsize size;
-    return !settings->no_color && ioctl(fd, TIOCGWINSZ, &size) == 0 &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 static int hp_exit_report_render(struct hp_exit_report_work *work, int fd)
 {
-    const struct hp_report_target target = {
-        .sink = hp_exit_report_put, .context = work, .width = hp_exit_report_terminal_width(fd), .color = hp_exit_report_wants_color(&work->settings, fd)};
+    const struct hp_terminal terminal = hp_terminal_of(fd);
+    const struct hp_report_target target = {.sink = hp_exit_report_put,
+                                            .context = work,
+                                            .width = terminal.columns,
+                                            .color = terminal.has_color && !work->settings.no_color};
     work->fd = fd;
     work->has_failed = false;
     work->length = 0;
@@ -9116,10 +9191,10 @@ static int hp_exit_report_write_report(struct hp_exit_report_work *work)
     return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render(work, 2) : HOTPATH_E_OUTPUT;
 }
 
-/* `hotpath run` reads the file when all is over. What is only in memory it will not see. */
+/* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
 {
-    return work->settings.is_run && !hotpath_runtime_->store->is_memory;
+    return work->settings.is_run && !hotpath_runtime_->store->is_memory && hp_file_is_locked(work->settings.dir);
 }
 
 static int hp_exit_report_report_with(struct hp_exit_report_work *work, bool is_in_handler)

@@ -42,6 +42,7 @@ void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length
 void hp_json_u64(struct hp_json *json, uint64_t number);
 /* With at most `digits` significant digits (1 to 15), as short as possible. */
 void hp_json_number(struct hp_json *json, double number, unsigned digits);
+void hp_json_bool(struct hp_json *json, bool value);
 void hp_json_null(struct hp_json *json);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "places.h"
+
 /* What getopt returns: letters are below, then the command's own flags, then options. */
 #define OWN 256
 #define SHARED 512
@@ -66,8 +68,8 @@ static int take_option(struct hp_arguments *arguments, size_t index, const char 
 static int refuse(const struct hp_arguments *arguments, char **argv, bool is_known)
 {
     const char *word = argv[optind - 1];
-    const char *problem = is_known ? "needs a value" : "is unknown, or takes no value";
-    if (optopt > 0 && optopt < OWN)
+    const char *problem = is_known ? "needs a value" : "is unknown, ambiguous, or takes no value";
+    if (optopt > 0 && optopt < OWN && strncmp(word, "--", 2) != 0)
         return hp_misuse(arguments->command, "the option '-%c' %s", optopt, is_known ? problem : "is unknown");
     return hp_misuse(arguments->command, "the option '%s' %s", word, problem);
 }
@@ -142,10 +144,22 @@ static void add_tree(struct hp_settings *settings)
         memcpy(settings->report + length, ",calltree", sizeof ",calltree");
 }
 
+/* Within a run HOTPATH_DIR is the folder of that run; we are asked about all sessions, beside it. */
+static void leave_run(struct hp_settings *settings)
+{
+    char *slash = strrchr(settings->dir, '/');
+    const size_t length = strlen(settings->dir), suffix = strlen(HP_RUN_SUFFIX);
+    settings->is_run = false;
+    if (slash != NULL && length > suffix && strcmp(settings->dir + length - suffix, HP_RUN_SUFFIX) == 0)
+        *slash = '\0';
+}
+
 void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_settings *settings)
 {
     struct hp_arguments copy = *arguments;
     hp_settings_resolve(settings, NULL, look_up, &copy, warn, NULL);
+    if (settings->is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
+        leave_run(settings);
     if (hp_arguments_flag(arguments, "tree") != NULL)
         add_tree(settings);
 }

@@ -21,7 +21,6 @@
 #include "clock.h"
 #include "command.h"
 #include "files.h"
-#include "layout.h"
 #include "places.h"
 #include "process.h"
 #include "text.h"
@@ -96,12 +95,11 @@ static void check_clock(struct doctor *doctor)
     find(doctor, GOOD, "%s at %s, trusted (kernel uses '%s')", names[counter], rate, source);
 }
 
-/* The first folder that a session could be made in; one takes a quarter of what is free. */
+/* The first folder that a session could be made in. */
 static bool usable_place(const struct hp_settings *settings, char *place, size_t size)
 {
     for (unsigned n = 0; hp_place(settings, n, place, size); n++)
-        if (place[0] != '\0' && hp_file_make_private_folder(place) &&
-            hp_file_free_bytes(place) >= 4 * (uint64_t)HP_MIN_BYTES)
+        if (hp_place_is_usable(place))
             return true;
     return false;
 }

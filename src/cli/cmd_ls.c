@@ -1,17 +1,17 @@
 /* hotpath ls and hotpath clean: the sessions there are, and getting rid of them. SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "arguments.h"
 #include "clock.h"
 #include "command.h"
 #include "json.h"
+#include "number.h"
 #include "sessions.h"
+#include "terminal.h"
 #include "text.h"
 #include "units.h"
+#include "utf8.h"
 
 /* ------------------------------------------------------------------------------------------------ a table */
 
@@ -22,7 +22,12 @@ static const char *name_of(const struct hp_session *session)
 }
 
 /* The name without its suffix, which is enough to find it again. */
-static int short_name_length(const struct hp_session *session) { return (int)strcspn(name_of(session), "."); }
+static void put_name(char text[64], const struct hp_session *session)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(name_of(session), "."), name_of(session));
+    hp_copy_printable(text, 64, name);
+}
 
 static void put_age(char text[16], uint64_t began_ns)
 {
@@ -54,34 +59,42 @@ static void put_what(char text[32], const struct hp_session *session)
         snprintf(text, 32, "pid %u", (unsigned)session->pid);
 }
 
-static int terminal_width(void)
+static void print_line(const char *line, size_t columns)
 {
-    struct winsize size;
-    return isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 0;
+    char buffer[1024];
+    struct hp_text text;
+    hp_text_init(&text, buffer, sizeof buffer);
+    hp_utf8_put_fitted(&text, line, strlen(line), columns > 0 ? columns : sizeof buffer);
+    puts(hp_text_end(&text));
 }
 
-static void print_session(const struct hp_session *session, int name_width, int width)
+static void print_session(const struct hp_session *session, int name_width, size_t columns)
 {
-    char age[16], size[16], what[32], line[512];
+    char name[64], age[16], size[16], what[32], line[700];
+    put_name(name, session);
     put_age(age, session->began_ns);
     put_size(size, session->disk_bytes);
     put_what(what, session);
-    snprintf(line, sizeof line, "%-*.*s  %-8s %5s  %9s  %-13s  %s", name_width, short_name_length(session),
-             name_of(session), session->is_paused ? "off" : hp_session_state_name(session->state), age, size, what,
-             session->command);
-    printf("%.*s\n", width > 0 ? width : (int)sizeof line, line);
+    snprintf(line, sizeof line, "%-*s  %-9s %5s  %9s  %-14s  %s", name_width, name,
+             session->is_paused ? "off" : hp_session_state_name(session->state), age, size, what, session->command);
+    print_line(line, columns);
 }
 
 static void print_table(const struct hp_sessions *sessions)
 {
+    char name[64], line[200];
     int name_width = 4;
-    const int width = terminal_width();
+    const size_t columns = hp_terminal_of(1).columns;
+    for (size_t at = 0; at < sessions->count; at++) {
+        put_name(name, &sessions->all[at]);
+        if ((int)strlen(name) > name_width)
+            name_width = (int)strlen(name);
+    }
+    snprintf(line, sizeof line, "%-*s  %-9s %5s  %9s  %-14s  %s", name_width, "NAME", "STATE", "AGE", "SIZE", "OF",
+             "COMMAND");
+    print_line(line, columns);
     for (size_t at = 0; at < sessions->count; at++)
-        if (short_name_length(&sessions->all[at]) > name_width)
-            name_width = short_name_length(&sessions->all[at]);
-    printf("%-*s  %-8s %5s  %9s  %-13s  %s\n", name_width, "NAME", "STATE", "AGE", "SIZE", "OF", "COMMAND");
-    for (size_t at = 0; at < sessions->count; at++)
-        print_session(&sessions->all[at], name_width, width);
+        print_session(&sessions->all[at], name_width, columns);
 }
 
 /* --------------------------------------------------------------------------------------------------- JSON */
@@ -105,7 +118,7 @@ static void put_json_session(struct hp_json *json, const struct hp_session *sess
     put_json_text(json, "kind", session->is_run ? "run" : "session");
     put_json_text(json, "state", hp_session_state_name(session->state));
     hp_json_key(json, "recording");
-    hp_json_u64(json, session->state == HP_SESSION_LIVE && !session->is_paused);
+    hp_json_bool(json, session->state == HP_SESSION_LIVE && !session->is_paused);
     put_json_count(json, "pid", session->pid);
     put_json_count(json, "processes", session->processes);
     put_json_count(json, "began_unix_ns", session->began_ns);
@@ -114,17 +127,12 @@ static void put_json_session(struct hp_json *json, const struct hp_session *sess
     hp_json_end_object(json);
 }
 
-static bool write_out(void *context, const char *bytes, size_t length)
-{
-    return fwrite(bytes, 1, length, context) == length;
-}
-
 static void print_json(const struct hp_sessions *sessions)
 {
     char buffer[4096];
     struct hp_text text;
     struct hp_json json;
-    hp_text_init_stream(&text, buffer, sizeof buffer, write_out, stdout);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stdout);
     hp_json_init(&json, &text, true);
     hp_json_begin_array(&json);
     for (size_t at = 0; at < sessions->count; at++)
@@ -144,8 +152,6 @@ static int list(const struct hp_arguments *arguments)
         return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
     hp_arguments_settle(arguments, &settings);
     const bool is_complete = hp_sessions_find(&sessions, &settings, hp_arguments_flag(arguments, "all") != NULL);
-    if (!is_complete)
-        hp_fail("not enough memory for all sessions, or a folder could not be read");
     if (hp_arguments_flag(arguments, "json") != NULL)
         print_json(&sessions);
     else if (sessions.count == 0)
@@ -166,7 +172,8 @@ const struct hp_command hp_command_ls = {
     .operands = "",
     .summary = "Lists sessions: live, finished or crashed, age, size, command.",
     .details = "The newest comes first. A run is one line for all its processes. Live sessions whose\n"
-               "recording is switched off show as off.\n",
+               "recording is switched off show as off; elsewhere are those of containers, of\n"
+               "which it cannot be told from here whether they live.\n",
     .flags = list_flags,
     .flag_count = sizeof list_flags / sizeof list_flags[0],
     .scopes = HP_SCOPE_FOLDER,
@@ -176,12 +183,17 @@ const struct hp_command hp_command_ls = {
 /* -------------------------------------------------------------------------------------------------- clean */
 
 struct cleaning {
-    size_t kept, removed, live, failed;
+    size_t kept, removed, live, elsewhere, failed;
     uint64_t bytes;
 };
 
-static void consider(struct cleaning *cleaning, const struct hp_session *session, size_t keep, bool is_dry)
+static void consider(struct cleaning *cleaning, const struct hp_session *session, size_t keep, bool is_dry,
+                     bool is_bold)
 {
+    if (session->state == HP_SESSION_ELSEWHERE && !is_bold) {
+        cleaning->elsewhere++;
+        return;
+    }
     if (session->state == HP_SESSION_LIVE) {
         cleaning->live++;
         return;
@@ -208,6 +220,9 @@ static void print_cleaning(const struct cleaning *cleaning, bool is_dry)
            cleaning->removed == 1 ? "" : "s", size);
     if (cleaning->live > 0)
         printf("; %zu live left alone", cleaning->live);
+    if (cleaning->elsewhere > 0)
+        printf("; %zu of other pid namespaces left alone, which may live (--elsewhere removes them)",
+               cleaning->elsewhere);
     putchar('\n');
 }
 
@@ -217,18 +232,18 @@ static int clean(const struct hp_arguments *arguments)
     struct hp_sessions sessions = {0};
     struct cleaning cleaning = {0};
     const bool is_dry = hp_arguments_flag(arguments, "dry-run") != NULL;
+    const bool is_bold = hp_arguments_flag(arguments, "elsewhere") != NULL;
     if (arguments->operand_count > 0)
         return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
     hp_arguments_settle(arguments, &settings);
     const char *kept = hp_arguments_flag(arguments, "keep");
-    char *end = NULL;
-    const unsigned long keep = kept != NULL ? strtoul(kept, &end, 10) : 0;
-    if (kept != NULL && (*kept < '0' || *kept > '9' || *end != '\0'))
+    uint64_t keep = 0;
+    if (kept != NULL && !hp_number_unsigned(kept, strlen(kept), UINT32_MAX, &keep))
         return hp_misuse(arguments->command, "--keep '%s' is not a number", kept);
     if (!hp_sessions_find(&sessions, &settings, false))
-        hp_fail("not enough memory for all sessions, or a folder could not be read");
+        cleaning.failed++;
     for (size_t at = 0; at < sessions.count; at++)
-        consider(&cleaning, &sessions.all[at], keep, is_dry);
+        consider(&cleaning, &sessions.all[at], keep, is_dry, is_bold);
     hp_sessions_free(&sessions);
     print_cleaning(&cleaning, is_dry);
     return cleaning.failed > 0 ? EXIT_FAILED : EXIT_DONE;
@@ -237,6 +252,8 @@ static int clean(const struct hp_arguments *arguments)
 static const struct hp_flag clean_flags[] = {
     {"keep", 0, "N", "Keep the newest N of them."},
     {"dry-run", 'n', NULL, "Only print what would be removed."},
+    {"elsewhere", 0, NULL,
+     "Also those of other pid namespaces (containers), of which it cannot be told whether they live."},
 };
 
 const struct hp_command hp_command_clean = {

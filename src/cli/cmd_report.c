@@ -29,6 +29,8 @@ static const struct hp_session *choose(const struct hp_sessions *sessions, const
     const bool is_pid = name != NULL && is_number(name);
     for (size_t at = 0; at < sessions->count; at++) {
         const struct hp_session *session = &sessions->all[at];
+        if (name == NULL && session->processes == 0)
+            continue; /* a run in which nothing is measured */
         if (is_pid ? session->is_run || strtoul(name, NULL, 10) != session->pid
                    : name != NULL && !is_called(session, name))
             continue;

@@ -5,17 +5,18 @@
  * found, whoever their parents are. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "arguments.h"
 #include "command.h"
-#include "files.h"
 #include "launch.h"
 #include "places.h"
 #include "process.h"
@@ -30,15 +31,24 @@ struct run {
 
 /* ---------------------------------------------------------------------------------------------- folder */
 
+/* Held as long as we live: it tells others, also in other containers, that this run goes on. */
+static bool lock_folder(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 /* Its whole path: the program may change its folder. */
 static bool make_folder_in(struct run *run, const char *place)
 {
     char whole[PATH_MAX];
-    if (place[0] == '\0' || !hp_file_make_private_folder(place) || realpath(place, whole) == NULL)
+    if (!hp_place_is_usable(place) || realpath(place, whole) == NULL)
         return false;
     const int length = snprintf(run->folder, sizeof run->folder, "%s/%u-%llu%s", whole, (unsigned)getpid(),
                                 (unsigned long long)hp_process_start_time(0), HP_RUN_SUFFIX);
-    return length < (int)sizeof run->folder && mkdir(run->folder, 0700) == 0;
+    if (length >= (int)sizeof run->folder)
+        errno = ENAMETOOLONG;
+    return length < (int)sizeof run->folder && mkdir(run->folder, 0700) == 0 && lock_folder(run->folder);
 }
 
 static void make_folder(struct run *run)
@@ -48,8 +58,7 @@ static void make_folder(struct run *run)
         if (make_folder_in(run, place))
             return;
     run->folder[0] = '\0';
-    hp_fail("no folder for the sessions can be had (%s); the program runs without being recorded. Name one with "
-            "--dir",
+    hp_fail("no folder for the sessions can be had (%s), so the program reports by itself; name one with --dir",
             strerror(errno));
 }
 
@@ -74,10 +83,10 @@ static void pass_options(const struct run *run)
 static void prepare(const void *context)
 {
     const struct run *run = context;
-    if (run->folder[0] == '\0')
-        return;
     choose_recording(run);
     pass_options(run);
+    if (run->folder[0] == '\0')
+        return;
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
     setenv("HOTPATH_RUN", "1", 1);
     setenv("HOTPATH_DIR", run->folder, 1);
@@ -87,8 +96,8 @@ static void prepare(const void *context)
 
 static void explain_nothing(const struct run *run)
 {
-    hp_fail("nothing was recorded: no process of '%s' used hotpath. Compile it with -DHOTPATH and link it with "
-            "-lhotpath; see hotpath(3)",
+    hp_fail("no process of '%s' left a session. What is to be measured is compiled with -DHOTPATH and linked with "
+            "-lhotpath; see hotpath-run(1)",
             run->arguments->operands[0]);
 }
 
@@ -103,11 +112,27 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
                 alive == 1 ? "" : "es", alive == 1 ? "s" : "", run->folder);
 }
 
+/* A file that cannot be written is no reason to withhold the numbers. */
+static void show(struct run *run, const struct hp_sessions *sessions)
+{
+    if (hp_show(sessions, &run->settings, stderr, false) == EXIT_DONE || run->settings.output_path[0] == '\0')
+        return;
+    run->settings.output_path[0] = '\0';
+    hp_show(sessions, &run->settings, stderr, false);
+}
+
 static void report(struct run *run)
 {
     struct hp_sessions sessions = {0};
     struct hp_session folder = {.is_run = true};
-    if (run->folder[0] == '\0' || !hp_sessions_in(&sessions, run->folder))
+    if (run->folder[0] == '\0')
+        return;
+    if (access(run->folder, F_OK) != 0) {
+        hp_fail("the folder of this run is gone (%s), and with it what was recorded: %s", strerror(errno),
+                run->folder);
+        return;
+    }
+    if (!hp_sessions_in(&sessions, run->folder))
         return;
     if (sessions.count == 0) {
         explain_nothing(run);
@@ -115,7 +140,7 @@ static void report(struct run *run)
         hp_session_remove(&folder);
     } else {
         if (run->settings.format != HP_FORMAT_NONE)
-            hp_show(&sessions, &run->settings, stderr, false);
+            show(run, &sessions);
         name_survivors(run, &sessions);
     }
     hp_sessions_free(&sessions);
@@ -141,8 +166,10 @@ static int execute(struct run *run)
     if (!hp_launch(&launch))
         return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
-    if (launch.is_timed_out)
-        hp_fail("'%s' was ended after %u ms, as --timeout says", launch.argv[0],
+    signal(SIGPIPE, SIG_IGN); /* nobody may read what we say; the exit status is not ours to change */
+    signal(SIGXFSZ, SIG_IGN);
+    if (launch.is_asked_to_end)
+        hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],
                 (unsigned)run->settings.shutdown_ms);
     report(run);
     if (run->folder[0] != '\0')

@@ -2,14 +2,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arguments.h"
 #include "command.h"
 #include "layout.h"
+#include "number.h"
 #include "sessions.h"
 
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
@@ -29,12 +30,24 @@ static enum outcome flip(uint32_t *gate, bool is_on)
     }
 }
 
+/* Still what it was when it was found. */
+static bool is_session(int fd)
+{
+    char magic[sizeof HP_MAGIC];
+    struct stat status;
+    errno = EINVAL;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)HP_HEADER_BYTES &&
+           pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, HP_MAGIC, sizeof magic) == 0;
+}
+
 /* The gate is in the header, which every process has mapped as long as it records. */
 static enum outcome flip_file(const char *path, bool is_on)
 {
     enum outcome outcome = FAILED;
     const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    void *header = fd >= 0 ? mmap(NULL, HP_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *header = fd >= 0 && is_session(fd)
+                       ? mmap(NULL, HP_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                       : MAP_FAILED;
     if (header != MAP_FAILED) {
         outcome = flip(&((struct hp_header *)header)->gate, is_on);
         munmap(header, HP_HEADER_BYTES);
@@ -66,9 +79,8 @@ static int report_outcome(enum outcome outcome, const char *process, bool is_on)
 /* A process may have had several sessions; one at most is live. */
 static int switch_process(const struct hp_sessions *sessions, const char *process, bool is_on)
 {
-    char *end;
-    const unsigned long pid = strtoul(process, &end, 10);
-    if (*process < '0' || *process > '9' || *end != '\0')
+    uint64_t pid;
+    if (!hp_number_unsigned(process, strlen(process), UINT32_MAX, &pid))
         return hp_misuse(is_on ? &hp_command_on : &hp_command_off, "'%s' is not the number of a process", process);
     for (size_t at = 0; at < sessions->count; at++) {
         const struct hp_session *session = &sessions->all[at];
@@ -82,12 +94,10 @@ static int switch_all(const struct hp_arguments *arguments, bool is_on)
 {
     static struct hp_settings settings;
     struct hp_sessions sessions = {0};
-    int status = EXIT_DONE;
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "the number of a process is missing");
     hp_arguments_settle(arguments, &settings);
-    if (!hp_sessions_find(&sessions, &settings, true))
-        hp_fail("not enough memory for all sessions, or a folder could not be read");
+    int status = hp_sessions_find(&sessions, &settings, true) ? EXIT_DONE : EXIT_FAILED;
     for (int at = 0; at < arguments->operand_count; at++) {
         const int one = switch_process(&sessions, arguments->operands[at], is_on);
         status = one > status ? one : status;
@@ -115,7 +125,8 @@ const struct hp_command hp_command_off = {
     .operand = HP_OPERAND_PROCESS,
     .summary = "Switches recording of a live process off until 'hotpath on'.",
     .details = "From then on new zones are not recorded, in all threads. Those that are open end as\n"
-               "usual and are counted. What was recorded so far stays.\n",
+               "usual and are counted. What was recorded so far stays. Children it forks later\n"
+               "are processes of their own, which record.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_off,
 };

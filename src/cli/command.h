@@ -62,6 +62,9 @@ int hp_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int hp_misuse(const struct hp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A text from elsewhere without what could steer the terminal. */
-void hp_copy_printable(char *text, size_t size, const char *from);
+void hp_copy_printable(char *copy, size_t size, const char *from);
+
+/* A sink for hp_text_init_stream and hp_report_render whose context is a FILE. */
+bool hp_write_to_stream(void *stream, const char *bytes, size_t length);
 
 #endif

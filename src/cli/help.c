@@ -6,6 +6,8 @@
 #include "arguments.h"
 #include "command.h"
 #include "options.h"
+#include "text.h"
+#include "utf8.h"
 
 #define TEXT_WIDTH 80
 #define TEXT_INDENT 6
@@ -103,12 +105,28 @@ void hp_help_overview(void)
 
 /* ------------------------------------------------------------------------------------------------ errors */
 
+/* Names and paths come from anywhere; nobody's shall steer the terminal. */
+void hp_copy_printable(char *copy, size_t size, const char *from)
+{
+    struct hp_text text;
+    hp_text_init(&text, copy, size);
+    hp_utf8_put_safe(&text, from, strlen(from));
+    hp_text_end(&text);
+}
+
+static void say(const char *format, va_list values)
+{
+    char line[2048], safe[4096];
+    vsnprintf(line, sizeof line, format, values);
+    hp_copy_printable(safe, sizeof safe, line);
+    fprintf(stderr, "hotpath: %s", safe);
+}
+
 int hp_fail(const char *format, ...)
 {
     va_list values;
-    fputs("hotpath: ", stderr);
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    say(format, values);
     va_end(values);
     fputc('\n', stderr);
     return EXIT_FAILED;
@@ -117,21 +135,17 @@ int hp_fail(const char *format, ...)
 int hp_misuse(const struct hp_command *command, const char *format, ...)
 {
     va_list values;
-    fputs("hotpath: ", stderr);
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    say(format, values);
     va_end(values);
     fprintf(stderr, "; see 'hotpath %s%s--help'\n", command != NULL ? command->name : "",
             command != NULL ? " " : "");
     return EXIT_USAGE;
 }
 
-void hp_copy_printable(char *text, size_t size, const char *from)
+bool hp_write_to_stream(void *stream, const char *bytes, size_t length)
 {
-    snprintf(text, size, "%s", from);
-    for (char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 127)
-            *at = '?';
+    return fwrite(bytes, 1, length, stream) == length;
 }
 
 /* ------------------------------------------------------------------------------------------ the command */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arguments.h"
@@ -34,11 +35,11 @@ static size_t distance(const char *a, const char *b)
     return rows[strlen(a) % 3][width];
 }
 
-/* The command that was probably meant, or NULL: at most two letters are wrong, and not most of them. */
+/* The command that was probably meant, or NULL: one letter is wrong, of longer words two. */
 static const struct hp_command *nearest(const char *name)
 {
     const struct hp_command *best = NULL;
-    size_t best_distance = strlen(name) / 2 < 2 ? strlen(name) / 2 : 2;
+    size_t best_distance = strlen(name) < 6 ? 1 : 2;
     if (strlen(name) > LONGEST_NAME)
         return NULL;
     for (size_t at = 0; at < hp_command_count; at++) {
@@ -60,20 +61,27 @@ static int run(const struct hp_command *command, int argc, char **argv)
     return status >= 0 ? status : command->run(&arguments);
 }
 
-/* Whether a program of that name is in one of the folders of PATH. */
+static bool is_program(const char *file)
+{
+    struct stat status;
+    return stat(file, &status) == 0 && S_ISREG(status.st_mode) && access(file, X_OK) == 0;
+}
+
+/* Whether a program of that name is in one of the folders of PATH, as execvp looks for it. */
 static bool is_in_path(const char *name)
 {
     const char *path = getenv("PATH");
     char file[4096];
-    while (path != NULL && *path != '\0') {
+    for (path = path != NULL ? path : "/bin:/usr/bin";; path++) {
         const size_t length = strcspn(path, ":");
-        if (snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name) < (int)sizeof file &&
-            access(file, X_OK) == 0)
+        if (snprintf(file, sizeof file, "%.*s/%s", length > 0 ? (int)length : 1, length > 0 ? path : ".", name) <
+                (int)sizeof file &&
+            is_program(file))
             return true;
         path += length;
-        path += *path == ':';
+        if (*path == '\0')
+            return false;
     }
-    return false;
 }
 
 /* Not a command: a program to run, or a mistake. argv begins with a word before it, which a command expects. */
@@ -93,7 +101,7 @@ static int run_program(int argc, char **argv)
 
 static int dispatch(int argc, char **argv)
 {
-    if (argc < 2)
+    if (argc < 2 || argv[1][0] == '\0')
         return hp_misuse(NULL, "a command is missing");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         hp_help_overview();

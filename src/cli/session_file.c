@@ -64,11 +64,13 @@ static bool has_mapped(uint32_t pid, const char *path)
     return is_mapped;
 }
 
-/* A process is the one that began the session if it was started then, since this boot. */
-static bool is_running(const struct hp_header *header, const char *path)
+/* Of a session that was not finished: does its process run? One of another boot does not. */
+static enum hp_life life_of(const struct hp_header *header, const char *path)
 {
-    return header->state != HP_STATE_FINISHED && header->pid != 0 && header->process_start != 0 &&
-           hp_process_start_time(header->pid) == header->process_start && has_mapped(header->pid, path);
+    if (header->state == HP_STATE_FINISHED || !is_of_this_boot(header))
+        return HP_LIFE_OVER;
+    const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
+    return life == HP_LIFE_LIVE && !has_mapped(header->pid, path) ? HP_LIFE_OVER : life;
 }
 
 /* The present moment in the session's ticks. False: its clock cannot be read here. */
@@ -131,6 +133,19 @@ static bool fail_foreign(struct hp_session_file *file, const char *path, uid_t o
     return fail(file, path, why);
 }
 
+static bool is_session(const struct hp_header *header)
+{
+    return memcmp(header->magic, HP_MAGIC, sizeof header->magic) == 0;
+}
+
+/* Of a large file only what a session says it has; of something else enough to say that it is none. */
+static size_t bytes_wanted(const struct hp_header *header, uint64_t file_bytes, size_t most)
+{
+    const uint64_t said = is_session(header) ? header->backed : sizeof *header;
+    const uint64_t wanted = said < file_bytes ? said : file_bytes;
+    return wanted < most ? (size_t)wanted : most;
+}
+
 static bool read_file(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
     struct stat status;
@@ -150,9 +165,11 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
     if (read_from_start(fd, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
-    const bool has_now = read_now(&header, &now), is_live = has_now && is_running(&header, path);
+    const bool has_now = read_now(&header, &now);
+    file->life = is_session(&header) ? life_of(&header, path) : HP_LIFE_OVER;
+    const bool is_live = has_now && file->life == HP_LIFE_LIVE;
     file->disk_bytes = (uint64_t)status.st_blocks * 512;
-    if (!read_all(file, fd, path, (uint64_t)status.st_size < most ? (size_t)status.st_size : most))
+    if (!read_all(file, fd, path, bytes_wanted(&header, (uint64_t)status.st_size, most)))
         return false;
     const char *problem = hp_snapshot_open(&file->snapshot, file->bytes, file->size, is_live ? &now : NULL);
     if (problem != NULL)

@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "process.h"
 #include "snapshot.h"
 
 struct hp_session_file {
     void *bytes;
     size_t size;
     uint64_t disk_bytes; /* what it takes on its disk */
+    enum hp_life life;   /* of its process */
     struct hp_snapshot snapshot;
     char problem[320]; /* why it could not be opened */
 };

@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "places.h"
-#include "process.h"
 #include "session_file.h"
 
 const char *hp_session_state_name(enum hp_session_state state)
 {
-    static const char *const names[] = {"live", "finished", "crashed"};
+    static const char *const names[] = {"live", "elsewhere", "finished", "crashed"};
     return names[state];
 }
 
@@ -99,10 +99,11 @@ static void describe(struct hp_session *session, const struct hp_session_file *f
     session->disk_bytes = file->disk_bytes;
     session->pid = snapshot->header.pid;
     session->processes = 1;
-    session->is_paused = snapshot->is_live && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
-    session->state = snapshot->is_live       ? HP_SESSION_LIVE
-                     : snapshot->is_finished ? HP_SESSION_FINISHED
-                                             : HP_SESSION_CRASHED;
+    session->is_paused = file->life == HP_LIFE_LIVE && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
+    session->state = snapshot->is_finished           ? HP_SESSION_FINISHED
+                     : file->life == HP_LIFE_LIVE    ? HP_SESSION_LIVE
+                     : file->life == HP_LIFE_UNKNOWN ? HP_SESSION_ELSEWHERE
+                                                     : HP_SESSION_CRASHED;
 }
 
 /* Something that is not a session, or not whole yet, is none. False: no memory. */
@@ -153,6 +154,8 @@ static bool each_name(struct hp_sessions *sessions, int folder, const char *path
     for (const struct dirent *entry; goes_on && (entry = readdir(listing)) != NULL;)
         goes_on = take(sessions, folder, path, entry->d_name);
     closedir(listing);
+    if (!goes_on)
+        hp_fail("not all of '%s' could be looked at or changed: %s", path, strerror(errno));
     return goes_on;
 }
 
@@ -163,55 +166,56 @@ static bool take_session(struct hp_sessions *sessions, int folder, const char *p
 
 /* ------------------------------------------------------------------------------------------------- runs */
 
-/* The process that a folder PID-START.run is named after is `hotpath run` itself. */
-static bool is_runner_alive(const char *path)
+/* A run is as live as its liveliest process, and crashed when any of them is; off when all that live are. */
+static void describe_run(struct hp_session *run, const struct hp_sessions *parts, bool has_runner)
 {
-    unsigned pid;
-    unsigned long long start;
-    const char *slash = strrchr(path, '/');
-    return sscanf(slash != NULL ? slash + 1 : path, "%u-%llu", &pid, &start) == 2 && pid != 0 &&
-           hp_process_start_time(pid) == start;
-}
-
-/* A run is as live as its liveliest process, and crashed when any of them is. */
-static void describe_run(struct hp_session *run, const struct hp_sessions *parts)
-{
+    size_t live = 0, paused = 0;
     run->is_run = true;
     run->processes = (uint32_t)parts->count;
-    run->state = is_runner_alive(run->path) ? HP_SESSION_LIVE : HP_SESSION_FINISHED;
+    run->state = has_runner ? HP_SESSION_LIVE : HP_SESSION_FINISHED;
     snprintf(run->command, sizeof run->command, "%s",
              parts->count > 0 ? parts->all[0].command : "(nothing recorded)");
     for (size_t at = 0; at < parts->count; at++) {
         const struct hp_session *part = &parts->all[at];
         run->disk_bytes += part->disk_bytes;
-        run->is_paused |= part->is_paused;
-        if (part->state == HP_SESSION_LIVE || (part->state == HP_SESSION_CRASHED && run->state != HP_SESSION_LIVE))
+        live += part->state == HP_SESSION_LIVE;
+        paused += part->is_paused;
+        if (part->state < run->state || (part->state == HP_SESSION_CRASHED && run->state == HP_SESSION_FINISHED))
             run->state = part->state;
     }
+    run->is_paused = live > 0 && paused == live;
     if (parts->count > 0) {
         run->began_ns = parts->all[0].began_ns;
         run->pid = parts->all[0].pid;
     }
 }
 
+static uint64_t changed_ns(const struct stat *status)
+{
+    return (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec;
+}
+
+/* `hotpath run` holds a lock on the folder of its run. */
 static bool add_run(struct hp_sessions *sessions, int parent, const char *path, const char *name)
 {
     struct hp_sessions parts = {0};
-    struct hp_session *run = add(sessions);
-    if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
-        return false;
-    const int folder = open_folder(parent, name, run->path);
+    struct hp_session run = {0};
     struct stat status;
-    if (folder < 0) {
-        sessions->count--;
+    if (snprintf(run.path, sizeof run.path, "%s/%s", path, name) >= (int)sizeof run.path)
         return true;
-    }
-    run->began_ns = fstat(folder, &status) == 0 ? (uint64_t)status.st_mtim.tv_sec * 1000000000u : 0;
-    const bool has_memory = each_name(&parts, folder, run->path, take_session);
+    const int folder = open_folder(parent, name, run.path);
+    if (folder < 0)
+        return true;
+    run.began_ns = fstat(folder, &status) == 0 ? changed_ns(&status) : 0;
+    const bool has_runner = flock(folder, LOCK_SH | LOCK_NB) != 0;
+    bool is_complete = each_name(&parts, folder, run.path, take_session);
     sort(&parts, 0, by_beginning);
-    describe_run(run, &parts);
+    describe_run(&run, &parts, has_runner);
     hp_sessions_free(&parts);
-    return has_memory;
+    struct hp_session *place = add(sessions);
+    if (place != NULL)
+        *place = run;
+    return is_complete && place != NULL;
 }
 
 static bool take_any(struct hp_sessions *sessions, int folder, const char *path, const char *name)
@@ -233,29 +237,38 @@ bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)
     return true;
 }
 
+/* A folder that has gone meanwhile is no loss. */
+static bool add_folder(struct hp_sessions *sessions, const char *folder)
+{
+    const int fd = open_folder(AT_FDCWD, folder, folder);
+    return fd < 0 || each_name(sessions, fd, folder, take_session);
+}
+
 static bool add_parts(struct hp_sessions *sessions)
 {
+    bool is_complete = true;
     for (size_t at = 0, runs = sessions->count; at < runs; at++) {
         char folder[sizeof sessions->all[at].path];
         memcpy(folder, sessions->all[at].path, sizeof folder);
-        if (sessions->all[at].is_run && !hp_sessions_in(sessions, folder))
-            return false;
+        if (sessions->all[at].is_run)
+            is_complete &= add_folder(sessions, folder);
     }
-    return true;
+    return is_complete;
 }
 
 bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *settings, bool with_parts)
 {
     char folder[1200];
+    bool is_complete = true;
     for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++) {
         const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
-        if (fd >= 0 && !each_name(sessions, fd, folder, take_any))
-            return false;
+        if (fd >= 0)
+            is_complete &= each_name(sessions, fd, folder, take_any);
     }
-    if (with_parts && !add_parts(sessions))
-        return false;
+    if (with_parts)
+        is_complete &= add_parts(sessions);
     sort(sessions, 0, newest_first);
-    return true;
+    return is_complete;
 }
 
 /* --------------------------------------------------------------------------------------------- removing */
@@ -291,22 +304,18 @@ static bool take_run_name(struct hp_sessions *runs, int folder, const char *path
     struct hp_session *run = add(runs);
     if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
         return false;
-    run->began_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    run->began_ns = changed_ns(&status);
     return true;
 }
 
-static void forget_if_over(const char *path)
+static void forget_if_over(int folder, const char *path)
 {
     struct hp_sessions one = {0};
-    char parent[sizeof one.all->path];
     const char *slash = strrchr(path, '/');
+    char parent[sizeof one.all->path];
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-    const int folder = open_folder(AT_FDCWD, parent, parent);
-    if (folder >= 0 && add_run(&one, folder, parent, slash + 1) && one.count > 0 &&
-        one.all[0].state != HP_SESSION_LIVE)
+    if (add_run(&one, folder, parent, slash + 1) && one.count > 0 && one.all[0].state >= HP_SESSION_FINISHED)
         hp_session_remove(&one.all[0]);
-    if (folder >= 0)
-        close(folder);
     hp_sessions_free(&one);
 }
 
@@ -317,11 +326,13 @@ void hp_runs_forget(const char *folder, uint32_t keep)
     char parent[sizeof runs.all->path];
     snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
     const int fd = open_folder(AT_FDCWD, parent, parent);
-    if (fd >= 0 && each_name(&runs, fd, parent, take_run_name)) {
+    if (fd >= 0 && each_name(&runs, dup(fd), parent, take_run_name)) {
         sort(&runs, 0, newest_first);
         for (size_t at = 0; at < runs.count; at++)
             if (strcmp(runs.all[at].path, folder) != 0 && others++ >= keep)
-                forget_if_over(runs.all[at].path);
+                forget_if_over(fd, runs.all[at].path);
     }
+    if (fd >= 0)
+        close(fd);
     hp_sessions_free(&runs);
 }

@@ -12,7 +12,12 @@
 
 #include "options.h"
 
-enum hp_session_state { HP_SESSION_LIVE, HP_SESSION_FINISHED, HP_SESSION_CRASHED };
+enum hp_session_state {
+    HP_SESSION_LIVE,
+    HP_SESSION_ELSEWHERE, /* of another pid namespace: whether it lives cannot be told from here */
+    HP_SESSION_FINISHED,
+    HP_SESSION_CRASHED
+};
 
 struct hp_session {
     char path[2048];
@@ -31,12 +36,12 @@ struct hp_sessions {
     size_t count, capacity;
 };
 
-/* The word for a state: live, finished, crashed. */
+/* The word for a state: live, elsewhere, finished, crashed. */
 const char *hp_session_state_name(enum hp_session_state state);
 
 /*
  * Adds what is in the folders where sessions are, the newest first; those within runs too when `with_parts`. A folder that
- * must not be trusted costs one line on stderr. False: no memory.
+ * must not be trusted costs one line on stderr. False: something is missing, for want of memory or descriptors.
  */
 bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *settings, bool with_parts);
 

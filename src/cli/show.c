@@ -4,28 +4,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "command.h"
+#include "files.h"
+#include "places.h"
 #include "report.h"
 #include "session_file.h"
-
-static bool write_out(void *context, const char *bytes, size_t length)
-{
-    return fwrite(bytes, 1, length, context) == length;
-}
+#include "terminal.h"
 
 static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
 {
-    struct hp_report_target target = {.sink = write_out, .context = stream};
-    struct winsize size;
-    const char *terminal = getenv("TERM");
-    if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) {
-        target.width = size.ws_col;
-        target.color = !settings->no_color && (terminal == NULL || strcmp(terminal, "dumb") != 0);
-    }
-    return target;
+    const struct hp_terminal terminal = hp_terminal_of(fileno(stream));
+    return (struct hp_report_target){.sink = hp_write_to_stream,
+                                     .context = stream,
+                                     .width = terminal.columns,
+                                     .color = terminal.has_color && !settings->no_color};
 }
 
 /* Which run it is: the newest session may not be the one that was meant. */
@@ -63,28 +56,13 @@ static int render(const struct hp_session_file *files, size_t count, const struc
 
 /* ----------------------------------------------------------------------------------------------- output */
 
-/* %p becomes the process id. */
-static bool expand(const char *from, uint32_t pid, char *path, size_t size)
-{
-    size_t at = 0;
-    for (; *from != '\0' && at + 12 < size; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            at += (size_t)snprintf(path + at, size - at, "%u", (unsigned)pid);
-            from++;
-        } else {
-            path[at++] = *from;
-        }
-    }
-    path[at] = '\0';
-    return *from == '\0';
-}
-
 static int render_to_file(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
                           bool is_named)
 {
     char path[1200];
-    if (!expand(settings->output_path, files[0].snapshot.header.pid, path, sizeof path))
+    if (!hp_place_of_report(settings->output_path, files[0].snapshot.header.pid, path, sizeof path))
         return hp_fail("the path of the output is too long: '%s'", settings->output_path);
+    hp_file_make_parents(path);
     FILE *stream = fopen(path, "we");
     if (stream == NULL)
         return hp_fail("cannot write '%s': %s", path, strerror(errno));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -131,8 +132,25 @@ bool hp_file_make_private_folder(const char *path)
     struct stat status;
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return false;
-    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (lstat(path, &status) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode))
+        errno = ENOTDIR;
+    else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        errno = EPERM;
+    else
+        return true;
+    return false;
+}
+
+bool hp_file_is_locked(const char *folder)
+{
+    const int fd = hp_sys_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return true;
+    const bool is_locked = syscall(SYS_flock, fd, LOCK_SH | LOCK_NB) != 0;
+    hp_sys_close(fd);
+    return is_locked;
 }
 
 void hp_file_make_parents(const char *path)

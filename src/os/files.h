@@ -37,7 +37,7 @@ bool hp_file_size_is_allowed(uint64_t size);
  */
 bool hp_file_write(int fd, const char *bytes, size_t length);
 
-/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. */
+/* Makes `path` a folder of ours that nobody else can write to; its parents must exist. False: errno says why. */
 bool hp_file_make_private_folder(const char *path);
 
 /* Makes the folders above `path`, as far as they are missing. */
@@ -48,6 +48,11 @@ void hp_file_make_parents(const char *path);
  * many processes must not fill it up. 0 when that cannot be told.
  */
 uint64_t hp_file_free_bytes(const char *path);
+
+/*
+ * Whether somebody holds a lock (flock) on a folder. Also true where that cannot be told.
+ */
+bool hp_file_is_locked(const char *folder);
 
 /* Calls `visit` with each name in a folder, without allocating. */
 typedef void hp_file_visit(const char *name, void *context);

@@ -50,6 +50,13 @@ uint64_t hp_process_start_time(uint32_t pid)
 
 bool hp_process_exists(uint32_t pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
+enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespace)
+{
+    if (start == 0 || pid == 0 || pid_namespace != hp_process_namespace())
+        return HP_LIFE_UNKNOWN;
+    return hp_process_exists(pid) && hp_process_start_time(pid) == start ? HP_LIFE_LIVE : HP_LIFE_OVER;
+}
+
 bool hp_process_has_thread(uint32_t thread_id)
 {
     return syscall(SYS_tgkill, hp_sys_process_id(), thread_id, 0) == 0 || errno != ESRCH;

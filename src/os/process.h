@@ -11,6 +11,13 @@ uint64_t hp_process_start_time(uint32_t pid);
 
 bool hp_process_exists(uint32_t pid);
 
+/*
+ * Whether the process that was started then, in that pid namespace, is still there. From another namespace, or where its
+ * start is not known, that cannot be told.
+ */
+enum hp_life { HP_LIFE_OVER, HP_LIFE_LIVE, HP_LIFE_UNKNOWN };
+enum hp_life hp_process_life(uint32_t pid, uint64_t start, uint32_t pid_namespace);
+
 /* Whether this process has such a thread. */
 bool hp_process_has_thread(uint32_t thread_id);
 

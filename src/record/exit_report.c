@@ -5,15 +5,16 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "memory.h"
+#include "places.h"
 #include "process.h"
 #include "report.h"
 #include "runtime.h"
 #include "snapshot.h"
 #include "sys.h"
+#include "terminal.h"
 #include "text.h"
 
 struct work {
@@ -51,23 +52,6 @@ static bool put(void *context, const char *bytes, size_t length)
     return true;
 }
 
-/* %p becomes the process id. */
-static bool expand_path(const char *from, char *path, size_t size)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, size);
-    for (; *from; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            hp_text_u64(&text, hp_sys_process_id());
-            from++;
-        } else {
-            hp_text_char(&text, *from);
-        }
-    }
-    hp_text_end(&text);
-    return !text.is_cut && text.length > 0 && text.length < size;
-}
-
 static void say_parts(const char *const *parts, size_t count)
 {
     char line[500];
@@ -96,7 +80,8 @@ static void say_no_memory(void)
 static int open_output(const struct hp_settings *settings)
 {
     char path[1100];
-    if (settings->output_path[0] == '\0' || !expand_path(settings->output_path, path, sizeof path))
+    if (settings->output_path[0] == '\0' ||
+        !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
     const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
@@ -105,25 +90,13 @@ static int open_output(const struct hp_settings *settings)
     return fd;
 }
 
-static uint32_t terminal_width(int fd)
-{
-    struct winsize size;
-    memset(&size, 0, sizeof size);
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-static bool wants_color(const struct hp_settings *settings, int fd)
-{
-    const char *terminal = hp_environment("TERM");
-    struct winsize size;
-    return !settings->no_color && ioctl(fd, TIOCGWINSZ, &size) == 0 &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 static int render(struct work *work, int fd)
 {
-    const struct hp_report_target target = {
-        .sink = put, .context = work, .width = terminal_width(fd), .color = wants_color(&work->settings, fd)};
+    const struct hp_terminal terminal = hp_terminal_of(fd);
+    const struct hp_report_target target = {.sink = put,
+                                            .context = work,
+                                            .width = terminal.columns,
+                                            .color = terminal.has_color && !work->settings.no_color};
     work->fd = fd;
     work->has_failed = false;
     work->length = 0;
@@ -146,10 +119,10 @@ static int write_report(struct work *work)
     return hp_file_is(2, &hp_runtime->standard_error) ? render(work, 2) : HOTPATH_E_OUTPUT;
 }
 
-/* `hotpath run` reads the file when all is over. What is only in memory it will not see. */
+/* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.is_run && !hp_runtime->store->is_memory;
+    return work->settings.is_run && !hp_runtime->store->is_memory && hp_file_is_locked(work->settings.dir);
 }
 
 static int report_with(struct work *work, bool is_in_handler)

@@ -1,8 +1,11 @@
 /* Where sessions are. SPDX-License-Identifier: MIT */
 #include "places.h"
 
+#include <errno.h>
 #include <unistd.h>
 
+#include "files.h"
+#include "layout.h"
 #include "process.h"
 #include "text.h"
 
@@ -35,4 +38,33 @@ bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t
         put_folder_of_user(&place, n == 1 ? "/dev/shm" : "/tmp");
     hp_text_end(&place);
     return n < (is_chosen ? 1 : 3); /* the user chose: no other place behind his back */
+}
+
+/* A session takes a quarter of what is free at most. */
+bool hp_place_is_usable(const char *place)
+{
+    if (place[0] == '\0')
+        errno = ENOENT;
+    if (place[0] == '\0' || !hp_file_make_private_folder(place))
+        return false;
+    if (hp_file_free_bytes(place) >= 4 * (uint64_t)HP_MIN_BYTES)
+        return true;
+    errno = ENOSPC;
+    return false;
+}
+
+bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, size);
+    for (; *pattern; pattern++) {
+        if (pattern[0] == '%' && pattern[1] == 'p') {
+            hp_text_u64(&text, pid);
+            pattern++;
+        } else {
+            hp_text_char(&text, *pattern);
+        }
+    }
+    hp_text_end(&text);
+    return !text.is_cut && text.length > 0 && text.length < size;
 }

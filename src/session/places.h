@@ -16,4 +16,10 @@
  */
 bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
 
+/* Makes the folder if need be and says whether a session can live there. False: errno says why. */
+bool hp_place_is_usable(const char *place);
+
+/* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
+bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
+
 #endif

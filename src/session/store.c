@@ -325,9 +325,8 @@ static bool is_over(const struct prune *prune, const char *name, uint32_t pid, u
         return true;
     if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
         return true;
-    if (start == 0 || words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)] != hp_process_namespace())
-        return false;
-    return !hp_process_exists(pid) || hp_process_start_time(pid) != start;
+    const uint32_t pid_namespace = words[offsetof(struct hp_header, pid_namespace) / sizeof(uint32_t)];
+    return hp_process_life(pid, start, pid_namespace) == HP_LIFE_OVER;
 }
 
 /* Remembers names of the form PID-STARTTIME-N.hotpath. */

@@ -1,8 +1,10 @@
 """The program `hotpath`: its commands on real programs, files and terminals."""
 import json
 import os
+import pty
 import pwd
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -122,6 +124,9 @@ def test_help_of_the_environment(cli):
     (["rpeort"], "did you mean 'report'"),
     (["cleam"], "did you mean 'clean'"),
     (["of"], "did you mean 'o"),
+    ([""], "a command is missing"),
+    (["report", "--f", "3"], "'--f' is unknown, ambiguous"),
+    (["report", "--help=1"], "'--help=1' is unknown, ambiguous, or takes no value"),
     (["no-such-program-anywhere"], "no command and no program 'no-such-program-anywhere'"),
     (["help", "nonsense"], "no help about 'nonsense'"),
     (["report", "--nonsense"], "'--nonsense' is unknown"),
@@ -165,8 +170,39 @@ def test_output_that_cannot_be_written(cli):
             done = subprocess.run([str(HOTPATH), *args], stdout=full, stderr=subprocess.PIPE, text=True,
                                   env=cli.environment())
             assert done.returncode == 1 and "cannot write" in done.stderr, args
-    done = cli("report", "-o", cli.folder / "no" / "such" / "folder", status=1)
-    assert "cannot write" in done.stderr and "no/such/folder" in done.stderr
+    assert "cannot write '/dev/null/no'" in cli("report", "-o", "/dev/null/no", status=1).stderr
+    cli("report", "-o", cli.folder / "new" / "folder" / "file")
+    assert "| work" in (cli.folder / "new" / "folder" / "file").read_text()
+    done = cli("run", "-o", "/dev/full", GUEST, "five")
+    assert "cannot write" in done.stderr and "| work" in done.stderr  # rather here than nowhere
+
+
+def test_nobody_reads_the_report(cli):
+    """The exit status is the program's whatever becomes of the report."""
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.run([str(HOTPATH), "run", GUEST, "ends", "exit"], stderr=write, env=cli.environment(),
+                             stdout=subprocess.DEVNULL)
+    os.close(write)
+    assert process.returncode == 7
+
+
+def test_a_report_that_blocks_can_be_interrupted(cli):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    process = subprocess.Popen([str(HOTPATH), "run", GUEST, "ends", "exit"], stderr=write, stdout=subprocess.PIPE,
+                               env=cli.environment(), text=True)
+    assert process.stdout.readline() == "ends by exit\n"
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(TIMEOUT) == -signal.SIGTERM
+    os.close(read)
+    os.close(write)
 
 
 # ---------------------------------------------------------------------------------------------------------- run
@@ -200,7 +236,7 @@ def test_a_path_is_short_for_run(cli):
 
 def test_a_program_in_path_is_run(cli):
     done = cli("printf", "%s", "hello")
-    assert done.stdout == "hello" and "nothing was recorded" in done.stderr
+    assert done.stdout == "hello" and "left a session" in done.stderr
 
 
 def test_options_after_the_program_are_its_own(cli):
@@ -217,8 +253,8 @@ def test_programs_that_cannot_be_run(cli):
 def test_a_program_that_is_not_measured(cli):
     done = cli("run", "sh", "-c", "echo out; exit 3", status=3)
     assert done.stdout == "out\n" and done.lines == [
-        "hotpath: nothing was recorded: no process of 'sh' used hotpath. Compile it with -DHOTPATH and link it with "
-        "-lhotpath; see hotpath(3)"]
+        "hotpath: no process of 'sh' left a session. What is to be measured is compiled with -DHOTPATH and linked with "
+        "-lhotpath; see hotpath-run(1)"]
     assert cli.sessions() == []
 
 
@@ -247,11 +283,25 @@ def test_format_none_records_only(cli):
 def test_timeout(cli):
     started = time.monotonic()
     done = cli("run", "--timeout", "200", "sleep", "60", status=-signal.SIGTERM)
-    assert "'sleep' was ended after 200 ms" in done.stderr and time.monotonic() - started < 30
+    assert "'sleep' was told to end after 200 ms" in done.stderr and time.monotonic() - started < 30
     done = cli("run", "--timeout", "200", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done",
                status=-signal.SIGKILL)
     assert time.monotonic() - started < 50
     assert cli.run("--timeout", "200", GUEST, "hears", status=None).report.calls("work") == 1
+
+
+def test_short_timeouts_are_not_missed(cli):
+    for milliseconds in range(1, 12):
+        cli("run", "--timeout", milliseconds, "sleep", "60", status=-signal.SIGTERM)
+
+
+def test_timeout_of_a_stopped_program(cli):
+    process = cli.start("run", "--timeout", "300", "sh", "-c", "kill -STOP $$; sleep 60")
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(TIMEOUT) == -signal.SIGTERM
 
 
 # ------------------------------------------------------------------------------------------------- many processes
@@ -334,9 +384,50 @@ def test_a_pipeline_is_not_disturbed(cli):
 
 
 def test_a_run_within_a_run(cli):
-    done = cli("run", HOTPATH, "run", "--format", "none", GUEST, "five")
-    assert "nothing was recorded" in done.stderr  # all of it is the inner one's
-    assert done.status == 0
+    """Each reports for itself, and both can be found and removed."""
+    script = f"{GUEST} five; {HOTPATH} run --format json -o inner.json {GUEST} ends exit; {GUEST} five; {HOTPATH} ls"
+    done = cli.run("sh", "-c", script)
+    assert done.report.calls("work") == 10
+    assert Report(json.loads((cli.folder / "inner.json").read_text())).calls("work") == 3
+    assert len(done.stdout.splitlines()) == 4  # a heading, and both runs; what the guest says
+    assert [one["processes"] for one in cli.sessions()] in ([1, 2], [2, 1])
+    assert cli("clean").stdout.startswith("removed 2 sessions, ") and cli.sessions() == []
+
+
+def test_a_process_that_begins_when_the_run_is_over(cli):
+    """Nobody else reports about it any more."""
+    late = cli.folder / "late.txt"
+    cli("run", "setsid", "-f", "sh", "-c", f"sleep 0.3; {GUEST} five 2> {late}")
+    wait_until(lambda: late.exists() and "| work" in late.read_text())
+
+
+@needs_root
+def test_pid_namespaces(cli):
+    """A run in a container cannot be told from a dead one by its pid; nothing of it may be removed."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    inside = ["unshare", "-pf", "--mount-proc", str(HOTPATH), "run", "--format", "none", GUEST, "waits", str(lives)]
+    if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no pid namespaces here")
+    process = subprocess.Popen(inside, stdout=subprocess.PIPE, env=cli.environment(), text=True)
+    assert process.stdout.readline() == "waiting\n"
+    assert [one["state"] for one in cli.sessions()] == ["live"]  # its runner holds a lock
+    assert "1 live left alone" in cli("clean").stdout
+    cli("run", "--keep", "1", "--format", "none", GUEST, "five")
+    assert len(cli.sessions()) == 2
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+    assert sorted(one["state"] for one in cli.sessions()) == ["finished", "finished"]
+    # A single session of there is elsewhere.
+    lives.touch()
+    process = subprocess.Popen(["unshare", "-pf", "--mount-proc", GUEST, "waits", str(lives)], stdout=subprocess.PIPE,
+                               env=cli.environment(), text=True)
+    assert process.stdout.readline() == "waiting\n"
+    assert cli.sessions()[0]["state"] == "elsewhere"
+    assert "1 of other pid namespaces left alone" in cli("clean").stdout
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+    assert cli("clean", "--elsewhere").stdout.startswith("removed 1 session, ")
 
 
 def test_a_relative_folder(cli):
@@ -356,7 +447,7 @@ def test_no_folder_for_sessions(cli):
     """The program runs all the same."""
     done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
     assert done.stdout == "ends by exit\n"
-    assert "no folder for the sessions" in done.stderr and "without being recorded" in done.stderr
+    assert "no folder for the sessions can be had (No space left on device)" in done.stderr and "[hotpath]" in done.stderr
 
 
 # -------------------------------------------------------------------------------------------------------- signals
@@ -370,6 +461,50 @@ def test_signals_sent_to_hotpath_reach_the_program(cli):
     process.send_signal(signal.SIGUSR2)
     assert process.stdout.readline() == "signal 12\n"
     assert process.wait(TIMEOUT) == 5
+
+
+def test_every_signal_reaches_the_program(cli):
+    """Whatever would end the program by default ends it, and not only us."""
+    for number in (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGXCPU, signal.SIGPIPE,
+                   signal.SIGABRT, signal.SIGRTMIN, signal.SIGRTMAX):
+        process = cli.start("run", "--format", "none", GUEST, "hears")
+        assert process.stdout.readline() == "listening\n"
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == -number
+    process = cli.start("run", "--format", "none", GUEST, "hears")
+    process.stdout.readline()
+    process.send_signal(signal.SIGTSTP)  # to us alone: the program stops, and so do we
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+    process.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGUSR2)
+    assert process.wait(TIMEOUT) == 5
+
+
+def test_an_alarm_from_before(cli):
+    done = subprocess.run(["perl", "-e", "alarm 1; exec @ARGV", str(HOTPATH), "run", "--format", "none", "sleep", "60"],
+                          env=cli.environment(), timeout=TIMEOUT, capture_output=True)
+    assert done.returncode == -signal.SIGALRM
+
+
+def test_signals_ignored_and_blocked_before(cli):
+    """The status of the program is known although nobody wants to hear of children."""
+    ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    assert cli("run", "sh", "-c", "exit 3", preexec_fn=ignore, status=3)
+    done = cli("run", "grep", "SigIgn", "/proc/self/status", preexec_fn=ignore)
+    assert int(done.stdout.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
+    block = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGALRM])
+    cli("run", "--timeout", "100", "sleep", "60", preexec_fn=block, status=-signal.SIGKILL)
+
+
+def test_a_hang_up_reaches_the_program(cli):
+    """The kernel tells the leader of the session, which is us."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(HOTPATH, [str(HOTPATH), "run", "--format", "none", "sleep", "60"], cli.environment())
+    wait_until(lambda: subprocess.run(["pgrep", "-P", str(pid), "sleep"], capture_output=True).stdout)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGHUP
 
 
 def test_nohup_stays_nohup(cli):
@@ -402,6 +537,24 @@ def shell(cli):
     shell = Terminal(cli.box, 150, env=cli.environment(), command=("bash", "--norc", "-i"))
     yield shell
     shell.close()
+
+
+def test_stopped_and_continued_by_others(cli):
+    """Nobody who continues the program knows of us."""
+    for _ in range(5):
+        done = cli("run", "--format", "none", "sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; echo done")
+        assert done.stdout == "done\n"
+
+
+def test_ctrl_z_of_a_program_that_does_not_stop(cli, shell):
+    """The shell must not take the terminal away from it."""
+    shell.type(f"{HOTPATH} run sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"", "Enter")
+    shell.wait_for("^begin")
+    shell.type("C-z")
+    time.sleep(0.2)
+    shell.type("hello", "Enter")
+    screen = shell.wait_for("^got hello")
+    assert "Stopped" not in screen
 
 
 def test_terminal_and_ctrl_c(cli, shell):
@@ -518,6 +671,16 @@ def test_clean(cli):
     assert (cli.folder / "somebody's.txt").read_text() == "stays"
 
 
+def test_the_newest_session_is_one_that_has_something(cli):
+    cli.run(GUEST, "five")
+    process = cli.start("run", "sleep", "60")
+    wait_until(lambda: len(cli.sessions()) == 2)
+    assert cli.sessions()[0]["processes"] == 0
+    assert cli.read().calls("work") == 5
+    process.terminate()
+    process.communicate(timeout=TIMEOUT)
+
+
 # -------------------------------------------------------------------------------------------------------- on, off
 
 def test_off_and_on(cli):
@@ -530,7 +693,7 @@ def test_off_and_on(cli):
     wait_until(lambda: work() > 10)
     assert cli("off", pid).stdout == f"recording of process {pid} is off\n"
     assert cli("off", pid).stdout == f"recording of process {pid} was off already\n"
-    assert [one["recording"] for one in cli.sessions("-a")] == [0, 0]
+    assert [one["recording"] for one in cli.sessions("-a")] == [False, False]
     stopped_at = work()
     time.sleep(0.2)
     assert work() - stopped_at <= 1  # the one that was open
@@ -556,6 +719,19 @@ def test_off_while_zones_are_open(cli):
     report = cli.read(pid)
     assert report.calls("main") == 1 and report.row("main").open == 0 and report.lost == {}
     assert report.values["state"] == "finished"
+
+
+def test_one_of_several_is_off(cli):
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.start("run", "--format", "none", "sh", "-c", f"{GUEST} waits {lives} & {GUEST} waits {lives}; wait")
+    wait_until(lambda: len(cli.sessions("-a")) == 3)
+    cli("off", cli.sessions("-a")[-1]["pid"])
+    assert cli.sessions()[0]["recording"] is True
+    cli("off", *(one["pid"] for one in cli.sessions("-a")))
+    assert cli.sessions()[0]["recording"] is False and " off " in cli("ls").stdout
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
 
 
 # ----------------------------------------------------------------------------------------------- hostile folders
@@ -588,6 +764,15 @@ def test_odd_files_in_the_folder(cli, finished):
     done = cli("ls")
     assert len(done.stdout.splitlines()) in (2, 3)  # the cut one has a whole header
     assert cli.read(str(finished)).calls("work") == 5
+
+
+def test_large_files_are_not_read_whole(cli, finished):
+    """Neither one that is no session, nor one that says it has less."""
+    for name, expected in (("zeros", 1), (finished, 0)):
+        os.truncate(os.open(cli.folder / name, os.O_CREAT | os.O_RDWR), 4 << 30)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+        done = cli("report", cli.folder / name, status=expected, preexec_fn=None if SANITIZER else limit)
+        assert expected == 0 or "cannot read" in done.stderr
 
 
 def test_a_folder_others_can_write_to(cli, finished):
@@ -624,14 +809,18 @@ def test_sessions_of_another_user(cli, finished):
 
 
 def test_escapes_in_names(cli):
-    odd = cli.folder / "\x1b[31mred\nline"
+    odd = cli.folder / "\x1b[31mred\u009b\nline"
     odd.symlink_to(GUEST)
     done = cli("run", odd, "family", 2)
     assert "\x1b" not in done.stderr
     for args in (["ls", "-a"], ["report"], ["report", "--section", "all"]):
         text = cli(*args).stdout
-        assert "\x1b" not in text and "red" in text
+        assert "\x1b" not in text and "\u009b" not in text and "red" in text
     assert len(cli("ls").stdout.splitlines()) == 2
+    [session] = [one for one in cli.sessions("-a") if "family" in one["command"] and one["kind"] == "session"][:1]
+    os.link(session["path"], cli.folder / "1\x1b[31m\n-1-1.hotpath")
+    assert "\x1b" not in cli("ls").stdout and len(cli("ls").stdout.splitlines()) == 3
+    assert "\x1b" not in cli("report", cli.folder / "\x1b[31m", status=1).stderr
 
 
 # --------------------------------------------------------------------------------------------------------- doctor
