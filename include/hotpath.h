@@ -358,15 +358,15 @@ struct hotpath_node_ {
     uint32_t site;
     uint32_t parent; /* offset of a node, 0 for the thread's root */
     uint32_t stat;   /* offset of the hotpath_stat_ of this site and thread */
-    uint32_t open;   /* zones open now; kept only where the tree has recursion */
+    uint32_t reserved;
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
     uint64_t total;     /* ticks of all calls */
-    uint64_t nested;    /* those of them that were inside another call of this node (recursion) */
+    uint64_t nested;    /* those of them that were inside another call of this site (recursion) */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint32_t is_folded; /* calls further in were folded onto this node */
-    uint32_t reserved;
+    uint32_t reserved_too;
 };
 
 /*
@@ -385,11 +385,14 @@ struct hotpath_stat_ {
     uint32_t threads; /* how many threads counted here, one after the other */
     uint32_t generation;
     uint32_t octaves[HOTPATH_OCTAVES_]; /* offsets of their origins */
+    uint32_t open;                      /* calls open now; kept only where there is recursion */
+    uint32_t reserved;
 };
 
 /*
- * A node can be open twice only after a call has been folded onto it or onto one of its ancestors. Until then nobody
- * counts its open calls; from then on all its slots and frames carry this bit.
+ * A site can be open twice only after a call has been folded onto one of its nodes or onto an ancestor of these: on any
+ * other way further in it would have met itself. Until then nobody counts its open calls; from then on all slots and
+ * frames below that ancestor carry this bit.
  */
 #define HOTPATH_RECURSIVE_ 1u
 
@@ -502,7 +505,8 @@ hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
 #pragma GCC diagnostic ignored "-Wattributes" /* "inline" and "noinline": units without zones get no copy at all */
 
 /* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
-HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
+static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
+hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     const uint32_t id = HOTPATH_GET_(site->id);
@@ -526,8 +530,9 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
                 head->top = frame;
                 HOTPATH_PUT_(frame->start, hotpath_ticks_());
                 if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
-                    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
-                    HOTPATH_PUT_(node->open, HOTPATH_GET_(node->open) + 1);
+                    struct hotpath_stat_ *stat =
+                        (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_RECURSIVE_));
+                    HOTPATH_PUT_(stat->open, stat->open + 1);
                 }
                 HOTPATH_ORDER_();
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
@@ -540,6 +545,50 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hot
     return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
 }
 
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    return hotpath_begin_(zone, site);
+}
+
+/*
+ * Counts the innermost zone, which ends now, and takes it off the stack. 0: there is no octave for it yet, and nothing was
+ * changed; then it has to be counted out of line, with the same moment: a later one may be in another octave, and this
+ * one would never be made.
+ */
+static inline __attribute__((always_inline, unused, no_instrument_function)) int
+hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+{
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_RECURSIVE_));
+    const uint64_t now = *ret_now = hotpath_ticks_();
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks);
+    /* A clock that went backwards gives a huge number, for which no octave is ever made. */
+    if (__builtin_expect(stat->octaves[octave] == 0, 0))
+        return 0;
+    uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
+    /* Closed first, then counted: a process that is killed in between must not have it twice. */
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(buckets[ticks >> octave], 1);
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+        if (stat->open != 0)
+            HOTPATH_ADD_(node->nested, ticks);
+    }
+    if (__builtin_expect(ticks < stat->min, 0))
+        HOTPATH_PUT_(stat->min, ticks);
+    if (__builtin_expect(ticks > stat->max, 0))
+        HOTPATH_PUT_(stat->max, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    head->top = frame - 1;
+    return 1;
+}
+
 /* Closes a zone; the counterpart of hotpath_enter_. */
 HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
@@ -550,39 +599,12 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
         HOTPATH_ORDER_();
         struct hotpath_frame_ *frame = head->top;
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone)) {
-            struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
-            struct hotpath_stat_ *stat =
-                (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_RECURSIVE_));
-            const uint64_t now = hotpath_ticks_();
-            const uint64_t ticks = now - frame->start;
-            const uint32_t octave = hotpath_octave_(ticks);
-            /* A clock that went backwards gives a huge number, for which no octave is ever made. */
-            if (HOTPATH_LIKELY_(stat->octaves[octave] != 0)) {
-                uint64_t *buckets = (uint64_t *)(void *)(head->base + stat->octaves[octave]);
-                /* Closed first, then counted: a process that is killed in between must not have it twice. */
-                HOTPATH_PUT_(frame->zone, 0);
-                HOTPATH_ORDER_();
-                HOTPATH_ADD_(buckets[ticks >> octave], 1);
-                HOTPATH_ADD_(node->calls, 1);
-                HOTPATH_ADD_(node->total, ticks);
-                HOTPATH_ADD_(node->self, ticks - frame->child);
-                HOTPATH_ADD_(frame[-1].child, ticks);
-                if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
-                    HOTPATH_PUT_(node->open, node->open - 1);
-                    if (node->open != 0)
-                        HOTPATH_ADD_(node->nested, ticks);
-                }
-                if (__builtin_expect(ticks < stat->min, 0))
-                    HOTPATH_PUT_(stat->min, ticks);
-                if (__builtin_expect(ticks > stat->max, 0))
-                    HOTPATH_PUT_(stat->max, ticks);
-                HOTPATH_PUT_(frame->child, now);
-                head->top = frame - 1;
+            uint64_t now;
+            if (HOTPATH_LIKELY_(hotpath_count_(head, frame, &now))) {
                 HOTPATH_ORDER_();
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return;
             }
-            /* With the same moment: a later one may be in another octave, and this one would never be made. */
             HOTPATH_ORDER_();
             HOTPATH_PUT_(head->ready, HOTPATH_READY_);
             hotpath_v1_leave(zone, now);

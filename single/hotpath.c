@@ -3223,6 +3223,365 @@ void hp_signals_raise_now(int signal)
     hp_signals_set_mask(SIG_UNBLOCK, hp_signals_bit(signal), NULL);
 }
 
+/* ---- src/os/symbols.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * Names of functions, from the ELF symbol tables of the program and the libraries it has loaded. The files are mapped and
+ * their tables sorted once each; nothing is taken from the heap and no lock of the dynamic linker is asked for.
+ * One thread at a time.
+ */
+
+struct hp_symbol {
+    const char *name; /* as the linker knows it */
+    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+};
+
+/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
+HP_PRIVATE bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
+
+/* The file that is mapped at an address, and how far into it that is. False: none. */
+HP_PRIVATE bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset);
+
+/* ---- src/os/symbols.c ---------------------------------------------------------------------------------------- */
+
+/*
+ * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
+ * program headers turn this into the address the linker gave it, and its symbol table has the name.
+ *
+ * A file is believed only if it has the code that is in memory (inodes would not do: some file systems show others than
+ * they map), and every offset in it is checked: it may be replaced, cut, or odd.
+ */
+
+#define HP_SYMBOLS_MAX_IMAGES 256u
+#define HP_SYMBOLS_PATH_BYTES 512u
+
+/* One line of the map: a range of addresses and where in its file that begins. */
+struct hp_symbols_mapping {
+    uintptr_t from, to;
+    uint64_t offset;
+    uint64_t inode;
+    char path[HP_SYMBOLS_PATH_BYTES];
+};
+
+struct hp_symbols_image {
+    struct hp_symbols_mapping mapping; /* the range that was asked for first */
+    const unsigned char *bytes;
+    size_t size;
+    const char *names; /* the table of strings */
+    size_t names_size;
+    const ElfW(Sym) * symbols; /* as they are in the file */
+    const ElfW(Sym) * *sorted; /* functions by address */
+    size_t count;
+};
+
+static struct hp_symbols_image *hp_symbols_images; /* MAX_IMAGES of them */
+static uint32_t hp_symbols_image_count;
+
+/* ----------------------------------------------------------------------------------------------- the map */
+
+static const char *hp_symbols_read_hex(const char *at, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    for (;; at++) {
+        const char c = *at;
+        if (c >= '0' && c <= '9')
+            number = number * 16 + (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            number = number * 16 + (uint64_t)(c - 'a' + 10);
+        else
+            break;
+    }
+    *ret_number = number;
+    return at;
+}
+
+/* "from-to rwxp offset major:minor inode   path", without its end. */
+static bool hp_symbols_read_line(const char *line, struct hp_symbols_mapping *ret_mapping)
+{
+    uint64_t from, to, device;
+    const char *at = hp_symbols_read_hex(line, &from);
+    at = *at == '-' ? hp_symbols_read_hex(at + 1, &to) : NULL;
+    if (at == NULL || *at != ' ')
+        return false;
+    at = strchr(at + 1, ' ');
+    if (at == NULL)
+        return false;
+    at = hp_symbols_read_hex(at + 1, &ret_mapping->offset);
+    at = hp_symbols_read_hex(at + 1, &device);
+    at = hp_symbols_read_hex(at + 1, &device);
+    uint64_t inode = 0;
+    for (at++; *at >= '0' && *at <= '9'; at++)
+        inode = inode * 10 + (uint64_t)(*at - '0');
+    at += strspn(at, " ");
+    const size_t length = strlen(at);
+    if (*at != '/' || length >= HP_SYMBOLS_PATH_BYTES)
+        return false;
+    ret_mapping->from = (uintptr_t)from;
+    ret_mapping->to = (uintptr_t)to;
+    ret_mapping->inode = inode;
+    memcpy(ret_mapping->path, at, length + 1);
+    return true;
+}
+
+struct hp_symbols_map_reader {
+    int fd;
+    size_t length, at;
+    char buffer[4096];
+};
+
+/* The next line, cut to `size`. False: there are no more. */
+static bool hp_symbols_next_line(struct hp_symbols_map_reader *reader, char *line, size_t size)
+{
+    size_t length = 0;
+    for (;;) {
+        if (reader->at == reader->length) {
+            const ssize_t got = hp_sys_read(reader->fd, reader->buffer, sizeof reader->buffer);
+            if (got <= 0)
+                return false;
+            reader->length = (size_t)got;
+            reader->at = 0;
+        }
+        const char c = reader->buffer[reader->at++];
+        if (c == '\n')
+            break;
+        if (length + 1 < size)
+            line[length++] = c;
+    }
+    line[length] = '\0';
+    return true;
+}
+
+static bool hp_symbols_find_mapping(uintptr_t address, struct hp_symbols_mapping *ret_mapping)
+{
+    struct hp_symbols_map_reader reader = {.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0)};
+    char line[HP_SYMBOLS_PATH_BYTES + 100];
+    bool is_found = false;
+    if (reader.fd < 0)
+        return false;
+    while (!is_found && hp_symbols_next_line(&reader, line, sizeof line))
+        is_found = hp_symbols_read_line(line, ret_mapping) && address >= ret_mapping->from && address < ret_mapping->to;
+    hp_sys_close(reader.fd);
+    return is_found;
+}
+
+/* --------------------------------------------------------------------------------------------- the file */
+
+static const void *hp_symbols_at_offset(const struct hp_symbols_image *image, uint64_t offset, uint64_t size)
+{
+    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+}
+
+static const ElfW(Shdr) * hp_symbols_section(const struct hp_symbols_image *image, size_t index)
+{
+    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
+    if (index >= header->e_shnum || header->e_shentsize != sizeof(ElfW(Shdr)))
+        return NULL;
+    return hp_symbols_at_offset(image, header->e_shoff + index * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr)));
+}
+
+static bool hp_symbols_is_elf(const struct hp_symbols_image *image)
+{
+    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
+    return header != NULL && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+}
+
+/* The table of all symbols; of a stripped file that of the exported ones. */
+static const ElfW(Shdr) * hp_symbols_symbol_section(const struct hp_symbols_image *image)
+{
+    const ElfW(Shdr) *best = NULL;
+    for (size_t index = 0; hp_symbols_section(image, index) != NULL; index++) {
+        const ElfW(Shdr) *one = hp_symbols_section(image, index);
+        if (one->sh_type == SHT_SYMTAB || (one->sh_type == SHT_DYNSYM && best == NULL))
+            best = one;
+    }
+    return best;
+}
+
+static bool hp_symbols_is_function(const ElfW(Sym) * symbol)
+{
+    const unsigned type = symbol->st_info & 15;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* Of several names of one function a global one comes last, which is the one that is found. */
+static int hp_symbols_compare_symbols(const void *a, const void *b)
+{
+    const ElfW(Sym) *x = a, *y = b;
+    if (x->st_value != y->st_value)
+        return x->st_value < y->st_value ? -1 : 1;
+    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
+    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
+        return xb == STB_GLOBAL ? 1 : -1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+static void hp_symbols_sort_symbols(struct hp_symbols_image *image, size_t total)
+{
+    image->sorted = hp_memory_map((total + 1) * sizeof *image->sorted);
+    if (image->sorted == NULL)
+        return;
+    for (size_t at = 0; at < total; at++)
+        if (hp_symbols_is_function(&image->symbols[at]))
+            image->sorted[image->count++] = &image->symbols[at];
+    hp_sort(image->sorted, image->count, hp_symbols_compare_symbols);
+}
+
+static void hp_symbols_read_symbols(struct hp_symbols_image *image)
+{
+    const ElfW(Shdr) *table = hp_symbols_is_elf(image) ? hp_symbols_symbol_section(image) : NULL;
+    const ElfW(Shdr) *strings = table != NULL ? hp_symbols_section(image, table->sh_link) : NULL;
+    if (strings == NULL || table->sh_entsize != sizeof(ElfW(Sym)))
+        return;
+    image->names = hp_symbols_at_offset(image, strings->sh_offset, strings->sh_size);
+    image->names_size = strings->sh_size;
+    image->symbols = hp_symbols_at_offset(image, table->sh_offset, table->sh_size);
+    /* The last byte ends the last name. */
+    if (image->names == NULL || image->symbols == NULL || image->names_size == 0 ||
+        image->names[image->names_size - 1] != '\0')
+        return;
+    hp_symbols_sort_symbols(image, table->sh_size / sizeof(ElfW(Sym)));
+}
+
+static void hp_symbols_map_file(struct hp_symbols_image *image)
+{
+    struct stat status;
+    const int fd = hp_sys_open(image->mapping.path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED) {
+            image->bytes = bytes;
+            image->size = (size_t)status.st_size;
+        }
+    }
+    hp_sys_close(fd);
+}
+
+/* ---------------------------------------------------------------------------------------------- finding */
+
+static struct hp_symbols_image *hp_symbols_known_image(const struct hp_symbols_mapping *mapping)
+{
+    for (uint32_t at = 0; at < hp_symbols_image_count; at++)
+        if (hp_symbols_images[at].mapping.inode == mapping->inode && strcmp(hp_symbols_images[at].mapping.path, mapping->path) == 0)
+            return &hp_symbols_images[at];
+    return NULL;
+}
+
+static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapping *mapping)
+{
+    struct hp_symbols_image *image = hp_symbols_known_image(mapping);
+    if (image != NULL)
+        return image;
+    if (hp_symbols_images == NULL)
+        hp_symbols_images = hp_memory_map(HP_SYMBOLS_MAX_IMAGES * sizeof *hp_symbols_images);
+    if (hp_symbols_images == NULL || hp_symbols_image_count == HP_SYMBOLS_MAX_IMAGES)
+        return NULL;
+    image = &hp_symbols_images[hp_symbols_image_count++];
+    image->mapping = *mapping;
+    hp_symbols_map_file(image);
+    if (image->bytes != NULL)
+        hp_symbols_read_symbols(image);
+    return image;
+}
+
+/* Whether the file has the code that is in memory. */
+static bool hp_symbols_is_mapped_here(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address)
+{
+    const size_t size = mapping->to - address < 16 ? mapping->to - address : 16;
+    const void *code = hp_symbols_at_offset(image, address - mapping->from + mapping->offset, size);
+    return code != NULL && memcmp(code, (const void *)address, size) == 0;
+}
+
+/* The address that the linker gave to what lies there in the file. */
+static bool hp_symbols_linked_address(const struct hp_symbols_image *image, uint64_t offset, uint64_t *ret_address)
+{
+    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
+    for (size_t at = 0; at < header->e_phnum; at++) {
+        const ElfW(Phdr) *part = hp_symbols_at_offset(image, header->e_phoff + at * sizeof *part, sizeof *part);
+        if (part != NULL && part->p_type == PT_LOAD && offset >= part->p_offset &&
+            offset - part->p_offset < part->p_filesz) {
+            *ret_address = offset - part->p_offset + part->p_vaddr;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t hp_symbols_start_of(const ElfW(Sym) * symbol)
+{
+#if defined(__arm__)
+    return symbol->st_value & ~UINT64_C(1);
+#else
+    return symbol->st_value;
+#endif
+}
+
+/* The last function that begins at or before the address, if it reaches that far. */
+static const ElfW(Sym) * hp_symbols_symbol_at(const struct hp_symbols_image *image, uint64_t address)
+{
+    size_t low = 0, high = image->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (hp_symbols_start_of(image->sorted[middle]) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const ElfW(Sym) *symbol = image->sorted[low - 1];
+    const uint64_t into = address - hp_symbols_start_of(symbol);
+    return into == 0 || into < symbol->st_size ? symbol : NULL;
+}
+
+static const char *hp_symbols_name_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
+{
+    return symbol->st_name < image->names_size ? image->names + symbol->st_name : "";
+}
+
+/* Static functions stand behind the name of their source. */
+static const char *hp_symbols_file_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
+{
+    if (symbol->st_info >> 4 != STB_LOCAL)
+        return "";
+    for (const ElfW(Sym) *at = symbol; at >= image->symbols; at--)
+        if ((at->st_info & 15) == STT_FILE)
+            return hp_symbols_name_of(image, at);
+    return "";
+}
+
+bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
+{
+    struct hp_symbols_mapping mapping;
+    uint64_t linked;
+#if defined(__arm__)
+    address &= ~(uintptr_t)1; /* tells the kind of code */
+#endif
+    struct hp_symbols_image *image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping) : NULL;
+    if (image == NULL || image->count == 0 || !hp_symbols_is_mapped_here(image, &mapping, address) ||
+        !hp_symbols_linked_address(image, address - mapping.from + mapping.offset, &linked))
+        return false;
+    const ElfW(Sym) *symbol = hp_symbols_symbol_at(image, linked);
+    if (symbol == NULL || hp_symbols_name_of(image, symbol)[0] == '\0')
+        return false;
+    ret_symbol->name = hp_symbols_name_of(image, symbol);
+    ret_symbol->file = hp_symbols_file_of(image, symbol);
+    return true;
+}
+
+bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset)
+{
+    struct hp_symbols_mapping mapping;
+    struct hp_symbols_image *image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping) : NULL;
+    if (image == NULL)
+        return false;
+    *ret_path = image->mapping.path;
+    *ret_offset = address - mapping.from + mapping.offset;
+    return true;
+}
+
 /* ---- src/os/terminal.h --------------------------------------------------------------------------------------- */
 
 /* Whether somebody looks at what is written, and how much fits. */
@@ -3538,7 +3897,7 @@ _Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one p
 _Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
 _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
-_Static_assert(sizeof(struct hotpath_stat_) == 272, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 280, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
@@ -5585,6 +5944,7 @@ struct hp_site_sums {
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;
+    uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
 };
 
@@ -6127,6 +6487,7 @@ struct hp_profile_builder {
     struct hp_profile_record *first;
     struct hp_profile_record **records;
     size_t record_count;
+    uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
 };
 
 uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
@@ -6363,7 +6724,7 @@ static bool hp_profile_link_records(struct hp_profile_builder *builder)
 
 /* ---------------------------------------------------------------------------------------------- open */
 
-/* Frames come outermost first: a node that is open already is inside itself. */
+/* Frames come outermost first: a site that is open already in this thread is inside itself. */
 static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_profile_record *record, const struct hotpath_frame_ *frame,
                      uint64_t ticks)
 {
@@ -6375,10 +6736,11 @@ static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_pr
     site->opens = link;
     hp_profile_add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (record->sums.open == 0) /* frames come outermost first */
+    if (site->open_in != builder->thread_number)
         record->sums.total += ticks;
     else
         record->sums.nested += ticks;
+    site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
     return true;
@@ -6420,6 +6782,7 @@ static bool hp_profile_add_all_open(struct hp_profile_builder *builder)
         struct hp_walk threads = {0}, opens = {0};
         while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
             hp_walk_rewind(&opens);
+            builder->thread_number++;
             if (!hp_profile_add_open_zones(builder, index, threads.offset, &thread, &opens))
                 return false;
         }
@@ -8991,6 +9354,8 @@ HP_PRIVATE void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
+/* The same under the lock. */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -9020,11 +9385,14 @@ HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
 HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Measures what one zone costs on this machine. Signals held. */
 HP_PRIVATE void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+/* Ends the innermost zone of a site, and what is still open inside it. */
+HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
 
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 HP_PRIVATE bool hp_session_begin_child(void);
 /* Stores the present moment as the session's latest. */
+HP_PRIVATE void hp_session_suggest_main(uint32_t site);
 HP_PRIVATE struct hp_clock_pair hp_session_touch(void);
 
 /* --- exit_report.c */
@@ -9253,6 +9621,222 @@ int hp_exit_report(bool is_in_handler)
     hp_memory_unmap(work, sizeof *work);
     __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
     return status;
+}
+
+/* ---- src/record/functions.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Measuring every function: what gcc and clang call with -finstrument-functions.
+ *
+ * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
+ * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
+ * table that has become too small is left to those who still read it. HOTPATH_FILTER decides once per function, as for
+ * any site.
+ *
+ * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
+ * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
+ * one of this function; where longjmp left others above it, these are closed as for any zone.
+ */
+
+#define HP_FUNCTIONS_FIRST_ENTRIES 4096u
+#define HP_FUNCTIONS_SITES_AT_ONCE 256u
+#define HP_FUNCTIONS_INLINED_REACH 64u /* functions inlined into one another that are told apart */
+
+struct hp_functions_entry {
+    uintptr_t function;
+    struct hotpath_site *site;
+};
+
+struct hp_functions_table_ {
+    size_t mask;
+    struct hp_functions_entry entries[];
+};
+
+static struct hp_functions_table_ *hp_functions_table; /* atomic */
+static size_t hp_functions_entry_count;  /* this and the rest under the lock */
+static struct hotpath_site *hp_functions_free_sites;
+static size_t hp_functions_free_count;
+
+/* ----------------------------------------------------------------------------------------------- table */
+
+static inline size_t hp_functions_place_of(const struct hp_functions_table_ *in, uintptr_t function)
+{
+    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
+}
+
+/* The entry of a function, or the empty one where it belongs. */
+static inline struct hp_functions_entry *hp_functions_find_entry(struct hp_functions_table_ *in, uintptr_t function)
+{
+    size_t place = hp_functions_place_of(in, function);
+    for (;; place = (place + 1) & in->mask) {
+        struct hp_functions_entry *entry = &in->entries[place];
+        /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
+        const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
+        if (known == function || known == 0)
+            return entry;
+    }
+}
+
+static inline struct hotpath_site *hp_functions_find_site(uintptr_t function)
+{
+    struct hp_functions_table_ *present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
+    return present != NULL ? hp_functions_find_entry(present, function)->site : NULL;
+}
+
+static void hp_functions_add_entry(struct hp_functions_table_ *to, uintptr_t function, struct hotpath_site *site)
+{
+    struct hp_functions_entry *entry = hp_functions_find_entry(to, function);
+    entry->site = site;
+    __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
+}
+
+/* A table with room for one more; NULL without memory. */
+static struct hp_functions_table_ *hp_functions_roomy_table(void)
+{
+    const size_t size = hp_functions_table != NULL ? hp_functions_table->mask + 1 : 0;
+    if (hp_functions_entry_count * 2 < size)
+        return hp_functions_table;
+    const size_t bigger = size > 0 ? size * 4 : HP_FUNCTIONS_FIRST_ENTRIES;
+    struct hp_functions_table_ *next = hp_more_memory(sizeof *next + bigger * sizeof next->entries[0]);
+    if (next == NULL)
+        return NULL;
+    next->mask = bigger - 1;
+    for (size_t at = 0; at < size; at++)
+        if (hp_functions_table->entries[at].function != 0)
+            hp_functions_add_entry(next, hp_functions_table->entries[at].function, hp_functions_table->entries[at].site);
+    __atomic_store_n(&hp_functions_table, next, __ATOMIC_RELEASE);
+    return next;
+}
+
+/* ----------------------------------------------------------------------------------------------- sites */
+
+static struct hotpath_site *hp_functions_new_site(void)
+{
+    if (hp_functions_free_count == 0) {
+        hp_functions_free_sites = hp_more_memory(HP_FUNCTIONS_SITES_AT_ONCE * sizeof *hp_functions_free_sites);
+        hp_functions_free_count = hp_functions_free_sites != NULL ? HP_FUNCTIONS_SITES_AT_ONCE : 0;
+    }
+    return hp_functions_free_count > 0 ? &hp_functions_free_sites[--hp_functions_free_count] : NULL;
+}
+
+/* A function without a name is known by its file and where in it it lies. */
+static void hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
+{
+    const char *path = "?";
+    uint64_t offset = function;
+    struct hp_text text;
+    hp_symbol_image(function, &path, &offset);
+    const char *slash = strrchr(path, '/');
+    hp_text_init(&text, name, size);
+    hp_text_string(&text, slash != NULL ? slash + 1 : path);
+    hp_text_string(&text, "+0x");
+    unsigned digits = 1;
+    while (digits < 8 && offset >> (4 * digits) != 0)
+        digits++;
+    hp_text_hex(&text, (uint32_t)offset, digits);
+    hp_text_end(&text);
+}
+
+/* Names are copied when the site gets its number, which is done here, while they are at hand. */
+static struct hotpath_site *hp_functions_make_site(uintptr_t function)
+{
+    char name[256];
+    struct hp_symbol symbol = {name, ""};
+    struct hotpath_site *site = hp_functions_new_site();
+    if (site == NULL)
+        return NULL;
+    if (!hp_symbol_find(function, &symbol))
+        hp_functions_name_by_place(function, name, sizeof name);
+    *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
+                                  .kind = HOTPATH_KIND_FUNCTION_,
+                                  .name = symbol.name,
+                                  .function = symbol.name,
+                                  .file = symbol.file};
+    hp_site_register(site);
+    if (strcmp(symbol.name, "main") == 0)
+        hp_session_suggest_main(site->id);
+    site->name = site->function = site->file = "";
+    return site;
+}
+
+static struct hotpath_site *hp_functions_add_site(uintptr_t function)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    struct hotpath_site *site = NULL;
+    if (hp_page() == NULL || !hp_lock(&held))
+        return NULL;
+    struct hp_functions_table_ *present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : NULL;
+    if (present != NULL) {
+        site = hp_functions_find_entry(present, function)->site;
+        if (site == NULL && (site = hp_functions_make_site(function)) != NULL) {
+            hp_functions_add_entry(present, function, site);
+            hp_functions_entry_count++;
+        }
+    }
+    hp_unlock(&held);
+    errno = saved;
+    return site;
+}
+
+/* ----------------------------------------------------------------------------------------------- hooks */
+
+static inline uint32_t hp_functions_site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+{
+    return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
+}
+
+#define HP_FUNCTIONS_HOOK __attribute__((visibility("default"), no_instrument_function))
+HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller);
+HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
+
+/*
+ * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
+ * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
+ */
+static inline uintptr_t hp_functions_stack_place(const struct hotpath_head_ *head, uintptr_t frame_of_hook)
+{
+    const uint64_t above = frame_of_hook - head->top->zone;
+    return above < HP_FUNCTIONS_INLINED_REACH ? (uintptr_t)head->top->zone - 1 : frame_of_hook;
+}
+
+HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) != 0)
+        return;
+    struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
+    if (__builtin_expect(site == NULL, 0) && (site = hp_functions_add_site((uintptr_t)function)) == NULL)
+        return;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0);
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
+        place = hp_functions_stack_place(head, place);
+    hotpath_begin_((struct hotpath_zone *)place, site);
+}
+
+HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) != 0)
+        return;
+    const struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
+    if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
+        return;
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        const int is_counted = HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == site->id &&
+                               hotpath_count_(head, frame, &now);
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        if (HOTPATH_LIKELY_(is_counted))
+            return;
+    }
+    hp_zone_leave_site(site->id, now != 0 ? now : hp_now());
 }
 
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
@@ -9662,6 +10246,14 @@ static void hp_lifecycle_set_main_site(struct hotpath_site *site)
         __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->main_site, id, __ATOMIC_RELAXED);
 }
 
+/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
+void hp_session_suggest_main(uint32_t site)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
+        __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
+}
+
 uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
                           const struct hotpath_options *options)
 {
@@ -10044,22 +10636,23 @@ static uint32_t hp_sites_register_site(const struct hotpath_site *site)
     return id;
 }
 
+void hp_site_register(struct hotpath_site *site)
+{
+    HOTPATH_PUT_(site->id, hp_sites_register_site(site));
+    if (!hp_is_sealed())
+        hp_session_touch();
+}
+
 uint32_t hp_site_id(struct hotpath_site *site)
 {
     struct hp_signals held;
-    uint32_t id = HOTPATH_GET_(site->id);
-    if (id != HOTPATH_ID_NEW_)
+    const uint32_t id = HOTPATH_GET_(site->id);
+    if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
-    if (!hp_lock(&held))
-        return id;
-    if (hotpath_runtime_->gate != 0) {
-        id = hp_sites_register_site(site);
-        HOTPATH_PUT_(site->id, id);
-        if (!hp_is_sealed())
-            hp_session_touch();
-    }
+    if (hotpath_runtime_->gate != 0)
+        hp_site_register(site);
     hp_unlock(&held);
-    return id;
+    return HOTPATH_GET_(site->id);
 }
 
 /* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
@@ -10651,7 +11244,15 @@ static bool hp_zones_is_recursive(const struct hp_head *head, uint32_t node)
     return false;
 }
 
-/* The first call that folds onto `node`: from now on it and everything below it counts its open calls. */
+/* Adds to the open calls of a site; how many there are then. */
+static uint32_t hp_zones_count_open(const struct hp_head *head, uint32_t offset, int32_t change)
+{
+    struct hotpath_stat_ *stat = hp_zones_stat_at(head, offset & ~HOTPATH_RECURSIVE_);
+    HOTPATH_PUT_(stat->open, stat->open + (uint32_t)change);
+    return stat->open;
+}
+
+/* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
 static void hp_zones_begin_recursion(struct hp_head *head, uint32_t node)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
@@ -10663,21 +11264,21 @@ static void hp_zones_begin_recursion(struct hp_head *head, uint32_t node)
             slot->stat |= HOTPATH_RECURSIVE_;
     for (struct hotpath_frame_ *frame = hp_zones_frame_zero(head) + 1; frame <= head->hot.top; frame++)
         if (!(frame->stat & HOTPATH_RECURSIVE_) && hp_zones_is_below(head, frame->node, node)) {
+            hp_zones_count_open(head, frame->stat, 1);
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
-            HOTPATH_PUT_(hp_zones_node_at(head, frame->node)->open, hp_zones_node_at(head, frame->node)->open + 1);
         }
 }
 
 /*
  * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
- * there has lost its callers, so any of it may be open twice.
+ * there has lost its callers, so it may be open elsewhere, and from then on everything counts its open calls.
  */
 static uint32_t hp_zones_node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
 {
     const uint32_t other = head->record->other;
     uint32_t node = hp_zones_child_of(head, other, site);
     hp_zones_lose(head, HP_LOSS_NODES);
-    hp_zones_begin_recursion(head, other);
+    hp_zones_begin_recursion(head, head->record->root);
     if (node == 0)
         node = hp_zones_new_node(head, other, site, stat);
     return node != 0 ? node : other;
@@ -10751,13 +11352,10 @@ static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, co
     return NULL;
 }
 
-/* Takes one open call off the node; how many are left. */
-static uint32_t hp_zones_close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *node)
+/* Takes one open call off the site; how many are left. */
+static uint32_t hp_zones_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
-    if (!(frame->stat & HOTPATH_RECURSIVE_))
-        return 0;
-    HOTPATH_PUT_(node->open, node->open - 1);
-    return node->open;
+    return frame->stat & HOTPATH_RECURSIVE_ ? hp_zones_count_open(head, frame->stat, -1) : 0;
 }
 
 static void hp_zones_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
@@ -10797,7 +11395,7 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
     }
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->total, ticks);
-    if (hp_zones_close_call(frame, node) != 0)
+    if (hp_zones_close_call(head, frame) != 0)
         HOTPATH_ADD_(node->nested, ticks);
     HOTPATH_ADD_(node->self, ticks - frame->child);
     HOTPATH_ADD_(frame[-1].child, ticks);
@@ -10909,10 +11507,9 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
     }
     struct hotpath_slot_ spare;
     const struct hotpath_slot_ *slot = hp_zones_slot_of(head, hot->top->node, site, &spare);
-    struct hotpath_node_ *node = hp_zones_node_at(head, slot->node);
     struct hotpath_frame_ *frame = hot->top + 1;
     if (slot->stat & HOTPATH_RECURSIVE_)
-        HOTPATH_PUT_(node->open, node->open + 1);
+        hp_zones_count_open(head, slot->stat, 1);
     HOTPATH_PUT_(frame->child, 0);
     HOTPATH_PUT_(frame->node, slot->node);
     HOTPATH_PUT_(frame->stat, slot->stat);
@@ -11000,6 +11597,44 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
             return;
     if (hp_thread_has_head(zone->state))
         hp_zones_lose(head, HP_LOSS_FOREIGN);
+}
+
+/* A call that found no place at all is counted at <other>, which is nobody's. */
+static const struct hotpath_frame_ *hp_zones_find_frame_of(const struct hp_head *head, uint32_t site)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    while (frame > hp_zones_frame_zero(head) && hp_zones_node_at(head, frame->node)->site != site &&
+           frame->node != head->record->other)
+        frame--;
+    return frame > hp_zones_frame_zero(head) ? frame : NULL;
+}
+
+static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    if (HOTPATH_GET_(head->hot.ready) == 0)
+        return false;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame_of(head, site) : NULL;
+    if (frame != NULL) {
+        while (head->hot.top > frame)
+            hp_zones_abandon_top(head);
+        hp_zones_close_top(head, now);
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return frame != NULL;
+}
+
+void hp_zone_leave_site(uint32_t site, uint64_t now)
+{
+    const int saved = errno;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot != &hotpath_idle_head_ && head->thread_id != 0)
+        for (struct hp_head *at = head; at != NULL; at = at->handler)
+            if (at->record != NULL && at->hot.epoch == hp_epoch() && hp_zones_leave_site(at, site, now))
+                break;
+    errno = saved;
 }
 
 void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)

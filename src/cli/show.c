@@ -37,7 +37,7 @@ static int render(const struct hp_session_file *files, size_t count, const struc
                   FILE *stream, bool is_named)
 {
     const struct hp_report_target target = target_of(stream, settings);
-    const struct hp_snapshot **snapshots = calloc(count, sizeof *snapshots);
+    const struct hp_snapshot **snapshots = calloc(count, sizeof(struct hp_snapshot *));
     if (snapshots == NULL)
         return hp_fail("not enough memory for %zu sessions", count);
     for (size_t at = 0; at < count; at++)

@@ -416,6 +416,14 @@ static void set_main_site(struct hotpath_site *site)
         __atomic_store_n(&hp_store_header(hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
 }
 
+/* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
+void hp_session_suggest_main(uint32_t site)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    if (site < HOTPATH_READY_ && header->main_site == HOTPATH_ID_NEW_)
+        __atomic_store_n(&header->main_site, site, __ATOMIC_RELAXED);
+}
+
 uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
                           const struct hotpath_options *options)
 {

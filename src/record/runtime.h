@@ -151,6 +151,8 @@ void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 uint32_t hp_site_id(struct hotpath_site *site);
+/* The same under the lock. */
+void hp_site_register(struct hotpath_site *site);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -180,11 +182,14 @@ bool hp_zones_resume(struct hp_head *head);
 void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Measures what one zone costs on this machine. Signals held. */
 void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+/* Ends the innermost zone of a site, and what is still open inside it. */
+void hp_zone_leave_site(uint32_t site, uint64_t now);
 
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 bool hp_session_begin_child(void);
 /* Stores the present moment as the session's latest. */
+void hp_session_suggest_main(uint32_t site);
 struct hp_clock_pair hp_session_touch(void);
 
 /* --- exit_report.c */

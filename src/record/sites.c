@@ -175,20 +175,21 @@ static uint32_t register_site(const struct hotpath_site *site)
     return id;
 }
 
+void hp_site_register(struct hotpath_site *site)
+{
+    HOTPATH_PUT_(site->id, register_site(site));
+    if (!hp_is_sealed())
+        hp_session_touch();
+}
+
 uint32_t hp_site_id(struct hotpath_site *site)
 {
     struct hp_signals held;
-    uint32_t id = HOTPATH_GET_(site->id);
-    if (id != HOTPATH_ID_NEW_)
+    const uint32_t id = HOTPATH_GET_(site->id);
+    if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
-    if (!hp_lock(&held))
-        return id;
-    if (hp_runtime->gate != 0) {
-        id = register_site(site);
-        HOTPATH_PUT_(site->id, id);
-        if (!hp_is_sealed())
-            hp_session_touch();
-    }
+    if (hp_runtime->gate != 0)
+        hp_site_register(site);
     hp_unlock(&held);
-    return id;
+    return HOTPATH_GET_(site->id);
 }

@@ -270,7 +270,15 @@ static bool is_recursive(const struct hp_head *head, uint32_t node)
     return false;
 }
 
-/* The first call that folds onto `node`: from now on it and everything below it counts its open calls. */
+/* Adds to the open calls of a site; how many there are then. */
+static uint32_t count_open(const struct hp_head *head, uint32_t offset, int32_t change)
+{
+    struct hotpath_stat_ *stat = stat_at(head, offset & ~HOTPATH_RECURSIVE_);
+    HOTPATH_PUT_(stat->open, stat->open + (uint32_t)change);
+    return stat->open;
+}
+
+/* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
 static void begin_recursion(struct hp_head *head, uint32_t node)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
@@ -282,21 +290,21 @@ static void begin_recursion(struct hp_head *head, uint32_t node)
             slot->stat |= HOTPATH_RECURSIVE_;
     for (struct hotpath_frame_ *frame = frame_zero(head) + 1; frame <= head->hot.top; frame++)
         if (!(frame->stat & HOTPATH_RECURSIVE_) && is_below(head, frame->node, node)) {
+            count_open(head, frame->stat, 1);
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
-            HOTPATH_PUT_(node_at(head, frame->node)->open, node_at(head, frame->node)->open + 1);
         }
 }
 
 /*
  * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
- * there has lost its callers, so any of it may be open twice.
+ * there has lost its callers, so it may be open elsewhere, and from then on everything counts its open calls.
  */
 static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
 {
     const uint32_t other = head->record->other;
     uint32_t node = child_of(head, other, site);
     lose(head, HP_LOSS_NODES);
-    begin_recursion(head, other);
+    begin_recursion(head, head->record->root);
     if (node == 0)
         node = new_node(head, other, site, stat);
     return node != 0 ? node : other;
@@ -370,13 +378,10 @@ static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struc
     return NULL;
 }
 
-/* Takes one open call off the node; how many are left. */
-static uint32_t close_call(struct hotpath_frame_ *frame, struct hotpath_node_ *node)
+/* Takes one open call off the site; how many are left. */
+static uint32_t close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
-    if (!(frame->stat & HOTPATH_RECURSIVE_))
-        return 0;
-    HOTPATH_PUT_(node->open, node->open - 1);
-    return node->open;
+    return frame->stat & HOTPATH_RECURSIVE_ ? count_open(head, frame->stat, -1) : 0;
 }
 
 static void pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
@@ -416,7 +421,7 @@ static void close_top(struct hp_head *head, uint64_t now)
     }
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->total, ticks);
-    if (close_call(frame, node) != 0)
+    if (close_call(head, frame) != 0)
         HOTPATH_ADD_(node->nested, ticks);
     HOTPATH_ADD_(node->self, ticks - frame->child);
     HOTPATH_ADD_(frame[-1].child, ticks);
@@ -528,10 +533,9 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
     }
     struct hotpath_slot_ spare;
     const struct hotpath_slot_ *slot = slot_of(head, hot->top->node, site, &spare);
-    struct hotpath_node_ *node = node_at(head, slot->node);
     struct hotpath_frame_ *frame = hot->top + 1;
     if (slot->stat & HOTPATH_RECURSIVE_)
-        HOTPATH_PUT_(node->open, node->open + 1);
+        count_open(head, slot->stat, 1);
     HOTPATH_PUT_(frame->child, 0);
     HOTPATH_PUT_(frame->node, slot->node);
     HOTPATH_PUT_(frame->stat, slot->stat);
@@ -619,6 +623,44 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
             return;
     if (hp_thread_has_head(zone->state))
         lose(head, HP_LOSS_FOREIGN);
+}
+
+/* A call that found no place at all is counted at <other>, which is nobody's. */
+static const struct hotpath_frame_ *find_frame_of(const struct hp_head *head, uint32_t site)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    while (frame > frame_zero(head) && node_at(head, frame->node)->site != site &&
+           frame->node != head->record->other)
+        frame--;
+    return frame > frame_zero(head) ? frame : NULL;
+}
+
+static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
+{
+    if (HOTPATH_GET_(head->hot.ready) == 0)
+        return false;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame_of(head, site) : NULL;
+    if (frame != NULL) {
+        while (head->hot.top > frame)
+            abandon_top(head);
+        close_top(head, now);
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return frame != NULL;
+}
+
+void hp_zone_leave_site(uint32_t site, uint64_t now)
+{
+    const int saved = errno;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot != &hp_idle_head && head->thread_id != 0)
+        for (struct hp_head *at = head; at != NULL; at = at->handler)
+            if (at->record != NULL && at->hot.epoch == hp_epoch() && leave_site(at, site, now))
+                break;
+    errno = saved;
 }
 
 void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)

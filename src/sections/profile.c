@@ -57,6 +57,7 @@ struct builder {
     struct record *first;
     struct record **records;
     size_t record_count;
+    uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
 };
 
 uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
@@ -293,7 +294,7 @@ static bool link_records(struct builder *builder)
 
 /* ---------------------------------------------------------------------------------------------- open */
 
-/* Frames come outermost first: a node that is open already is inside itself. */
+/* Frames come outermost first: a site that is open already in this thread is inside itself. */
 static bool add_open(struct builder *builder, struct record *record, const struct hotpath_frame_ *frame,
                      uint64_t ticks)
 {
@@ -305,10 +306,11 @@ static bool add_open(struct builder *builder, struct record *record, const struc
     site->opens = link;
     add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (record->sums.open == 0) /* frames come outermost first */
+    if (site->open_in != builder->thread_number)
         record->sums.total += ticks;
     else
         record->sums.nested += ticks;
+    site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
     return true;
@@ -350,6 +352,7 @@ static bool add_all_open(struct builder *builder)
         struct hp_walk threads = {0}, opens = {0};
         while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
             hp_walk_rewind(&opens);
+            builder->thread_number++;
             if (!add_open_zones(builder, index, threads.offset, &thread, &opens))
                 return false;
         }

@@ -44,6 +44,7 @@ struct hp_site_sums {
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;
+    uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
 };
 

@@ -86,10 +86,20 @@ def test_example(box, name):
         check(measured, plain)
 
 
+def test_measure_all(box):
+    """Its sources know nothing of hotpath, so it has no variant without and records only when asked to."""
+    silent = box.run(EXAMPLES / "measure_all")
+    measured = box.run(EXAMPLES / "measure_all", env={"HOTPATH": "1"})
+    assert measured.stdout == silent.stdout == "2262 primes below 20000\n" and silent.stderr == ""
+    assert not silent.report_path.exists()
+    assert {row.name: row.calls for row in measured.report.rows()} == {
+        "main": 1, "sieve": 100, "cross_out": 3400, "count_primes": 100}
+
+
 def test_no_example_is_forgotten():
     folder = SOURCE / "examples"
     files = sorted(file for file in folder.iterdir() if file.suffix in (".c", ".cc"))
-    assert [file.stem for file in files] == sorted(CALLS)
+    assert [file.stem for file in files] == sorted([*CALLS, "measure_all"])
     readme = (folder / "README.md").read_text()
     listed = re.findall(r"^\| \[(.+?)\]\((.+?)\) \|", readme, re.M)
     assert sorted(target for _, target in listed) == [file.name for file in files]

@@ -96,9 +96,9 @@ def test_rows_come_by_total(box):
 def test_recursion_counts_every_call_and_its_time_once(box):
     def check(result):
         told = result.told
-        for name in ("fib", "ping", "pong", "deep"):
+        for name in ("fib", "ping", "pong", "deep", "target"):
             assert result.calls(name) == told[name], name
-        for name in ("fib", "ping", "deep"):
+        for name in ("fib", "ping", "deep", "target"):
             row = result.row(name)
             assert near(row.total_ns, told[f"{name}_ns"], SLACK_PERCENT), name
             assert row.total_ns <= told[f"{name}_ns"], name

@@ -37,6 +37,41 @@ static void pong(int n)
         ping(n - 1);
 }
 
+/*
+ * cross -> bridge -> target -> cross -> target: the second cross goes on at the place of the first, where target has no
+ * call yet, so target is open at two places of the tree at once.
+ */
+static uint64_t target_ns, calls_of_target;
+static void cross(int is_outer);
+
+static void target(int is_outer)
+{
+    HOTPATH_MEASURE();
+    calls_of_target++;
+    spin_us(500);
+    if (is_outer)
+        cross(0);
+}
+
+static void bridge(void)
+{
+    HOTPATH_MEASURE();
+    spin_us(100);
+    const uint64_t from = now_ns();
+    target(1);
+    target_ns += now_ns() - from;
+}
+
+static void cross(int is_outer)
+{
+    HOTPATH_MEASURE();
+    spin_us(100);
+    if (is_outer)
+        bridge();
+    else
+        target(0);
+}
+
 static void deep(int level)
 {
     HOTPATH_MEASURE();
@@ -66,6 +101,10 @@ int main(void)
     tell("fib_ns", around(run_fib));
     tell("ping_ns", around(run_ping));
     tell("deep_ns", around(run_deep));
+    for (int i = 0; i < 10; i++)
+        cross(1);
+    tell("target_ns", target_ns);
+    tell("target", calls_of_target);
     tell("fib", calls_of_fib);
     tell("ping", calls_of_ping);
     tell("pong", calls_of_pong);

@@ -218,5 +218,4 @@ void builder_open(struct session_builder *builder, uint32_t thread, uint32_t nod
     frame->node = node;
     frame->stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
     frame->zone = UINT64_C(0x7f0000000000) - depth * 64; /* stacks grow downwards */
-    ((struct hotpath_node_ *)builder_at(builder, node))->open++;
 }

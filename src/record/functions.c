@@ -1,0 +1,221 @@
+/*
+ * Measuring every function: what gcc and clang call with -finstrument-functions.
+ *
+ * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
+ * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
+ * table that has become too small is left to those who still read it. HOTPATH_FILTER decides once per function, as for
+ * any site.
+ *
+ * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
+ * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
+ * one of this function; where longjmp left others above it, these are closed as for any zone.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "runtime.h"
+#include "symbols.h"
+#include "text.h"
+
+#define FIRST_ENTRIES 4096u
+#define SITES_AT_ONCE 256u
+#define INLINED_REACH 64u /* functions inlined into one another that are told apart */
+
+struct entry {
+    uintptr_t function;
+    struct hotpath_site *site;
+};
+
+struct table {
+    size_t mask;
+    struct entry entries[];
+};
+
+static struct table *table; /* atomic */
+static size_t entry_count;  /* this and the rest under the lock */
+static struct hotpath_site *free_sites;
+static size_t free_count;
+
+/* ----------------------------------------------------------------------------------------------- table */
+
+static inline size_t place_of(const struct table *in, uintptr_t function)
+{
+    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
+}
+
+/* The entry of a function, or the empty one where it belongs. */
+static inline struct entry *find_entry(struct table *in, uintptr_t function)
+{
+    size_t place = place_of(in, function);
+    for (;; place = (place + 1) & in->mask) {
+        struct entry *entry = &in->entries[place];
+        /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
+        const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
+        if (known == function || known == 0)
+            return entry;
+    }
+}
+
+static inline struct hotpath_site *find_site(uintptr_t function)
+{
+    struct table *present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    return present != NULL ? find_entry(present, function)->site : NULL;
+}
+
+static void add_entry(struct table *to, uintptr_t function, struct hotpath_site *site)
+{
+    struct entry *entry = find_entry(to, function);
+    entry->site = site;
+    __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
+}
+
+/* A table with room for one more; NULL without memory. */
+static struct table *roomy_table(void)
+{
+    const size_t size = table != NULL ? table->mask + 1 : 0;
+    if (entry_count * 2 < size)
+        return table;
+    const size_t bigger = size > 0 ? size * 4 : FIRST_ENTRIES;
+    struct table *next = hp_more_memory(sizeof *next + bigger * sizeof next->entries[0]);
+    if (next == NULL)
+        return NULL;
+    next->mask = bigger - 1;
+    for (size_t at = 0; at < size; at++)
+        if (table->entries[at].function != 0)
+            add_entry(next, table->entries[at].function, table->entries[at].site);
+    __atomic_store_n(&table, next, __ATOMIC_RELEASE);
+    return next;
+}
+
+/* ----------------------------------------------------------------------------------------------- sites */
+
+static struct hotpath_site *new_site(void)
+{
+    if (free_count == 0) {
+        free_sites = hp_more_memory(SITES_AT_ONCE * sizeof *free_sites);
+        free_count = free_sites != NULL ? SITES_AT_ONCE : 0;
+    }
+    return free_count > 0 ? &free_sites[--free_count] : NULL;
+}
+
+/* A function without a name is known by its file and where in it it lies. */
+static void name_by_place(uintptr_t function, char *name, size_t size)
+{
+    const char *path = "?";
+    uint64_t offset = function;
+    struct hp_text text;
+    hp_symbol_image(function, &path, &offset);
+    const char *slash = strrchr(path, '/');
+    hp_text_init(&text, name, size);
+    hp_text_string(&text, slash != NULL ? slash + 1 : path);
+    hp_text_string(&text, "+0x");
+    unsigned digits = 1;
+    while (digits < 8 && offset >> (4 * digits) != 0)
+        digits++;
+    hp_text_hex(&text, (uint32_t)offset, digits);
+    hp_text_end(&text);
+}
+
+/* Names are copied when the site gets its number, which is done here, while they are at hand. */
+static struct hotpath_site *make_site(uintptr_t function)
+{
+    char name[256];
+    struct hp_symbol symbol = {name, ""};
+    struct hotpath_site *site = new_site();
+    if (site == NULL)
+        return NULL;
+    if (!hp_symbol_find(function, &symbol))
+        name_by_place(function, name, sizeof name);
+    *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
+                                  .kind = HOTPATH_KIND_FUNCTION_,
+                                  .name = symbol.name,
+                                  .function = symbol.name,
+                                  .file = symbol.file};
+    hp_site_register(site);
+    if (strcmp(symbol.name, "main") == 0)
+        hp_session_suggest_main(site->id);
+    site->name = site->function = site->file = "";
+    return site;
+}
+
+static struct hotpath_site *add_site(uintptr_t function)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    struct hotpath_site *site = NULL;
+    if (hp_page() == NULL || !hp_lock(&held))
+        return NULL;
+    struct table *present = hp_runtime->gate != 0 ? roomy_table() : NULL;
+    if (present != NULL) {
+        site = find_entry(present, function)->site;
+        if (site == NULL && (site = make_site(function)) != NULL) {
+            add_entry(present, function, site);
+            entry_count++;
+        }
+    }
+    hp_unlock(&held);
+    errno = saved;
+    return site;
+}
+
+/* ----------------------------------------------------------------------------------------------- hooks */
+
+static inline uint32_t site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+{
+    return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
+}
+
+#define HOOK __attribute__((visibility("default"), no_instrument_function))
+HOOK void __cyg_profile_func_enter(void *function, void *caller);
+HOOK void __cyg_profile_func_exit(void *function, void *caller);
+
+/*
+ * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
+ * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
+ */
+static inline uintptr_t stack_place(const struct hotpath_head_ *head, uintptr_t frame_of_hook)
+{
+    const uint64_t above = frame_of_hook - head->top->zone;
+    return above < INLINED_REACH ? (uintptr_t)head->top->zone - 1 : frame_of_hook;
+}
+
+HOOK void __cyg_profile_func_enter(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) != 0)
+        return;
+    struct hotpath_site *site = find_site((uintptr_t)function);
+    if (__builtin_expect(site == NULL, 0) && (site = add_site((uintptr_t)function)) == NULL)
+        return;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0);
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
+        place = stack_place(head, place);
+    hotpath_begin_((struct hotpath_zone *)place, site);
+}
+
+HOOK void __cyg_profile_func_exit(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) != 0)
+        return;
+    const struct hotpath_site *site = find_site((uintptr_t)function);
+    if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
+        return;
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        const int is_counted = HOTPATH_GATE_OF_(head) == head->epoch && site_of(head, frame) == site->id &&
+                               hotpath_count_(head, frame, &now);
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        if (HOTPATH_LIKELY_(is_counted))
+            return;
+    }
+    hp_zone_leave_site(site->id, now != 0 ? now : hp_now());
+}
