@@ -17,6 +17,8 @@ class Terminal:
         # The prompt is set behind the shell that tmux puts in between.
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "env", "PS1=ready$ ",
                   *command, env=env)
+        # tmux 3.2 does not listen to -x and -y while nobody looks.
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
         self.wait_for(r"^ready\$")
 
     def tmux(self, *arguments, env=None):
