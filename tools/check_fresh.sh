@@ -136,7 +136,8 @@ inside()
     case $mirror in *ubuntu*) components=main,universe script=gutsy ;; esac
     case $mirror in https:*) packages=$packages,ca-certificates ;; esac
     status=0
-    if step "a minimal $suite from $mirror" bootstrap && step "a clone for root and one for a user" clone; then
+    step "a minimal $suite from $mirror" bootstrap || cannot "no $suite could be had from there"
+    if step "a clone for root and one for a user" clone; then
         step "user without sudo, nothing installed: ./dev demo names the packages" demo_without_rights || status=1
         step "root: ./dev demo" demo root || status=1
         step "user without sudo, everything installed: ./dev demo" demo visitor || status=1
@@ -174,7 +175,7 @@ done
 suite=${suite:-bookworm}
 
 [ "$(id -u)" = 0 ] || cannot "this needs root"
-for program in debootstrap unshare git; do
+for program in debootstrap unshare git apt-config; do
     command -v $program > /dev/null || cannot "$program is not installed"
 done
 unshare --mount --pid --fork true 2> /dev/null || cannot "namespaces are not allowed here"
