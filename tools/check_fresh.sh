@@ -16,6 +16,7 @@
 # shellcheck disable=SC2317 # steps are called by name
 set -eu
 
+certificates=/etc/ssl/certs/ca-certificates.crt
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 usage() { sed -n 's/^# \(usage: \)/\1/p; s/^#   /  /p' "$0"; }
@@ -70,6 +71,7 @@ bootstrap()
     grep '^W: ' "$work/debootstrap.log" || true # such as: no key to check the mirror with
     # What apt needs on this machine to reach its mirror, it needs there too.
     apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' > "$machine/etc/apt/apt.conf.d/90reach" || true
+    if [ -e "$machine$certificates" ] && [ -e "$certificates" ]; then cp "$certificates" "$machine$certificates"; fi
     mount -t proc proc "$machine/proc" &&
         mount -t sysfs -o ro sysfs "$machine/sys" &&
         mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$machine/dev/pts" &&
