@@ -36,6 +36,7 @@ ZONE_BUDGETS = (
     ("shared_child", "a child shared by two parents", None, 1.3),
     ("nested_8", "eight zones, one inside the other", None, None),
     ("recursion_8", "recursion, eight calls deep", None, None),
+    ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 
 

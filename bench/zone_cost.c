@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "everything.h"
 #include "sites.h"
 #include "timing.h"
 
@@ -325,6 +326,7 @@ static struct bench_case all_cases[] = {
     {.name = "shared_child", .run = run_shared, .zones = 4, .base = "floor"},
     {.name = "recursion_8", .run = run_recursion, .zones = 8, .base = "floor"},
     {.name = "nested_8", .run = run_nested, .zones = 8, .base = "floor"},
+    {.name = "by_compiler", .run = run_measured_by_compiler, .zones = 1, .base = "floor"},
     {.name = "floor_2_threads",
      .run = run_floor,
      .zones = 1,

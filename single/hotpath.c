@@ -3494,6 +3494,20 @@ static bool hp_symbols_is_mapped_here(const struct hp_symbols_image *image, cons
     return code != NULL && memcmp(code, (const void *)address, size) == 0;
 }
 
+/* An image in whose range the address was before, if its code still is there; saves looking at the map again. */
+static struct hp_symbols_image *hp_symbols_image_around(uintptr_t address, struct hp_symbols_mapping *ret_mapping)
+{
+    for (uint32_t at = 0; at < hp_symbols_image_count; at++) {
+        struct hp_symbols_image *image = &hp_symbols_images[at];
+        if (address >= image->mapping.from && address < image->mapping.to &&
+            hp_symbols_is_mapped_here(image, &image->mapping, address)) {
+            *ret_mapping = image->mapping;
+            return image;
+        }
+    }
+    return NULL;
+}
+
 /* The address that the linker gave to what lies there in the file. */
 static bool hp_symbols_linked_address(const struct hp_symbols_image *image, uint64_t offset, uint64_t *ret_address)
 {
@@ -3559,7 +3573,9 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    struct hp_symbols_image *image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping) : NULL;
+    struct hp_symbols_image *image = hp_symbols_image_around(address, &mapping);
+    if (image == NULL && hp_symbols_find_mapping(address, &mapping))
+        image = hp_symbols_image_of(&mapping);
     if (image == NULL || image->count == 0 || !hp_symbols_is_mapped_here(image, &mapping, address) ||
         !hp_symbols_linked_address(image, address - mapping.from + mapping.offset, &linked))
         return false;

@@ -260,6 +260,20 @@ static bool is_mapped_here(const struct image *image, const struct mapping *mapp
     return code != NULL && memcmp(code, (const void *)address, size) == 0;
 }
 
+/* An image in whose range the address was before, if its code still is there; saves looking at the map again. */
+static struct image *image_around(uintptr_t address, struct mapping *ret_mapping)
+{
+    for (uint32_t at = 0; at < image_count; at++) {
+        struct image *image = &images[at];
+        if (address >= image->mapping.from && address < image->mapping.to &&
+            is_mapped_here(image, &image->mapping, address)) {
+            *ret_mapping = image->mapping;
+            return image;
+        }
+    }
+    return NULL;
+}
+
 /* The address that the linker gave to what lies there in the file. */
 static bool linked_address(const struct image *image, uint64_t offset, uint64_t *ret_address)
 {
@@ -325,7 +339,9 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    struct image *image = find_mapping(address, &mapping) ? image_of(&mapping) : NULL;
+    struct image *image = image_around(address, &mapping);
+    if (image == NULL && find_mapping(address, &mapping))
+        image = image_of(&mapping);
     if (image == NULL || image->count == 0 || !is_mapped_here(image, &mapping, address) ||
         !linked_address(image, address - mapping.from + mapping.offset, &linked))
         return false;
