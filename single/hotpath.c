@@ -546,6 +546,10 @@ HP_PRIVATE void hp_json_number(struct hp_json *json, double number, unsigned dig
 HP_PRIVATE void hp_json_bool(struct hp_json *json, bool value);
 HP_PRIVATE void hp_json_null(struct hp_json *json);
 
+/* A key with its value. */
+HP_PRIVATE void hp_json_put_string(struct hp_json *json, const char *key, const char *string);
+HP_PRIVATE void hp_json_put_u64(struct hp_json *json, const char *key, uint64_t number);
+
 /* ---- src/base/utf8.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -667,7 +671,7 @@ static void hp_json_put_escaped(struct hp_text *text, uint32_t c)
     }
 }
 
-static void hp_json_put_string(struct hp_text *text, const char *bytes, size_t length)
+static void hp_json_put_string_(struct hp_text *text, const char *bytes, size_t length)
 {
     const char *at = bytes, *const stop = bytes + length;
     hp_text_char(text, '"');
@@ -687,7 +691,7 @@ static void hp_json_put_string(struct hp_text *text, const char *bytes, size_t l
 void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length)
 {
     hp_json_separate(json);
-    hp_json_put_string(json->text, key, length);
+    hp_json_put_string_(json->text, key, length);
     hp_text_string(json->text, json->is_pretty ? ": " : ":");
     json->is_after_key = true;
 }
@@ -697,7 +701,7 @@ void hp_json_key(struct hp_json *json, const char *key) { hp_json_key_bytes(json
 void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length)
 {
     hp_json_separate(json);
-    hp_json_put_string(json->text, bytes, length);
+    hp_json_put_string_(json->text, bytes, length);
 }
 
 void hp_json_string(struct hp_json *json, const char *string)
@@ -815,6 +819,18 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits)
         hp_text_char(json->text, '0');
     else
         hp_json_put_number(json->text, number < 0 ? -number : number, digits < 1 ? 1 : digits > 15 ? 15 : digits);
+}
+
+void hp_json_put_string(struct hp_json *json, const char *key, const char *string)
+{
+    hp_json_key(json, key);
+    hp_json_string(json, string);
+}
+
+void hp_json_put_u64(struct hp_json *json, const char *key, uint64_t number)
+{
+    hp_json_key(json, key);
+    hp_json_u64(json, number);
 }
 
 /* ---- src/base/number.h --------------------------------------------------------------------------------------- */
@@ -8432,18 +8448,6 @@ HP_PRIVATE void hp_json_report_render(const hotpath_results *results, struct hp_
 
 #define HP_JSON_REPORT_REPORT_VERSION 1u
 
-static void hp_json_report_put_text(struct hp_json *json, const char *key, const char *text)
-{
-    hp_json_key(json, key);
-    hp_json_string(json, text);
-}
-
-static void hp_json_report_put_count(struct hp_json *json, const char *key, uint64_t count)
-{
-    hp_json_key(json, key);
-    hp_json_u64(json, count);
-}
-
 /* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
 static void hp_json_report_put_ns(struct hp_json *json, double ns)
 {
@@ -8467,7 +8471,7 @@ static void hp_json_report_put_moment(struct hp_json *json, const struct hp_run 
     if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
         end = wall_start;
     hp_units_moment(&moment, end);
-    hp_json_report_put_text(json, "created_at", hp_text_end(&moment));
+    hp_json_put_string(json, "created_at", hp_text_end(&moment));
 }
 
 static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results *results)
@@ -8477,25 +8481,25 @@ static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results 
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
     hp_json_report_put_moment(json, &results->run);
-    hp_json_report_put_text(json, "command", hp_snapshot_text(snapshot, header->command));
-    hp_json_report_put_text(json, "executable", hp_snapshot_text(snapshot, header->executable));
-    hp_json_report_put_count(json, "pid", header->pid);
-    hp_json_report_put_count(json, "parent_pid", header->parent_pid);
-    hp_json_report_put_text(json, "host", hp_snapshot_text(snapshot, header->host));
-    hp_json_report_put_text(json, "system", hp_snapshot_text(snapshot, header->system));
-    hp_json_report_put_count(json, "cores", header->cores);
-    hp_json_report_put_count(json, "threads", header->threads_seen);
-    hp_json_report_put_text(json, "library", hp_snapshot_text(snapshot, header->library));
+    hp_json_put_string(json, "command", hp_snapshot_text(snapshot, header->command));
+    hp_json_put_string(json, "executable", hp_snapshot_text(snapshot, header->executable));
+    hp_json_put_u64(json, "pid", header->pid);
+    hp_json_put_u64(json, "parent_pid", header->parent_pid);
+    hp_json_put_string(json, "host", hp_snapshot_text(snapshot, header->host));
+    hp_json_put_string(json, "system", hp_snapshot_text(snapshot, header->system));
+    hp_json_put_u64(json, "cores", header->cores);
+    hp_json_put_u64(json, "threads", header->threads_seen);
+    hp_json_put_string(json, "library", hp_snapshot_text(snapshot, header->library));
     hp_json_key(json, "clock");
     hp_json_begin_object(json);
-    hp_json_report_put_text(json, "kind", results->trust.clock);
+    hp_json_put_string(json, "kind", results->trust.clock);
     hp_json_key(json, "hz");
     if (results->trust.clock_hz > 0)
         hp_json_u64(json, hp_units_round(results->trust.clock_hz));
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_report_put_count(json, "processes", results->run.count);
+    hp_json_put_u64(json, "processes", results->run.count);
     hp_json_end_object(json);
 }
 
@@ -8537,9 +8541,9 @@ static void hp_json_report_put_metadata(struct hp_json *json, const char *metada
 static void hp_json_report_put_location(struct hp_json *json, const struct hp_location *location)
 {
     hp_json_begin_object(json);
-    hp_json_report_put_text(json, "file", location->file);
-    hp_json_report_put_count(json, "line", location->line);
-    hp_json_report_put_text(json, "function", location->function);
+    hp_json_put_string(json, "file", location->file);
+    hp_json_put_u64(json, "line", location->line);
+    hp_json_put_string(json, "function", location->function);
     hp_json_end_object(json);
 }
 
@@ -8610,16 +8614,16 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
 {
     hp_json_key(json, section->name);
     hp_json_begin_object(json);
-    hp_json_report_put_text(json, "description", section->description);
+    hp_json_put_string(json, "description", section->description);
     hp_json_key(json, "main");
     if (section->main != NULL)
         hp_json_string(json, section->main);
     else
         hp_json_null(json);
     if (section->percent_of != NULL)
-        hp_json_report_put_text(json, "percent_of", section->percent_of);
-    hp_json_report_put_count(json, "total_rows", section->total_rows);
-    hp_json_report_put_count(json, "shown_rows", section->row_count);
+        hp_json_put_string(json, "percent_of", section->percent_of);
+    hp_json_put_u64(json, "total_rows", section->total_rows);
+    hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
     hp_json_begin_array(json);
     if (section->is_tree)
@@ -8645,7 +8649,7 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
-        hp_json_report_put_count(json, hotpath_loss_words_[at].key, trust->lost[at]);
+        hp_json_put_u64(json, hotpath_loss_words_[at].key, trust->lost[at]);
     hp_json_end_object(json);
     hp_json_end_object(json);
 }
@@ -8675,19 +8679,19 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     struct hp_json json;
     hp_json_init(&json, out, is_pretty);
     hp_json_begin_object(&json);
-    hp_json_report_put_text(&json, "type", "hotpath_report");
-    hp_json_report_put_count(&json, "version", HP_JSON_REPORT_REPORT_VERSION);
-    hp_json_report_put_text(&json, "hotpath", HOTPATH_VERSION);
+    hp_json_put_string(&json, "type", "hotpath_report");
+    hp_json_put_u64(&json, "version", HP_JSON_REPORT_REPORT_VERSION);
+    hp_json_put_string(&json, "hotpath", HOTPATH_VERSION);
     hp_json_report_put_meta(&json, results);
     if (results->label[0] != '\0')
-        hp_json_report_put_text(&json, "label", results->label);
+        hp_json_put_string(&json, "label", results->label);
     if (results->metadata[0] != '\0')
         hp_json_report_put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
-        hp_json_report_put_text(&json, "focus", results->settings->focus);
-    hp_json_report_put_text(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
-    hp_json_report_put_text(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
-    hp_json_report_put_count(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
+        hp_json_put_string(&json, "focus", results->settings->focus);
+    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
+    hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)

@@ -238,3 +238,15 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits)
     else
         put_number(json->text, number < 0 ? -number : number, digits < 1 ? 1 : digits > 15 ? 15 : digits);
 }
+
+void hp_json_put_string(struct hp_json *json, const char *key, const char *string)
+{
+    hp_json_key(json, key);
+    hp_json_string(json, string);
+}
+
+void hp_json_put_u64(struct hp_json *json, const char *key, uint64_t number)
+{
+    hp_json_key(json, key);
+    hp_json_u64(json, number);
+}

@@ -45,4 +45,8 @@ void hp_json_number(struct hp_json *json, double number, unsigned digits);
 void hp_json_bool(struct hp_json *json, bool value);
 void hp_json_null(struct hp_json *json);
 
+/* A key with its value. */
+void hp_json_put_string(struct hp_json *json, const char *key, const char *string);
+void hp_json_put_u64(struct hp_json *json, const char *key, uint64_t number);
+
 #endif

@@ -99,31 +99,19 @@ static void print_table(const struct hp_sessions *sessions)
 
 /* --------------------------------------------------------------------------------------------------- JSON */
 
-static void put_json_text(struct hp_json *json, const char *key, const char *text)
-{
-    hp_json_key(json, key);
-    hp_json_string(json, text);
-}
-
-static void put_json_count(struct hp_json *json, const char *key, uint64_t count)
-{
-    hp_json_key(json, key);
-    hp_json_u64(json, count);
-}
-
 static void put_json_session(struct hp_json *json, const struct hp_session *session)
 {
     hp_json_begin_object(json);
-    put_json_text(json, "path", session->path);
-    put_json_text(json, "kind", session->is_run ? "run" : "session");
-    put_json_text(json, "state", hp_session_state_name(session->state));
+    hp_json_put_string(json, "path", session->path);
+    hp_json_put_string(json, "kind", session->is_run ? "run" : "session");
+    hp_json_put_string(json, "state", hp_session_state_name(session->state));
     hp_json_key(json, "recording");
     hp_json_bool(json, session->state == HP_SESSION_LIVE && !session->is_paused);
-    put_json_count(json, "pid", session->pid);
-    put_json_count(json, "processes", session->processes);
-    put_json_count(json, "began_unix_ns", session->began_ns);
-    put_json_count(json, "size_bytes", session->disk_bytes);
-    put_json_text(json, "command", session->command);
+    hp_json_put_u64(json, "pid", session->pid);
+    hp_json_put_u64(json, "processes", session->processes);
+    hp_json_put_u64(json, "began_unix_ns", session->began_ns);
+    hp_json_put_u64(json, "size_bytes", session->disk_bytes);
+    hp_json_put_string(json, "command", session->command);
     hp_json_end_object(json);
 }
 

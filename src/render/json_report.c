@@ -12,18 +12,6 @@
 
 #define REPORT_VERSION 1u
 
-static void put_text(struct hp_json *json, const char *key, const char *text)
-{
-    hp_json_key(json, key);
-    hp_json_string(json, text);
-}
-
-static void put_count(struct hp_json *json, const char *key, uint64_t count)
-{
-    hp_json_key(json, key);
-    hp_json_u64(json, count);
-}
-
 /* Below a picosecond nothing was measured, and a tick is never shorter than a tenth of a nanosecond. */
 static void put_ns(struct hp_json *json, double ns)
 {
@@ -47,7 +35,7 @@ static void put_moment(struct hp_json *json, const struct hp_run *run)
     if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
         end = wall_start;
     hp_units_moment(&moment, end);
-    put_text(json, "created_at", hp_text_end(&moment));
+    hp_json_put_string(json, "created_at", hp_text_end(&moment));
 }
 
 static void put_meta(struct hp_json *json, const hotpath_results *results)
@@ -57,25 +45,25 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
     put_moment(json, &results->run);
-    put_text(json, "command", hp_snapshot_text(snapshot, header->command));
-    put_text(json, "executable", hp_snapshot_text(snapshot, header->executable));
-    put_count(json, "pid", header->pid);
-    put_count(json, "parent_pid", header->parent_pid);
-    put_text(json, "host", hp_snapshot_text(snapshot, header->host));
-    put_text(json, "system", hp_snapshot_text(snapshot, header->system));
-    put_count(json, "cores", header->cores);
-    put_count(json, "threads", header->threads_seen);
-    put_text(json, "library", hp_snapshot_text(snapshot, header->library));
+    hp_json_put_string(json, "command", hp_snapshot_text(snapshot, header->command));
+    hp_json_put_string(json, "executable", hp_snapshot_text(snapshot, header->executable));
+    hp_json_put_u64(json, "pid", header->pid);
+    hp_json_put_u64(json, "parent_pid", header->parent_pid);
+    hp_json_put_string(json, "host", hp_snapshot_text(snapshot, header->host));
+    hp_json_put_string(json, "system", hp_snapshot_text(snapshot, header->system));
+    hp_json_put_u64(json, "cores", header->cores);
+    hp_json_put_u64(json, "threads", header->threads_seen);
+    hp_json_put_string(json, "library", hp_snapshot_text(snapshot, header->library));
     hp_json_key(json, "clock");
     hp_json_begin_object(json);
-    put_text(json, "kind", results->trust.clock);
+    hp_json_put_string(json, "kind", results->trust.clock);
     hp_json_key(json, "hz");
     if (results->trust.clock_hz > 0)
         hp_json_u64(json, hp_units_round(results->trust.clock_hz));
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    put_count(json, "processes", results->run.count);
+    hp_json_put_u64(json, "processes", results->run.count);
     hp_json_end_object(json);
 }
 
@@ -117,9 +105,9 @@ static void put_metadata(struct hp_json *json, const char *metadata)
 static void put_location(struct hp_json *json, const struct hp_location *location)
 {
     hp_json_begin_object(json);
-    put_text(json, "file", location->file);
-    put_count(json, "line", location->line);
-    put_text(json, "function", location->function);
+    hp_json_put_string(json, "file", location->file);
+    hp_json_put_u64(json, "line", location->line);
+    hp_json_put_string(json, "function", location->function);
     hp_json_end_object(json);
 }
 
@@ -190,16 +178,16 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
 {
     hp_json_key(json, section->name);
     hp_json_begin_object(json);
-    put_text(json, "description", section->description);
+    hp_json_put_string(json, "description", section->description);
     hp_json_key(json, "main");
     if (section->main != NULL)
         hp_json_string(json, section->main);
     else
         hp_json_null(json);
     if (section->percent_of != NULL)
-        put_text(json, "percent_of", section->percent_of);
-    put_count(json, "total_rows", section->total_rows);
-    put_count(json, "shown_rows", section->row_count);
+        hp_json_put_string(json, "percent_of", section->percent_of);
+    hp_json_put_u64(json, "total_rows", section->total_rows);
+    hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
     hp_json_begin_array(json);
     if (section->is_tree)
@@ -225,7 +213,7 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hp_loss_count; at++)
-        put_count(json, hp_loss_words[at].key, trust->lost[at]);
+        hp_json_put_u64(json, hp_loss_words[at].key, trust->lost[at]);
     hp_json_end_object(json);
     hp_json_end_object(json);
 }
@@ -255,19 +243,19 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     struct hp_json json;
     hp_json_init(&json, out, is_pretty);
     hp_json_begin_object(&json);
-    put_text(&json, "type", "hotpath_report");
-    put_count(&json, "version", REPORT_VERSION);
-    put_text(&json, "hotpath", HOTPATH_VERSION);
+    hp_json_put_string(&json, "type", "hotpath_report");
+    hp_json_put_u64(&json, "version", REPORT_VERSION);
+    hp_json_put_string(&json, "hotpath", HOTPATH_VERSION);
     put_meta(&json, results);
     if (results->label[0] != '\0')
-        put_text(&json, "label", results->label);
+        hp_json_put_string(&json, "label", results->label);
     if (results->metadata[0] != '\0')
         put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
-        put_text(&json, "focus", results->settings->focus);
-    put_text(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
-    put_text(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
-    put_count(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
+        hp_json_put_string(&json, "focus", results->settings->focus);
+    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
+    hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
