@@ -3434,7 +3434,7 @@ static int hp_symbols_compare_symbols(const void *a, const void *b)
 
 static void hp_symbols_sort_symbols(struct hp_symbols_image *image, size_t total)
 {
-    image->sorted = hp_memory_map((total + 1) * sizeof *image->sorted);
+    image->sorted = hp_memory_map((total + 1) * sizeof(const ElfW(Sym) *));
     if (image->sorted == NULL)
         return;
     for (size_t at = 0; at < total; at++)

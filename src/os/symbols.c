@@ -184,7 +184,7 @@ static int compare_symbols(const void *a, const void *b)
 
 static void sort_symbols(struct image *image, size_t total)
 {
-    image->sorted = hp_memory_map((total + 1) * sizeof *image->sorted);
+    image->sorted = hp_memory_map((total + 1) * sizeof(const ElfW(Sym) *));
     if (image->sorted == NULL)
         return;
     for (size_t at = 0; at < total; at++)

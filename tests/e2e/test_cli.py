@@ -471,7 +471,8 @@ def test_every_signal_reaches_the_program(cli):
         assert process.stdout.readline() == "listening\n"
         process.send_signal(number)
         assert process.wait(TIMEOUT) == -number
-    process = cli.start("run", "--format", "none", GUEST, "hears")
+    # In a process group of its own: nobody stops in one that has no parent in its session.
+    process = cli.start("run", "--format", "none", GUEST, "hears", preexec_fn=os.setpgrp)
     process.stdout.readline()
     process.send_signal(signal.SIGTSTP)  # to us alone: the program stops, and so do we
     assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
