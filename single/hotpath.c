@@ -3242,8 +3242,8 @@ void hp_signals_raise_now(int signal)
 /* ---- src/os/symbols.h ---------------------------------------------------------------------------------------- */
 
 /*
- * Names of functions, from the ELF symbol tables of the program and the libraries it has loaded. The files are mapped and
- * their tables sorted once each; nothing is taken from the heap and no lock of the dynamic linker is asked for.
+ * Names of functions, from the ELF symbol tables of the program and the libraries it has loaded. The tables are read and
+ * sorted once each; nothing is taken from the heap and no lock of the dynamic linker is asked for.
  * One thread at a time.
  */
 
@@ -3255,7 +3255,7 @@ struct hp_symbol {
 /* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
 HP_PRIVATE bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
-/* The file that is mapped at an address, and how far into it that is. False: none. */
+/* The file that is mapped at an address, and how far into it that is. False: none. The path is valid until the next call. */
 HP_PRIVATE bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset);
 
 /* ---- src/os/symbols.c ---------------------------------------------------------------------------------------- */
@@ -3264,12 +3264,18 @@ HP_PRIVATE bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64
  * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
  * program headers turn this into the address the linker gave it, and its symbol table has the name.
  *
- * A file is believed only if it has the code that is in memory (inodes would not do: some file systems show others than
- * they map), and every offset in it is checked: it may be replaced, cut, or odd.
+ * The tables are copied: a mapping of the file would fault when somebody shortens it. Nothing in the file is believed
+ * before it is checked. Where the path leads to another inode than is mapped, the file may have been replaced, or the file
+ * system may show other numbers than it maps; then its code has to be the one in memory.
+ *
+ * All that is large is static, since a signal handler may come here on a small stack.
  */
 
 #define HP_SYMBOLS_MAX_IMAGES 256u
+#define HP_SYMBOLS_MAX_PARTS 16u /* loaded segments of a file; there are four or five */
+#define HP_SYMBOLS_MAX_TABLE (UINT64_C(1) << 30)
 #define HP_SYMBOLS_PATH_BYTES 512u
+#define HP_SYMBOLS_CODE_BYTES 16u
 
 /* One line of the map: a range of addresses and where in its file that begins. */
 struct hp_symbols_mapping {
@@ -3279,14 +3285,20 @@ struct hp_symbols_mapping {
     char path[HP_SYMBOLS_PATH_BYTES];
 };
 
+/* A segment: where it is in the file, and where the linker put it. */
+struct hp_symbols_part {
+    uint64_t offset, size, linked;
+};
+
 struct hp_symbols_image {
     struct hp_symbols_mapping mapping; /* the range that was asked for first */
-    const unsigned char *bytes;
-    size_t size;
-    const char *names; /* the table of strings */
+    struct stat status;     /* of the file, when it was read */
+    struct hp_symbols_part parts[HP_SYMBOLS_MAX_PARTS];
+    size_t part_count;
+    char *names; /* the table of strings */
     size_t names_size;
-    const ElfW(Sym) * symbols; /* as they are in the file */
-    const ElfW(Sym) * *sorted; /* functions by address */
+    ElfW(Sym) * symbols; /* as they are in the file */
+    ElfW(Sym) * *sorted; /* functions by address */
     size_t count;
 };
 
@@ -3367,51 +3379,91 @@ static bool hp_symbols_next_line(struct hp_symbols_map_reader *reader, char *lin
     return true;
 }
 
+/* A file that is no longer where it was is known by the path it had. */
+static void hp_symbols_strip_deleted(char *path)
+{
+    static const char mark[] = " (deleted)";
+    const size_t length = strlen(path);
+    if (length > sizeof mark && strcmp(path + length - (sizeof mark - 1), mark) == 0)
+        path[length - (sizeof mark - 1)] = '\0';
+}
+
 static bool hp_symbols_find_mapping(uintptr_t address, struct hp_symbols_mapping *ret_mapping)
 {
-    struct hp_symbols_map_reader reader = {.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0)};
-    char line[HP_SYMBOLS_PATH_BYTES + 100];
+    static struct hp_symbols_map_reader reader;
+    static char line[HP_SYMBOLS_PATH_BYTES + 100];
     bool is_found = false;
+    reader.length = reader.at = 0;
+    reader.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0);
     if (reader.fd < 0)
         return false;
     while (!is_found && hp_symbols_next_line(&reader, line, sizeof line))
         is_found = hp_symbols_read_line(line, ret_mapping) && address >= ret_mapping->from && address < ret_mapping->to;
     hp_sys_close(reader.fd);
+    if (is_found)
+        hp_symbols_strip_deleted(ret_mapping->path);
     return is_found;
 }
 
 /* --------------------------------------------------------------------------------------------- the file */
 
-static const void *hp_symbols_at_offset(const struct hp_symbols_image *image, uint64_t offset, uint64_t size)
+static bool hp_symbols_read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
-    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
 }
 
-static const ElfW(Shdr) * hp_symbols_section(const struct hp_symbols_image *image, size_t index)
+/* A piece of the file in memory of our own; NULL when it is not there. */
+static void *hp_symbols_copy_of(int fd, uint64_t offset, uint64_t size)
 {
-    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
-    if (index >= header->e_shnum || header->e_shentsize != sizeof(ElfW(Shdr)))
+    void *bytes = size > 0 && size <= HP_SYMBOLS_MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
+    if (bytes != NULL && !hp_symbols_read_at(fd, offset, bytes, (size_t)size)) {
+        hp_memory_unmap(bytes, (size_t)size);
         return NULL;
-    return hp_symbols_at_offset(image, header->e_shoff + index * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr)));
+    }
+    return bytes;
 }
 
-static bool hp_symbols_is_elf(const struct hp_symbols_image *image)
+static bool hp_symbols_read_header(int fd, ElfW(Ehdr) * ret_header)
 {
-    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
-    return header != NULL && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+    return hp_symbols_read_at(fd, 0, ret_header, sizeof *ret_header) && memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+}
+
+static void hp_symbols_read_parts(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
+{
+    ElfW(Phdr) part;
+    for (size_t at = 0; at < header->e_phnum && image->part_count < HP_SYMBOLS_MAX_PARTS; at++)
+        if (hp_symbols_read_at(fd, header->e_phoff + at * sizeof part, &part, sizeof part) && part.p_type == PT_LOAD)
+            image->parts[image->part_count++] = (struct hp_symbols_part){part.p_offset, part.p_filesz, part.p_vaddr};
+}
+
+static bool hp_symbols_read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * ret_section)
+{
+    return index < header->e_shnum &&
+           hp_symbols_read_at(fd, header->e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
 }
 
 /* The table of all symbols; of a stripped file that of the exported ones. */
-static const ElfW(Shdr) * hp_symbols_symbol_section(const struct hp_symbols_image *image)
+static bool hp_symbols_find_table(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * ret_table)
 {
-    const ElfW(Shdr) *best = NULL;
-    for (size_t index = 0; hp_symbols_section(image, index) != NULL; index++) {
-        const ElfW(Shdr) *one = hp_symbols_section(image, index);
-        if (one->sh_type == SHT_SYMTAB || (one->sh_type == SHT_DYNSYM && best == NULL))
-            best = one;
-    }
-    return best;
+    ElfW(Shdr) section;
+    bool is_found = false;
+    for (size_t index = 0; hp_symbols_read_section(fd, header, index, &section); index++)
+        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
+            *ret_table = section;
+            is_found = true;
+        }
+    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
 }
 
 static bool hp_symbols_is_function(const ElfW(Sym) * symbol)
@@ -3432,60 +3484,84 @@ static int hp_symbols_compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
+/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
 static void hp_symbols_sort_symbols(struct hp_symbols_image *image, size_t total)
 {
-    image->sorted = hp_memory_map((total + 1) * sizeof(const ElfW(Sym) *));
+    size_t count = 0;
+    image->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
     if (image->sorted == NULL)
         return;
     for (size_t at = 0; at < total; at++)
         if (hp_symbols_is_function(&image->symbols[at]))
-            image->sorted[image->count++] = &image->symbols[at];
-    hp_sort(image->sorted, image->count, hp_symbols_compare_symbols);
+            image->sorted[count++] = &image->symbols[at];
+    hp_sort(image->sorted, count, hp_symbols_compare_symbols);
+    __atomic_store_n(&image->count, count, __ATOMIC_RELEASE);
 }
 
-static void hp_symbols_read_symbols(struct hp_symbols_image *image)
+static void hp_symbols_read_symbols(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
 {
-    const ElfW(Shdr) *table = hp_symbols_is_elf(image) ? hp_symbols_symbol_section(image) : NULL;
-    const ElfW(Shdr) *strings = table != NULL ? hp_symbols_section(image, table->sh_link) : NULL;
-    if (strings == NULL || table->sh_entsize != sizeof(ElfW(Sym)))
+    ElfW(Shdr) table = {0}, strings;
+    if (!hp_symbols_find_table(fd, header, &table) || !hp_symbols_read_section(fd, header, table.sh_link, &strings))
         return;
-    image->names = hp_symbols_at_offset(image, strings->sh_offset, strings->sh_size);
-    image->names_size = strings->sh_size;
-    image->symbols = hp_symbols_at_offset(image, table->sh_offset, table->sh_size);
-    /* The last byte ends the last name. */
-    if (image->names == NULL || image->symbols == NULL || image->names_size == 0 ||
-        image->names[image->names_size - 1] != '\0')
+    image->names = hp_symbols_copy_of(fd, strings.sh_offset, strings.sh_size);
+    image->symbols = hp_symbols_copy_of(fd, table.sh_offset, table.sh_size);
+    if (image->names == NULL || image->symbols == NULL)
         return;
-    hp_symbols_sort_symbols(image, table->sh_size / sizeof(ElfW(Sym)));
+    image->names_size = strings.sh_size;
+    image->names[image->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    hp_symbols_sort_symbols(image, table.sh_size / sizeof(ElfW(Sym)));
 }
 
-static void hp_symbols_map_file(struct hp_symbols_image *image)
+/* Whether the file has the code that is in memory, but for a breakpoint or two. Not every code may be read as data. */
+static bool hp_symbols_has_code(int fd, const struct hp_symbols_mapping *mapping, uintptr_t address)
 {
-    struct stat status;
+    unsigned char here[HP_SYMBOLS_CODE_BYTES], there[HP_SYMBOLS_CODE_BYTES];
+    unsigned differences = 0;
+    const int memory = hp_sys_open("/proc/self/mem", O_RDONLY, 0);
+    const bool is_read = memory >= 0 && hp_symbols_read_at(memory, address, here, sizeof here) &&
+                         hp_symbols_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
+    if (memory >= 0)
+        hp_sys_close(memory);
+    for (size_t at = 0; is_read && at < sizeof here; at++)
+        differences += here[at] != there[at];
+    return is_read && differences <= 2;
+}
+
+static void hp_symbols_read_image(struct hp_symbols_image *image, uintptr_t address)
+{
+    ElfW(Ehdr) header;
     const int fd = hp_sys_open(image->mapping.path, O_RDONLY | O_NOCTTY, 0);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes != MAP_FAILED) {
-            image->bytes = bytes;
-            image->size = (size_t)status.st_size;
-        }
+    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) && hp_symbols_read_header(fd, &header) &&
+        (image->status.st_ino == image->mapping.inode || hp_symbols_has_code(fd, &image->mapping, address))) {
+        hp_symbols_read_parts(image, fd, &header);
+        hp_symbols_read_symbols(image, fd, &header);
     }
     hp_sys_close(fd);
 }
 
 /* ---------------------------------------------------------------------------------------------- finding */
 
+/* A file that was written to since it was read is another one; one that is gone is still what it was. */
+static bool hp_symbols_is_unchanged(const struct hp_symbols_image *image)
+{
+    struct stat now;
+    if (stat(image->mapping.path, &now) != 0 || now.st_ino != image->status.st_ino)
+        return true;
+    return now.st_size == image->status.st_size && now.st_mtim.tv_sec == image->status.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == image->status.st_mtim.tv_nsec;
+}
+
 static struct hp_symbols_image *hp_symbols_known_image(const struct hp_symbols_mapping *mapping)
 {
-    for (uint32_t at = 0; at < hp_symbols_image_count; at++)
+    for (uint32_t at = hp_symbols_image_count; at-- > 0;)
         if (hp_symbols_images[at].mapping.inode == mapping->inode && strcmp(hp_symbols_images[at].mapping.path, mapping->path) == 0)
-            return &hp_symbols_images[at];
+            return hp_symbols_is_unchanged(&hp_symbols_images[at]) ? &hp_symbols_images[at] : NULL;
     return NULL;
 }
 
-static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapping *mapping)
+static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapping *mapping, uintptr_t address)
 {
     struct hp_symbols_image *image = hp_symbols_known_image(mapping);
     if (image != NULL)
@@ -3494,45 +3570,21 @@ static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapp
         hp_symbols_images = hp_memory_map(HP_SYMBOLS_MAX_IMAGES * sizeof *hp_symbols_images);
     if (hp_symbols_images == NULL || hp_symbols_image_count == HP_SYMBOLS_MAX_IMAGES)
         return NULL;
-    image = &hp_symbols_images[hp_symbols_image_count++];
+    image = &hp_symbols_images[hp_symbols_image_count];
+    memset(image, 0, sizeof *image);
     image->mapping = *mapping;
-    hp_symbols_map_file(image);
-    if (image->bytes != NULL)
-        hp_symbols_read_symbols(image);
+    hp_symbols_read_image(image, address);
+    __atomic_store_n(&hp_symbols_image_count, hp_symbols_image_count + 1, __ATOMIC_RELEASE);
     return image;
-}
-
-/* Whether the file has the code that is in memory. */
-static bool hp_symbols_is_mapped_here(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address)
-{
-    const size_t size = mapping->to - address < 16 ? mapping->to - address : 16;
-    const void *code = hp_symbols_at_offset(image, address - mapping->from + mapping->offset, size);
-    return code != NULL && memcmp(code, (const void *)address, size) == 0;
-}
-
-/* An image in whose range the address was before, if its code still is there; saves looking at the map again. */
-static struct hp_symbols_image *hp_symbols_image_around(uintptr_t address, struct hp_symbols_mapping *ret_mapping)
-{
-    for (uint32_t at = 0; at < hp_symbols_image_count; at++) {
-        struct hp_symbols_image *image = &hp_symbols_images[at];
-        if (address >= image->mapping.from && address < image->mapping.to &&
-            hp_symbols_is_mapped_here(image, &image->mapping, address)) {
-            *ret_mapping = image->mapping;
-            return image;
-        }
-    }
-    return NULL;
 }
 
 /* The address that the linker gave to what lies there in the file. */
 static bool hp_symbols_linked_address(const struct hp_symbols_image *image, uint64_t offset, uint64_t *ret_address)
 {
-    const ElfW(Ehdr) *header = hp_symbols_at_offset(image, 0, sizeof *header);
-    for (size_t at = 0; at < header->e_phnum; at++) {
-        const ElfW(Phdr) *part = hp_symbols_at_offset(image, header->e_phoff + at * sizeof *part, sizeof *part);
-        if (part != NULL && part->p_type == PT_LOAD && offset >= part->p_offset &&
-            offset - part->p_offset < part->p_filesz) {
-            *ret_address = offset - part->p_offset + part->p_vaddr;
+    for (size_t at = 0; at < image->part_count; at++) {
+        const struct hp_symbols_part *part = &image->parts[at];
+        if (offset >= part->offset && offset - part->offset < part->size) {
+            *ret_address = offset - part->offset + part->linked;
             return true;
         }
     }
@@ -3582,21 +3634,50 @@ static const char *hp_symbols_file_of(const struct hp_symbols_image *image, cons
     return "";
 }
 
+static const ElfW(Sym) * hp_symbols_symbol_in(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address)
+{
+    uint64_t linked;
+    if (!hp_symbols_linked_address(image, address - mapping->from + mapping->offset, &linked))
+        return NULL;
+    const ElfW(Sym) *symbol = hp_symbols_symbol_at(image, linked);
+    return symbol != NULL && hp_symbols_name_of(image, symbol)[0] != '\0' ? symbol : NULL;
+}
+
+/*
+ * A function that begins at the address in an image that was there before: most likely it still is, which saves looking
+ * at the map again. Where another library has taken its place, few of its functions begin where those of the old did.
+ */
+static const ElfW(Sym) * hp_symbols_symbol_where_it_was(uintptr_t address, struct hp_symbols_image **ret_image)
+{
+    for (uint32_t at = hp_symbols_image_count; at-- > 0;) {
+        struct hp_symbols_image *image = &hp_symbols_images[at];
+        if (address < image->mapping.from || address >= image->mapping.to)
+            continue;
+        const ElfW(Sym) *symbol = hp_symbols_symbol_in(image, &image->mapping, address);
+        uint64_t linked;
+        if (symbol != NULL &&
+            hp_symbols_linked_address(image, address - image->mapping.from + image->mapping.offset, &linked) &&
+            hp_symbols_start_of(symbol) == linked) {
+            *ret_image = image;
+            return symbol;
+        }
+    }
+    return NULL;
+}
+
 bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 {
-    struct hp_symbols_mapping mapping;
-    uint64_t linked;
+    static struct hp_symbols_mapping mapping;
+    struct hp_symbols_image *image;
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    struct hp_symbols_image *image = hp_symbols_image_around(address, &mapping);
-    if (image == NULL && hp_symbols_find_mapping(address, &mapping))
-        image = hp_symbols_image_of(&mapping);
-    if (image == NULL || image->count == 0 || !hp_symbols_is_mapped_here(image, &mapping, address) ||
-        !hp_symbols_linked_address(image, address - mapping.from + mapping.offset, &linked))
-        return false;
-    const ElfW(Sym) *symbol = hp_symbols_symbol_at(image, linked);
-    if (symbol == NULL || hp_symbols_name_of(image, symbol)[0] == '\0')
+    const ElfW(Sym) *symbol = hp_symbols_symbol_where_it_was(address, &image);
+    if (symbol == NULL) {
+        image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping, address) : NULL;
+        symbol = image != NULL ? hp_symbols_symbol_in(image, &mapping, address) : NULL;
+    }
+    if (symbol == NULL)
         return false;
     ret_symbol->name = hp_symbols_name_of(image, symbol);
     ret_symbol->file = hp_symbols_file_of(image, symbol);
@@ -3605,11 +3686,10 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 
 bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset)
 {
-    struct hp_symbols_mapping mapping;
-    struct hp_symbols_image *image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping) : NULL;
-    if (image == NULL)
+    static struct hp_symbols_mapping mapping;
+    if (!hp_symbols_find_mapping(address, &mapping))
         return false;
-    *ret_path = image->mapping.path;
+    *ret_path = mapping.path;
     *ret_offset = address - mapping.from + mapping.offset;
     return true;
 }
@@ -9265,6 +9345,15 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 /* In `gate`: on, but every zone has to take the out-of-line way. */
 #define HP_GATE_OUT_OF_LINE 0x80000000u
 
+/*
+ * Calls that hooks could not record (recording is paused, the stack of zones is full), one inside the other: they lie on the
+ * zone at `depth`, so an end that comes while that is the innermost one is theirs. Runs beyond these are not told apart.
+ */
+#define HP_SKIP_RUNS 8u
+struct hp_skip_run {
+    uint32_t depth, count;
+};
+
 struct hp_head {
     struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
     struct hp_head *next;     /* all heads of the process */
@@ -9278,7 +9367,9 @@ struct hp_head {
     uint32_t slot_count; /* slots in use */
     uint32_t space;      /* next free byte of this thread's piece of the session */
     uint32_t space_end;
-    uint32_t farewells;     /* rounds of thread-exit destructors seen */
+    uint32_t farewells; /* rounds of thread-exit destructors seen */
+    uint32_t skip_runs; /* in use of the following */
+    struct hp_skip_run skips[HP_SKIP_RUNS];
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
 };
@@ -9405,6 +9496,9 @@ HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
 HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Measures what one zone costs on this machine. Signals held. */
 HP_PRIVATE void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+/* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
+HP_PRIVATE void hp_zone_skip(void);
+HP_PRIVATE bool hp_zone_was_skipped(void);
 /* Ends the innermost zone of a site, and what is still open inside it. */
 HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
 
@@ -9697,10 +9791,16 @@ static inline struct hp_functions_entry *hp_functions_find_entry(struct hp_funct
     }
 }
 
+/* An empty entry may become that of another function at any moment. */
+static inline struct hotpath_site *hp_functions_site_in(const struct hp_functions_entry *entry, uintptr_t function)
+{
+    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function ? entry->site : NULL;
+}
+
 static inline struct hotpath_site *hp_functions_find_site(uintptr_t function)
 {
     struct hp_functions_table_ *present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
-    return present != NULL ? hp_functions_find_entry(present, function)->site : NULL;
+    return present != NULL ? hp_functions_site_in(hp_functions_find_entry(present, function), function) : NULL;
 }
 
 static void hp_functions_add_entry(struct hp_functions_table_ *to, uintptr_t function, struct hotpath_site *site)
@@ -9760,7 +9860,7 @@ static void hp_functions_name_by_place(uintptr_t function, char *name, size_t si
 /* Names are copied when the site gets its number, which is done here, while they are at hand. */
 static struct hotpath_site *hp_functions_make_site(uintptr_t function)
 {
-    char name[256];
+    static char name[256]; /* under the lock; stacks of handlers are small */
     struct hp_symbol symbol = {name, ""};
     struct hotpath_site *site = hp_functions_new_site();
     if (site == NULL)
@@ -9784,16 +9884,20 @@ static struct hotpath_site *hp_functions_add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     struct hotpath_site *site = NULL;
-    if (hp_page() == NULL || !hp_lock(&held))
+    if (hp_page() == NULL || !hp_lock(&held)) {
+        errno = saved;
         return NULL;
+    }
     struct hp_functions_table_ *present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : NULL;
     if (present != NULL) {
-        site = hp_functions_find_entry(present, function)->site;
+        site = hp_functions_site_in(hp_functions_find_entry(present, function), function);
         if (site == NULL && (site = hp_functions_make_site(function)) != NULL) {
             hp_functions_add_entry(present, function, site);
             hp_functions_entry_count++;
         }
     }
+    if (site == NULL && hotpath_runtime_->gate != 0)
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
     hp_unlock(&held);
     errno = saved;
     return site;
@@ -9832,7 +9936,9 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
     uintptr_t place = (uintptr_t)__builtin_frame_address(0);
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
         place = hp_functions_stack_place(head, place);
-    hotpath_begin_((struct hotpath_zone *)place, site);
+    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
+        HOTPATH_GET_(site->id) < HOTPATH_READY_)
+        hp_zone_skip();
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -9845,6 +9951,8 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
     uint64_t now = 0;
+    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0) && hp_zone_was_skipped())
+        return;
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();
@@ -10437,11 +10545,12 @@ bool hp_lock(struct hp_signals *held)
     if (held->is_held)
         hp_signals_hold(held);
     while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        if (holder == us)
-            return false;
         /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (!held->is_held && ++spins == 1u << 20)
+        if (holder == us || (!held->is_held && ++spins == 1u << 20)) {
+            if (held->is_held)
+                hp_signals_release(held);
             return false;
+        }
         holder = 0;
         if (held->is_held)
             sched_yield();
@@ -11008,7 +11117,7 @@ bool hp_thread_has_head(uintptr_t state)
  *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
  *
  * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
- * `outer` in the frame tells inner calls from the outermost, whose time alone is the total.
+ * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
  */
 
 #define HP_ZONES_NODES_PER_CHUNK 16u
@@ -11473,6 +11582,7 @@ static void hp_zones_set_frame_zero(struct hp_head *head)
     zero->child = 0;
     zero->node = head->record->root;
     head->hot.top = zero;
+    head->skip_runs = 0;
 }
 
 bool hp_zones_begin(struct hp_head *head)
@@ -11617,6 +11727,50 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
             return;
     if (hp_thread_has_head(zone->state))
         hp_zones_lose(head, HP_LOSS_FOREIGN);
+}
+
+/* --- calls that hooks could not record: see struct hp_skip_run */
+
+static struct hp_head *hp_zones_own_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_ours = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->record != NULL &&
+                         head->hot.epoch == hp_epoch() && HOTPATH_GET_(head->hot.ready) != 0;
+    return is_ours ? head : NULL;
+}
+
+/* Forgets those that longjmp has left. */
+static uint32_t hp_zones_settled_depth(struct hp_head *head)
+{
+    const uint32_t depth = (uint32_t)(head->hot.top - hp_zones_frame_zero(head));
+    while (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth > depth)
+        head->skip_runs--;
+    return depth;
+}
+
+void hp_zone_skip(void)
+{
+    struct hp_head *head = hp_zones_own_head();
+    if (head == NULL)
+        return;
+    const uint32_t depth = hp_zones_settled_depth(head);
+    if (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth)
+        head->skips[head->skip_runs - 1].count++;
+    else if (head->skip_runs < HP_SKIP_RUNS)
+        head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+}
+
+bool hp_zone_was_skipped(void)
+{
+    struct hp_head *head = hp_zones_own_head();
+    if (head == NULL)
+        return false;
+    const uint32_t depth = hp_zones_settled_depth(head);
+    if (head->skip_runs == 0 || head->skips[head->skip_runs - 1].depth != depth)
+        return false;
+    if (--head->skips[head->skip_runs - 1].count == 0)
+        head->skip_runs--;
+    return true;
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */

@@ -2,16 +2,19 @@
  * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
  * program headers turn this into the address the linker gave it, and its symbol table has the name.
  *
- * A file is believed only if it has the code that is in memory (inodes would not do: some file systems show others than
- * they map), and every offset in it is checked: it may be replaced, cut, or odd. SPDX-License-Identifier: MIT
+ * The tables are copied: a mapping of the file would fault when somebody shortens it. Nothing in the file is believed
+ * before it is checked. Where the path leads to another inode than is mapped, the file may have been replaced, or the file
+ * system may show other numbers than it maps; then its code has to be the one in memory.
+ *
+ * All that is large is static, since a signal handler may come here on a small stack. SPDX-License-Identifier: MIT
  */
 #include "symbols.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "memory.h"
@@ -19,7 +22,10 @@
 #include "sys.h"
 
 #define MAX_IMAGES 256u
+#define MAX_PARTS 16u /* loaded segments of a file; there are four or five */
+#define MAX_TABLE (UINT64_C(1) << 30)
 #define PATH_BYTES 512u
+#define CODE_BYTES 16u
 
 /* One line of the map: a range of addresses and where in its file that begins. */
 struct mapping {
@@ -29,14 +35,20 @@ struct mapping {
     char path[PATH_BYTES];
 };
 
+/* A segment: where it is in the file, and where the linker put it. */
+struct part {
+    uint64_t offset, size, linked;
+};
+
 struct image {
     struct mapping mapping; /* the range that was asked for first */
-    const unsigned char *bytes;
-    size_t size;
-    const char *names; /* the table of strings */
+    struct stat status;     /* of the file, when it was read */
+    struct part parts[MAX_PARTS];
+    size_t part_count;
+    char *names; /* the table of strings */
     size_t names_size;
-    const ElfW(Sym) * symbols; /* as they are in the file */
-    const ElfW(Sym) * *sorted; /* functions by address */
+    ElfW(Sym) * symbols; /* as they are in the file */
+    ElfW(Sym) * *sorted; /* functions by address */
     size_t count;
 };
 
@@ -117,51 +129,91 @@ static bool next_line(struct map_reader *reader, char *line, size_t size)
     return true;
 }
 
+/* A file that is no longer where it was is known by the path it had. */
+static void strip_deleted(char *path)
+{
+    static const char mark[] = " (deleted)";
+    const size_t length = strlen(path);
+    if (length > sizeof mark && strcmp(path + length - (sizeof mark - 1), mark) == 0)
+        path[length - (sizeof mark - 1)] = '\0';
+}
+
 static bool find_mapping(uintptr_t address, struct mapping *ret_mapping)
 {
-    struct map_reader reader = {.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0)};
-    char line[PATH_BYTES + 100];
+    static struct map_reader reader;
+    static char line[PATH_BYTES + 100];
     bool is_found = false;
+    reader.length = reader.at = 0;
+    reader.fd = hp_sys_open("/proc/self/maps", O_RDONLY, 0);
     if (reader.fd < 0)
         return false;
     while (!is_found && next_line(&reader, line, sizeof line))
         is_found = read_line(line, ret_mapping) && address >= ret_mapping->from && address < ret_mapping->to;
     hp_sys_close(reader.fd);
+    if (is_found)
+        strip_deleted(ret_mapping->path);
     return is_found;
 }
 
 /* --------------------------------------------------------------------------------------------- the file */
 
-static const void *at_offset(const struct image *image, uint64_t offset, uint64_t size)
+static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
-    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
 }
 
-static const ElfW(Shdr) * section(const struct image *image, size_t index)
+/* A piece of the file in memory of our own; NULL when it is not there. */
+static void *copy_of(int fd, uint64_t offset, uint64_t size)
 {
-    const ElfW(Ehdr) *header = at_offset(image, 0, sizeof *header);
-    if (index >= header->e_shnum || header->e_shentsize != sizeof(ElfW(Shdr)))
+    void *bytes = size > 0 && size <= MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
+    if (bytes != NULL && !read_at(fd, offset, bytes, (size_t)size)) {
+        hp_memory_unmap(bytes, (size_t)size);
         return NULL;
-    return at_offset(image, header->e_shoff + index * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr)));
+    }
+    return bytes;
 }
 
-static bool is_elf(const struct image *image)
+static bool read_header(int fd, ElfW(Ehdr) * ret_header)
 {
-    const ElfW(Ehdr) *header = at_offset(image, 0, sizeof *header);
-    return header != NULL && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+    return read_at(fd, 0, ret_header, sizeof *ret_header) && memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+}
+
+static void read_parts(struct image *image, int fd, const ElfW(Ehdr) * header)
+{
+    ElfW(Phdr) part;
+    for (size_t at = 0; at < header->e_phnum && image->part_count < MAX_PARTS; at++)
+        if (read_at(fd, header->e_phoff + at * sizeof part, &part, sizeof part) && part.p_type == PT_LOAD)
+            image->parts[image->part_count++] = (struct part){part.p_offset, part.p_filesz, part.p_vaddr};
+}
+
+static bool read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * ret_section)
+{
+    return index < header->e_shnum &&
+           read_at(fd, header->e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
 }
 
 /* The table of all symbols; of a stripped file that of the exported ones. */
-static const ElfW(Shdr) * symbol_section(const struct image *image)
+static bool find_table(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * ret_table)
 {
-    const ElfW(Shdr) *best = NULL;
-    for (size_t index = 0; section(image, index) != NULL; index++) {
-        const ElfW(Shdr) *one = section(image, index);
-        if (one->sh_type == SHT_SYMTAB || (one->sh_type == SHT_DYNSYM && best == NULL))
-            best = one;
-    }
-    return best;
+    ElfW(Shdr) section;
+    bool is_found = false;
+    for (size_t index = 0; read_section(fd, header, index, &section); index++)
+        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
+            *ret_table = section;
+            is_found = true;
+        }
+    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
 }
 
 static bool is_function(const ElfW(Sym) * symbol)
@@ -182,60 +234,84 @@ static int compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
+/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
 static void sort_symbols(struct image *image, size_t total)
 {
-    image->sorted = hp_memory_map((total + 1) * sizeof(const ElfW(Sym) *));
+    size_t count = 0;
+    image->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
     if (image->sorted == NULL)
         return;
     for (size_t at = 0; at < total; at++)
         if (is_function(&image->symbols[at]))
-            image->sorted[image->count++] = &image->symbols[at];
-    hp_sort(image->sorted, image->count, compare_symbols);
+            image->sorted[count++] = &image->symbols[at];
+    hp_sort(image->sorted, count, compare_symbols);
+    __atomic_store_n(&image->count, count, __ATOMIC_RELEASE);
 }
 
-static void read_symbols(struct image *image)
+static void read_symbols(struct image *image, int fd, const ElfW(Ehdr) * header)
 {
-    const ElfW(Shdr) *table = is_elf(image) ? symbol_section(image) : NULL;
-    const ElfW(Shdr) *strings = table != NULL ? section(image, table->sh_link) : NULL;
-    if (strings == NULL || table->sh_entsize != sizeof(ElfW(Sym)))
+    ElfW(Shdr) table = {0}, strings;
+    if (!find_table(fd, header, &table) || !read_section(fd, header, table.sh_link, &strings))
         return;
-    image->names = at_offset(image, strings->sh_offset, strings->sh_size);
-    image->names_size = strings->sh_size;
-    image->symbols = at_offset(image, table->sh_offset, table->sh_size);
-    /* The last byte ends the last name. */
-    if (image->names == NULL || image->symbols == NULL || image->names_size == 0 ||
-        image->names[image->names_size - 1] != '\0')
+    image->names = copy_of(fd, strings.sh_offset, strings.sh_size);
+    image->symbols = copy_of(fd, table.sh_offset, table.sh_size);
+    if (image->names == NULL || image->symbols == NULL)
         return;
-    sort_symbols(image, table->sh_size / sizeof(ElfW(Sym)));
+    image->names_size = strings.sh_size;
+    image->names[image->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    sort_symbols(image, table.sh_size / sizeof(ElfW(Sym)));
 }
 
-static void map_file(struct image *image)
+/* Whether the file has the code that is in memory, but for a breakpoint or two. Not every code may be read as data. */
+static bool has_code(int fd, const struct mapping *mapping, uintptr_t address)
 {
-    struct stat status;
+    unsigned char here[CODE_BYTES], there[CODE_BYTES];
+    unsigned differences = 0;
+    const int memory = hp_sys_open("/proc/self/mem", O_RDONLY, 0);
+    const bool is_read = memory >= 0 && read_at(memory, address, here, sizeof here) &&
+                         read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
+    if (memory >= 0)
+        hp_sys_close(memory);
+    for (size_t at = 0; is_read && at < sizeof here; at++)
+        differences += here[at] != there[at];
+    return is_read && differences <= 2;
+}
+
+static void read_image(struct image *image, uintptr_t address)
+{
+    ElfW(Ehdr) header;
     const int fd = hp_sys_open(image->mapping.path, O_RDONLY | O_NOCTTY, 0);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes != MAP_FAILED) {
-            image->bytes = bytes;
-            image->size = (size_t)status.st_size;
-        }
+    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) && read_header(fd, &header) &&
+        (image->status.st_ino == image->mapping.inode || has_code(fd, &image->mapping, address))) {
+        read_parts(image, fd, &header);
+        read_symbols(image, fd, &header);
     }
     hp_sys_close(fd);
 }
 
 /* ---------------------------------------------------------------------------------------------- finding */
 
+/* A file that was written to since it was read is another one; one that is gone is still what it was. */
+static bool is_unchanged(const struct image *image)
+{
+    struct stat now;
+    if (stat(image->mapping.path, &now) != 0 || now.st_ino != image->status.st_ino)
+        return true;
+    return now.st_size == image->status.st_size && now.st_mtim.tv_sec == image->status.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == image->status.st_mtim.tv_nsec;
+}
+
 static struct image *known_image(const struct mapping *mapping)
 {
-    for (uint32_t at = 0; at < image_count; at++)
+    for (uint32_t at = image_count; at-- > 0;)
         if (images[at].mapping.inode == mapping->inode && strcmp(images[at].mapping.path, mapping->path) == 0)
-            return &images[at];
+            return is_unchanged(&images[at]) ? &images[at] : NULL;
     return NULL;
 }
 
-static struct image *image_of(const struct mapping *mapping)
+static struct image *image_of(const struct mapping *mapping, uintptr_t address)
 {
     struct image *image = known_image(mapping);
     if (image != NULL)
@@ -244,45 +320,21 @@ static struct image *image_of(const struct mapping *mapping)
         images = hp_memory_map(MAX_IMAGES * sizeof *images);
     if (images == NULL || image_count == MAX_IMAGES)
         return NULL;
-    image = &images[image_count++];
+    image = &images[image_count];
+    memset(image, 0, sizeof *image);
     image->mapping = *mapping;
-    map_file(image);
-    if (image->bytes != NULL)
-        read_symbols(image);
+    read_image(image, address);
+    __atomic_store_n(&image_count, image_count + 1, __ATOMIC_RELEASE);
     return image;
-}
-
-/* Whether the file has the code that is in memory. */
-static bool is_mapped_here(const struct image *image, const struct mapping *mapping, uintptr_t address)
-{
-    const size_t size = mapping->to - address < 16 ? mapping->to - address : 16;
-    const void *code = at_offset(image, address - mapping->from + mapping->offset, size);
-    return code != NULL && memcmp(code, (const void *)address, size) == 0;
-}
-
-/* An image in whose range the address was before, if its code still is there; saves looking at the map again. */
-static struct image *image_around(uintptr_t address, struct mapping *ret_mapping)
-{
-    for (uint32_t at = 0; at < image_count; at++) {
-        struct image *image = &images[at];
-        if (address >= image->mapping.from && address < image->mapping.to &&
-            is_mapped_here(image, &image->mapping, address)) {
-            *ret_mapping = image->mapping;
-            return image;
-        }
-    }
-    return NULL;
 }
 
 /* The address that the linker gave to what lies there in the file. */
 static bool linked_address(const struct image *image, uint64_t offset, uint64_t *ret_address)
 {
-    const ElfW(Ehdr) *header = at_offset(image, 0, sizeof *header);
-    for (size_t at = 0; at < header->e_phnum; at++) {
-        const ElfW(Phdr) *part = at_offset(image, header->e_phoff + at * sizeof *part, sizeof *part);
-        if (part != NULL && part->p_type == PT_LOAD && offset >= part->p_offset &&
-            offset - part->p_offset < part->p_filesz) {
-            *ret_address = offset - part->p_offset + part->p_vaddr;
+    for (size_t at = 0; at < image->part_count; at++) {
+        const struct part *part = &image->parts[at];
+        if (offset >= part->offset && offset - part->offset < part->size) {
+            *ret_address = offset - part->offset + part->linked;
             return true;
         }
     }
@@ -332,21 +384,50 @@ static const char *file_of(const struct image *image, const ElfW(Sym) * symbol)
     return "";
 }
 
+static const ElfW(Sym) * symbol_in(const struct image *image, const struct mapping *mapping, uintptr_t address)
+{
+    uint64_t linked;
+    if (!linked_address(image, address - mapping->from + mapping->offset, &linked))
+        return NULL;
+    const ElfW(Sym) *symbol = symbol_at(image, linked);
+    return symbol != NULL && name_of(image, symbol)[0] != '\0' ? symbol : NULL;
+}
+
+/*
+ * A function that begins at the address in an image that was there before: most likely it still is, which saves looking
+ * at the map again. Where another library has taken its place, few of its functions begin where those of the old did.
+ */
+static const ElfW(Sym) * symbol_where_it_was(uintptr_t address, struct image **ret_image)
+{
+    for (uint32_t at = image_count; at-- > 0;) {
+        struct image *image = &images[at];
+        if (address < image->mapping.from || address >= image->mapping.to)
+            continue;
+        const ElfW(Sym) *symbol = symbol_in(image, &image->mapping, address);
+        uint64_t linked;
+        if (symbol != NULL &&
+            linked_address(image, address - image->mapping.from + image->mapping.offset, &linked) &&
+            start_of(symbol) == linked) {
+            *ret_image = image;
+            return symbol;
+        }
+    }
+    return NULL;
+}
+
 bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 {
-    struct mapping mapping;
-    uint64_t linked;
+    static struct mapping mapping;
+    struct image *image;
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    struct image *image = image_around(address, &mapping);
-    if (image == NULL && find_mapping(address, &mapping))
-        image = image_of(&mapping);
-    if (image == NULL || image->count == 0 || !is_mapped_here(image, &mapping, address) ||
-        !linked_address(image, address - mapping.from + mapping.offset, &linked))
-        return false;
-    const ElfW(Sym) *symbol = symbol_at(image, linked);
-    if (symbol == NULL || name_of(image, symbol)[0] == '\0')
+    const ElfW(Sym) *symbol = symbol_where_it_was(address, &image);
+    if (symbol == NULL) {
+        image = find_mapping(address, &mapping) ? image_of(&mapping, address) : NULL;
+        symbol = image != NULL ? symbol_in(image, &mapping, address) : NULL;
+    }
+    if (symbol == NULL)
         return false;
     ret_symbol->name = name_of(image, symbol);
     ret_symbol->file = file_of(image, symbol);
@@ -355,11 +436,10 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 
 bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset)
 {
-    struct mapping mapping;
-    struct image *image = find_mapping(address, &mapping) ? image_of(&mapping) : NULL;
-    if (image == NULL)
+    static struct mapping mapping;
+    if (!find_mapping(address, &mapping))
         return false;
-    *ret_path = image->mapping.path;
+    *ret_path = mapping.path;
     *ret_offset = address - mapping.from + mapping.offset;
     return true;
 }

@@ -58,10 +58,16 @@ static inline struct entry *find_entry(struct table *in, uintptr_t function)
     }
 }
 
+/* An empty entry may become that of another function at any moment. */
+static inline struct hotpath_site *site_in(const struct entry *entry, uintptr_t function)
+{
+    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function ? entry->site : NULL;
+}
+
 static inline struct hotpath_site *find_site(uintptr_t function)
 {
     struct table *present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-    return present != NULL ? find_entry(present, function)->site : NULL;
+    return present != NULL ? site_in(find_entry(present, function), function) : NULL;
 }
 
 static void add_entry(struct table *to, uintptr_t function, struct hotpath_site *site)
@@ -121,7 +127,7 @@ static void name_by_place(uintptr_t function, char *name, size_t size)
 /* Names are copied when the site gets its number, which is done here, while they are at hand. */
 static struct hotpath_site *make_site(uintptr_t function)
 {
-    char name[256];
+    static char name[256]; /* under the lock; stacks of handlers are small */
     struct hp_symbol symbol = {name, ""};
     struct hotpath_site *site = new_site();
     if (site == NULL)
@@ -145,16 +151,20 @@ static struct hotpath_site *add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     struct hotpath_site *site = NULL;
-    if (hp_page() == NULL || !hp_lock(&held))
+    if (hp_page() == NULL || !hp_lock(&held)) {
+        errno = saved;
         return NULL;
+    }
     struct table *present = hp_runtime->gate != 0 ? roomy_table() : NULL;
     if (present != NULL) {
-        site = find_entry(present, function)->site;
+        site = site_in(find_entry(present, function), function);
         if (site == NULL && (site = make_site(function)) != NULL) {
             add_entry(present, function, site);
             entry_count++;
         }
     }
+    if (site == NULL && hp_runtime->gate != 0)
+        hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
     hp_unlock(&held);
     errno = saved;
     return site;
@@ -193,7 +203,9 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     uintptr_t place = (uintptr_t)__builtin_frame_address(0);
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
         place = stack_place(head, place);
-    hotpath_begin_((struct hotpath_zone *)place, site);
+    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
+        HOTPATH_GET_(site->id) < HOTPATH_READY_)
+        hp_zone_skip();
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -206,6 +218,8 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller)
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
     uint64_t now = 0;
+    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0) && hp_zone_was_skipped())
+        return;
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();

@@ -86,11 +86,12 @@ bool hp_lock(struct hp_signals *held)
     if (held->is_held)
         hp_signals_hold(held);
     while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        if (holder == us)
-            return false;
         /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (!held->is_held && ++spins == 1u << 20)
+        if (holder == us || (!held->is_held && ++spins == 1u << 20)) {
+            if (held->is_held)
+                hp_signals_release(held);
             return false;
+        }
         holder = 0;
         if (held->is_held)
             sched_yield();

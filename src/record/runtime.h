@@ -42,6 +42,15 @@
 /* In `gate`: on, but every zone has to take the out-of-line way. */
 #define HP_GATE_OUT_OF_LINE 0x80000000u
 
+/*
+ * Calls that hooks could not record (recording is paused, the stack of zones is full), one inside the other: they lie on the
+ * zone at `depth`, so an end that comes while that is the innermost one is theirs. Runs beyond these are not told apart.
+ */
+#define HP_SKIP_RUNS 8u
+struct hp_skip_run {
+    uint32_t depth, count;
+};
+
 struct hp_head {
     struct hotpath_head_ hot; /* first: hotpath_v1_head points to it */
     struct hp_head *next;     /* all heads of the process */
@@ -55,7 +64,9 @@ struct hp_head {
     uint32_t slot_count; /* slots in use */
     uint32_t space;      /* next free byte of this thread's piece of the session */
     uint32_t space_end;
-    uint32_t farewells;     /* rounds of thread-exit destructors seen */
+    uint32_t farewells; /* rounds of thread-exit destructors seen */
+    uint32_t skip_runs; /* in use of the following */
+    struct hp_skip_run skips[HP_SKIP_RUNS];
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
 };
@@ -182,6 +193,9 @@ bool hp_zones_resume(struct hp_head *head);
 void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Measures what one zone costs on this machine. Signals held. */
 void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
+/* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
+void hp_zone_skip(void);
+bool hp_zone_was_skipped(void);
 /* Ends the innermost zone of a site, and what is still open inside it. */
 void hp_zone_leave_site(uint32_t site, uint64_t now);
 

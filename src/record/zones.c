@@ -7,7 +7,7 @@
  *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
  *
  * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
- * `outer` in the frame tells inner calls from the outermost, whose time alone is the total.
+ * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -479,6 +479,7 @@ static void set_frame_zero(struct hp_head *head)
     zero->child = 0;
     zero->node = head->record->root;
     head->hot.top = zero;
+    head->skip_runs = 0;
 }
 
 bool hp_zones_begin(struct hp_head *head)
@@ -623,6 +624,50 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
             return;
     if (hp_thread_has_head(zone->state))
         lose(head, HP_LOSS_FOREIGN);
+}
+
+/* --- calls that hooks could not record: see struct hp_skip_run */
+
+static struct hp_head *own_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_ours = &head->hot != &hp_idle_head && head->thread_id != 0 && head->record != NULL &&
+                         head->hot.epoch == hp_epoch() && HOTPATH_GET_(head->hot.ready) != 0;
+    return is_ours ? head : NULL;
+}
+
+/* Forgets those that longjmp has left. */
+static uint32_t settled_depth(struct hp_head *head)
+{
+    const uint32_t depth = (uint32_t)(head->hot.top - frame_zero(head));
+    while (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth > depth)
+        head->skip_runs--;
+    return depth;
+}
+
+void hp_zone_skip(void)
+{
+    struct hp_head *head = own_head();
+    if (head == NULL)
+        return;
+    const uint32_t depth = settled_depth(head);
+    if (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth)
+        head->skips[head->skip_runs - 1].count++;
+    else if (head->skip_runs < HP_SKIP_RUNS)
+        head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+}
+
+bool hp_zone_was_skipped(void)
+{
+    struct hp_head *head = own_head();
+    if (head == NULL)
+        return false;
+    const uint32_t depth = settled_depth(head);
+    if (head->skip_runs == 0 || head->skips[head->skip_runs - 1].depth != depth)
+        return false;
+    if (--head->skips[head->skip_runs - 1].count == 0)
+        head->skip_runs--;
+    return true;
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */

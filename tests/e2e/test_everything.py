@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, EMULATOR, PROGRAMS, SANITIZER, SOURCE, with_glibc, without_emulator, without_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, near, with_glibc, without_emulator, without_sanitizer
 
 ON = {"HOTPATH": "1"}
 # What the program counts itself, and what it does not: helpers that run once per call of something else.
@@ -41,6 +41,43 @@ def test_filter(box):
 def test_static_functions_know_their_file(box):
     result = box.run("everything", env=ON)
     assert result.row("work").location["file"].endswith("everything.c")
+
+
+@without_sanitizer("frames are larger there")
+@without_emulator("it has a stack of its own size")
+def test_deeper_than_the_stack_of_zones(box):
+    """Ends of calls that could not be recorded must not end those that were."""
+    def is_good(result):
+        row = result.row("recurse")
+        return row.total_ns <= result.told["recurse_ns"] and near(row.total_ns, result.told["recurse_ns"], 1)
+
+    results = []
+    for _ in range(3):
+        results.append(box.run("hooks", "deep", 300000, env=ON, before=["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh"]))
+        assert results[-1].report.lost["depth"] > 0
+        if is_good(results[-1]):
+            return
+    pytest.fail(f"{[(one.row('recurse').total_ns, one.told) for one in results]}")
+
+
+@without_sanitizer("it needs more stack itself")
+@without_emulator("it needs more stack itself")
+def test_a_small_signal_stack(box):
+    result = box.run("hooks", "altstack", env=ON)
+    assert result.told["seen"] == 1 and result.calls("called_by_handler") == 1
+
+
+def test_reserved_space_is_not_enough_and_it_says_so(box):
+    result = box.run("everything", env=ON | {"HOTPATH_RESERVE": "1"})
+    assert result.report.lost["sites"] > 0
+
+
+@without_emulator("it has to be found by its process")
+def test_off_and_on_in_the_middle_of_recursion(box):
+    """The inner call begins while recording is off, the outer one before: the end of the inner is not the outer's."""
+    result = box.run("switched", env=ON | {"HOTPATH_PROGRAM": HOTPATH})
+    outer = result.row("evaluate")
+    assert outer.calls == 1 and near(outer.total_ns, result.told["outer_ns"], 2)
 
 
 def variants():

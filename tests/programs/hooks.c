@@ -1,0 +1,78 @@
+/*
+ * What the hooks of -finstrument-functions have to get along with.
+ *     deep N      recursion deeper than the stack of zones; prints how long the outermost call took
+ *     altstack    a new function called for the first time on a signal stack of 8 KiB
+ */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNMEASURED __attribute__((no_instrument_function))
+
+static UNMEASURED uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Works on the way back, too, so that no compiler makes a loop of it, and the outermost call is the longest. */
+static __attribute__((noinline)) uint64_t recurse(unsigned long levels)
+{
+    if (levels == 0) {
+        const uint64_t end = now_ns() + 20000000;
+        while (now_ns() < end)
+            ;
+        return end;
+    }
+    return recurse(levels - 1) * 3 + levels;
+}
+
+static UNMEASURED void deep(unsigned long levels)
+{
+    const uint64_t from = now_ns();
+    const uint64_t result = recurse(levels);
+    printf("recurse_ns %llu\n", (unsigned long long)(now_ns() - from));
+    fprintf(stderr, "%s", result == 1 ? " " : "");
+}
+
+static volatile sig_atomic_t seen;
+
+static __attribute__((noinline)) void called_by_handler(void) { seen++; }
+
+static void on_signal(int number)
+{
+    (void)number;
+    called_by_handler();
+}
+
+static UNMEASURED void altstack(void)
+{
+    static char memory[8192];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;
+    if (sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        exit(1);
+    raise(SIGUSR1);
+    printf("seen %d\n", (int)seen);
+}
+
+int main(int argc, char **argv)
+{
+    const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    if (argc > 2 && strcmp(argv[1], "deep") == 0) {
+        setrlimit(RLIMIT_STACK, &all); /* the stack of main grows as far as it may */
+        deep(strtoul(argv[2], NULL, 10));
+    } else {
+        altstack();
+    }
+    return 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * Recording switched off and on from outside, in the middle of recursion that the compiler measures: the outer call is
+ * recorded, the inner one begins while it is off and ends when it is on again. HOTPATH_PROGRAM is the program to call.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNMEASURED __attribute__((no_instrument_function))
+
+static UNMEASURED uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static UNMEASURED void work_us(uint64_t us)
+{
+    const uint64_t end = now_ns() + us * 1000;
+    while (now_ns() < end)
+        ;
+}
+
+static UNMEASURED void switch_recording(const char *command)
+{
+    char line[600];
+    snprintf(line, sizeof line, "%s %s %d > /dev/null", getenv("HOTPATH_PROGRAM"), command, (int)getpid());
+    if (system(line) != 0)
+        exit(3);
+}
+
+static __attribute__((noinline)) void evaluate(int level)
+{
+    work_us(2000);
+    if (level == 0) {
+        switch_recording("on");
+        return;
+    }
+    switch_recording("off");
+    evaluate(level - 1);
+    work_us(50000);
+}
+
+int main(void)
+{
+    const uint64_t from = now_ns();
+    evaluate(1);
+    printf("outer_ns %llu\n", (unsigned long long)(now_ns() - from));
+    return 0;
+}
