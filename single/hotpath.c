@@ -9404,6 +9404,7 @@ struct hp_recorder {
     bool is_child;  /* begun by a zone after fork */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
+    uint32_t counter_state; /* atomic: see choose_counter */
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
     struct hp_settings settings;
@@ -9725,7 +9726,7 @@ static bool hp_exit_report_take_turn(uintptr_t *reporter, bool is_in_handler)
 /* One report at a time. */
 int hp_exit_report(bool is_in_handler)
 {
-    uintptr_t *reporter = &hotpath_runtime_->fork_page->reporter;
+    uintptr_t *reporter = &hp_page()->reporter;
     if (!hp_exit_report_take_turn(reporter, is_in_handler))
         return HOTPATH_E_ACTIVE;
     struct hp_exit_report_work *work = hp_memory_map(sizeof *work);
@@ -9999,6 +10000,17 @@ static void hp_lifecycle_warn(const char *line, void *context)
     hp_say(line);
 }
 
+/* Whether HOTPATH=1 alone began the session. Asked without the lock, too. */
+static bool hp_lifecycle_is_auto(void) { return __atomic_load_n(&hotpath_runtime_->is_auto, __ATOMIC_RELAXED); }
+static void hp_lifecycle_set_auto(bool value) { __atomic_store_n(&hotpath_runtime_->is_auto, value, __ATOMIC_RELAXED); }
+
+/* Where messages and the report may go. Written only when it is another one: threads may be saying something. */
+static void hp_lifecycle_note_standard_error(void)
+{
+    if (!hp_file_is(2, &hotpath_runtime_->standard_error))
+        hotpath_runtime_->standard_error = hp_file_identify(2);
+}
+
 static bool hp_lifecycle_is_active(void) { return __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0; }
 
 /* -------------------------------------------------------------------------------------------- beginning */
@@ -10128,13 +10140,13 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
         hp_skip_zones(true);
         hp_store_forget(hotpath_runtime_->store);
     }
-    if (hp_lifecycle_is_active() && !hotpath_runtime_->is_auto)
+    if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
         return HOTPATH_E_ACTIVE;
     hotpath_runtime_->settings = *settings;
     hotpath_runtime_->is_child = false;
     if (!hp_lifecycle_is_active() && !hp_lifecycle_open_session())
         return HOTPATH_E_SPACE;
-    hotpath_runtime_->is_auto = false;
+    hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
 }
 
@@ -10172,13 +10184,13 @@ static int hp_lifecycle_begin(const struct hotpath_options *options)
     struct hp_settings settings;
     struct hp_signals held;
     hp_copies_join();
-    hotpath_runtime_->standard_error = hp_file_identify(2);
+    hp_lifecycle_note_standard_error();
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
     /* What HOTPATH=1 began has warned already. */
-    hp_settings_resolve(&settings, options, hp_lifecycle_look_up, NULL, hotpath_runtime_->is_auto ? NULL : hp_lifecycle_warn, NULL);
+    hp_settings_resolve(&settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings.record_is_off || settings.record == 0)
         return HOTPATH_E_OFF;
     if (!hp_runtime_prepare())
@@ -10305,12 +10317,13 @@ __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
     const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
+    if (hp_page() == NULL)
+        hp_lifecycle_note_standard_error();
     if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
         struct hp_settings settings;
-        hotpath_runtime_->standard_error = hp_file_identify(2);
         hp_settings_resolve(&settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
         if (settings.record_is_set && hp_lifecycle_begin(NULL) == HOTPATH_OK)
-            hotpath_runtime_->is_auto = true;
+            hp_lifecycle_set_auto(true);
     }
     errno = saved;
 }
@@ -10505,6 +10518,28 @@ void hp_skip_zones(bool is_off)
         HOTPATH_PUT_(head->hot.skip, is_off);
 }
 
+/*
+ * Once, before the page is there by which others see that all is prepared. Who comes at the same moment waits; not for
+ * ever, since he may be the child of a process whose first one was at it.
+ */
+static void hp_runtime_choose_counter(void)
+{
+    enum { HP_RUNTIME_NOT_YET, HP_RUNTIME_UNDER_WAY, HP_RUNTIME_DONE };
+    uint32_t none = HP_RUNTIME_NOT_YET, *state = &hotpath_runtime_->counter_state;
+    if (__atomic_compare_exchange_n(state, &none, HP_RUNTIME_UNDER_WAY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        hotpath_runtime_->counter = hp_clock_counter();
+        __atomic_store_n(state, HP_RUNTIME_DONE, __ATOMIC_RELEASE);
+        return;
+    }
+    for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != HP_RUNTIME_DONE; tries++) {
+        if (tries == 1u << 16) {
+            hotpath_runtime_->counter = hp_clock_counter();
+            return;
+        }
+        sched_yield();
+    }
+}
+
 bool hp_runtime_prepare(void)
 {
     if (hp_page() != NULL)
@@ -10514,7 +10549,7 @@ bool hp_runtime_prepare(void)
         return false;
     const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
-    hotpath_runtime_->counter = hp_clock_counter();
+    hp_runtime_choose_counter();
     struct hp_fork_page *none = NULL;
     if (!__atomic_compare_exchange_n(&hotpath_runtime_->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
@@ -10537,7 +10572,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
  */
 bool hp_lock(struct hp_signals *held)
 {
-    uintptr_t *lock = &hotpath_runtime_->fork_page->lock;
+    uintptr_t *lock = &hp_page()->lock;
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
     uintptr_t holder = 0;
     uint32_t spins = 0;
@@ -10563,8 +10598,8 @@ bool hp_lock(struct hp_signals *held)
 void hp_unlock(const struct hp_signals *held)
 {
     if (__tsan_release != NULL)
-        __tsan_release(&hotpath_runtime_->fork_page->lock);
-    __atomic_store_n(&hotpath_runtime_->fork_page->lock, 0, __ATOMIC_RELEASE);
+        __tsan_release(&hp_page()->lock);
+    __atomic_store_n(&hp_page()->lock, 0, __ATOMIC_RELEASE);
     if (held->is_held)
         hp_signals_release(held);
 }

@@ -114,7 +114,7 @@ void hp_copy_printable(char *copy, size_t size, const char *from)
     hp_text_end(&text);
 }
 
-static void say(const char *format, va_list values)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list values)
 {
     char line[2048], safe[4096];
     vsnprintf(line, sizeof line, format, values);

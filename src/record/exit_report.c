@@ -171,7 +171,7 @@ static bool take_turn(uintptr_t *reporter, bool is_in_handler)
 /* One report at a time. */
 int hp_exit_report(bool is_in_handler)
 {
-    uintptr_t *reporter = &hp_runtime->fork_page->reporter;
+    uintptr_t *reporter = &hp_page()->reporter;
     if (!take_turn(reporter, is_in_handler))
         return HOTPATH_E_ACTIVE;
     struct work *work = hp_memory_map(sizeof *work);

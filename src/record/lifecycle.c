@@ -41,6 +41,17 @@ static void warn(const char *line, void *context)
     hp_say(line);
 }
 
+/* Whether HOTPATH=1 alone began the session. Asked without the lock, too. */
+static bool is_auto(void) { return __atomic_load_n(&hp_runtime->is_auto, __ATOMIC_RELAXED); }
+static void set_auto(bool value) { __atomic_store_n(&hp_runtime->is_auto, value, __ATOMIC_RELAXED); }
+
+/* Where messages and the report may go. Written only when it is another one: threads may be saying something. */
+static void note_standard_error(void)
+{
+    if (!hp_file_is(2, &hp_runtime->standard_error))
+        hp_runtime->standard_error = hp_file_identify(2);
+}
+
 static bool is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0; }
 
 /* -------------------------------------------------------------------------------------------- beginning */
@@ -170,13 +181,13 @@ static int begin_locked(const struct hp_settings *settings)
         hp_skip_zones(true);
         hp_store_forget(hp_runtime->store);
     }
-    if (is_active() && !hp_runtime->is_auto)
+    if (is_active() && !is_auto())
         return HOTPATH_E_ACTIVE;
     hp_runtime->settings = *settings;
     hp_runtime->is_child = false;
     if (!is_active() && !open_session())
         return HOTPATH_E_SPACE;
-    hp_runtime->is_auto = false;
+    set_auto(false);
     return HOTPATH_OK;
 }
 
@@ -214,13 +225,13 @@ static int begin(const struct hotpath_options *options)
     struct hp_settings settings;
     struct hp_signals held;
     hp_copies_join();
-    hp_runtime->standard_error = hp_file_identify(2);
+    note_standard_error();
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
     /* What HOTPATH=1 began has warned already. */
-    hp_settings_resolve(&settings, options, look_up, NULL, hp_runtime->is_auto ? NULL : warn, NULL);
+    hp_settings_resolve(&settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings.record_is_off || settings.record == 0)
         return HOTPATH_E_OFF;
     if (!hp_runtime_prepare())
@@ -347,12 +358,13 @@ __attribute__((constructor(101))) static void at_load(void)
     const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
+    if (hp_page() == NULL)
+        note_standard_error();
     if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
         struct hp_settings settings;
-        hp_runtime->standard_error = hp_file_identify(2);
         hp_settings_resolve(&settings, NULL, look_up, NULL, NULL, NULL);
         if (settings.record_is_set && begin(NULL) == HOTPATH_OK)
-            hp_runtime->is_auto = true;
+            set_auto(true);
     }
     errno = saved;
 }

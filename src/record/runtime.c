@@ -46,6 +46,28 @@ void hp_skip_zones(bool is_off)
         HOTPATH_PUT_(head->hot.skip, is_off);
 }
 
+/*
+ * Once, before the page is there by which others see that all is prepared. Who comes at the same moment waits; not for
+ * ever, since he may be the child of a process whose first one was at it.
+ */
+static void choose_counter(void)
+{
+    enum { NOT_YET, UNDER_WAY, DONE };
+    uint32_t none = NOT_YET, *state = &hp_runtime->counter_state;
+    if (__atomic_compare_exchange_n(state, &none, UNDER_WAY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        hp_runtime->counter = hp_clock_counter();
+        __atomic_store_n(state, DONE, __ATOMIC_RELEASE);
+        return;
+    }
+    for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != DONE; tries++) {
+        if (tries == 1u << 16) {
+            hp_runtime->counter = hp_clock_counter();
+            return;
+        }
+        sched_yield();
+    }
+}
+
 bool hp_runtime_prepare(void)
 {
     if (hp_page() != NULL)
@@ -55,7 +77,7 @@ bool hp_runtime_prepare(void)
         return false;
     const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
-    hp_runtime->counter = hp_clock_counter();
+    choose_counter();
     struct hp_fork_page *none = NULL;
     if (!__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
@@ -78,7 +100,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
  */
 bool hp_lock(struct hp_signals *held)
 {
-    uintptr_t *lock = &hp_runtime->fork_page->lock;
+    uintptr_t *lock = &hp_page()->lock;
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
     uintptr_t holder = 0;
     uint32_t spins = 0;
@@ -104,8 +126,8 @@ bool hp_lock(struct hp_signals *held)
 void hp_unlock(const struct hp_signals *held)
 {
     if (__tsan_release != NULL)
-        __tsan_release(&hp_runtime->fork_page->lock);
-    __atomic_store_n(&hp_runtime->fork_page->lock, 0, __ATOMIC_RELEASE);
+        __tsan_release(&hp_page()->lock);
+    __atomic_store_n(&hp_page()->lock, 0, __ATOMIC_RELEASE);
     if (held->is_held)
         hp_signals_release(held);
 }

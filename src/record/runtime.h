@@ -101,6 +101,7 @@ struct hp_recorder {
     bool is_child;  /* begun by a zone after fork */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
+    uint32_t counter_state; /* atomic: see choose_counter */
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
     struct hp_settings settings;
