@@ -67,7 +67,8 @@ static int take_option(struct hp_arguments *arguments, size_t index, const char 
 /* getopt says only that something is wrong; which word it was depends on whether it was a letter among others. */
 static int refuse(const struct hp_arguments *arguments, char **argv, bool is_known)
 {
-    const char *word = argv[optind - 1];
+    /* Where the value is missing, some C libraries have moved past the end. */
+    const char *word = argv[optind - 1] != NULL ? argv[optind - 1] : "";
     const char *problem = is_known ? "needs a value" : "is unknown, ambiguous, or takes no value";
     if (optopt > 0 && optopt < OWN && strncmp(word, "--", 2) != 0)
         return hp_misuse(arguments->command, "the option '-%c' %s", optopt, is_known ? problem : "is unknown");
