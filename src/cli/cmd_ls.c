@@ -231,7 +231,7 @@ static int clean(const struct hp_arguments *arguments)
     if (!hp_sessions_find(&sessions, &settings, false))
         cleaning.failed++;
     for (size_t at = 0; at < sessions.count; at++)
-        consider(&cleaning, &sessions.all[at], keep, is_dry, is_bold);
+        consider(&cleaning, &sessions.all[at], (size_t)keep, is_dry, is_bold);
     hp_sessions_free(&sessions);
     print_cleaning(&cleaning, is_dry);
     return cleaning.failed > 0 ? EXIT_FAILED : EXIT_DONE;
