@@ -356,17 +356,16 @@ struct hotpath_frame_ {
 /* A node of the thread's call tree: this site below that parent. */
 struct hotpath_node_ {
     uint32_t site;
-    uint32_t parent; /* offset of a node, 0 for the thread's root */
-    uint32_t stat;   /* offset of the hotpath_stat_ of this site and thread */
-    uint32_t reserved;
+    uint32_t parent;    /* offset of a node, 0 for the thread's root */
+    uint32_t stat;      /* offset of the hotpath_stat_ of this site and thread */
+    uint32_t is_folded; /* calls further in were folded onto this node */
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
-    uint64_t total;     /* ticks of all calls */
-    uint64_t nested;    /* those of them that were inside another call of this site (recursion) */
-    uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
-    uint32_t is_folded; /* calls further in were folded onto this node */
-    uint32_t reserved_too;
+    uint64_t total;  /* ticks of all calls */
+    uint64_t nested; /* those of them that were inside another call of this site (recursion) */
+    uint64_t self;   /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t reserved;
 };
 
 /*

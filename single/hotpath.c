@@ -151,6 +151,9 @@ HP_PRIVATE bool hp_text_finish(struct hp_text *text);
 /* Ends a bounded buffer with a zero, over the last byte if need be, and returns it. */
 HP_PRIVATE const char *hp_text_end(struct hp_text *text);
 
+/* Whether `text` ends in `suffix` and has something before it. */
+HP_PRIVATE bool hp_text_has_suffix(const char *text, const char *suffix);
+
 /* ASCII only: the locale has no say. */
 HP_PRIVATE bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 
@@ -1858,6 +1861,12 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
     return length > 0 ? at : NULL;
 }
 
+bool hp_text_has_suffix(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text), suffix_length = strlen(suffix);
+    return length > suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}
+
 /* ---- src/base/units.h ---------------------------------------------------------------------------------------- */
 
 /*
@@ -3383,9 +3392,8 @@ static bool hp_symbols_next_line(struct hp_symbols_map_reader *reader, char *lin
 static void hp_symbols_strip_deleted(char *path)
 {
     static const char mark[] = " (deleted)";
-    const size_t length = strlen(path);
-    if (length > sizeof mark && strcmp(path + length - (sizeof mark - 1), mark) == 0)
-        path[length - (sizeof mark - 1)] = '\0';
+    if (hp_text_has_suffix(path, mark))
+        path[strlen(path) - (sizeof mark - 1)] = '\0';
 }
 
 static bool hp_symbols_find_mapping(uintptr_t address, struct hp_symbols_mapping *ret_mapping)
@@ -3885,6 +3893,10 @@ enum hp_clock_kind {
     HP_CLOCK_CNTVCT = 3,
     HP_CLOCK_RDTIME = 4
 };
+/* Each is a counter of the CPU, or none: the two lists go side by side. */
+_Static_assert(HP_CLOCK_TSC - HP_CLOCK_MONOTONIC == HP_COUNTER_TSC && HP_COUNTER_NONE == 0, "side by side");
+_Static_assert(HP_CLOCK_RDTIME - HP_CLOCK_MONOTONIC == HP_COUNTER_RDTIME, "side by side");
+static inline uint32_t hp_clock_kind_of(enum hp_counter counter) { return HP_CLOCK_MONOTONIC + (uint32_t)counter; }
 
 /* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */
 struct hp_clock_pair {
@@ -5556,7 +5568,7 @@ static bool hp_store_create_file(struct hp_store *store, const char *folder, uin
         at = hp_store_put_number(store->path, sizeof store->path, at, start_time);
         at = hp_store_put_text(store->path, sizeof store->path, at, "-");
         at = hp_store_put_number(store->path, sizeof store->path, at, number);
-        hp_store_put_text(store->path, sizeof store->path, at, ".hotpath");
+        hp_store_put_text(store->path, sizeof store->path, at, HP_SESSION_SUFFIX);
         *ret_fd = hp_sys_open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (*ret_fd >= 0) {
             store->number = number;
@@ -5779,8 +5791,8 @@ static void hp_store_remember(const char *name, void *context)
 {
     struct hp_store_prune_ *prune = context;
     const size_t length = strlen(name);
-    if (prune->count == HP_STORE_PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name || length < 8 ||
-        strcmp(name + length - 8, ".hotpath") != 0)
+    if (prune->count == HP_STORE_PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name ||
+        !hp_text_has_suffix(name, HP_SESSION_SUFFIX))
         return;
     uint64_t pid = 0, start = 0;
     const char *at = name;
@@ -7275,6 +7287,9 @@ struct hp_loss_words {
 HP_SHARED const struct hp_loss_words hotpath_loss_words_[];
 HP_SHARED const size_t hotpath_loss_count_;
 
+/* The word for an enum hp_clock_kind. */
+HP_PRIVATE const char *hp_trust_clock_name(uint32_t kind);
+
 HP_PRIVATE void hp_trust_set(struct hotpath_results *results);
 
 /* That files of the run, at least one, have lost their ends. */
@@ -8373,7 +8388,7 @@ const struct hp_loss_words hotpath_loss_words_[] = {
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
 
-static const char *hp_trust_clock_name(uint32_t kind)
+const char *hp_trust_clock_name(uint32_t kind)
 {
     switch (kind) {
     case HP_CLOCK_MONOTONIC:
@@ -9779,36 +9794,33 @@ static inline size_t hp_functions_place_of(const struct hp_functions_table_ *in,
     return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
 }
 
-/* The entry of a function, or the empty one where it belongs. */
-static inline struct hp_functions_entry *hp_functions_find_entry(struct hp_functions_table_ *in, uintptr_t function)
+static inline struct hotpath_site *hp_functions_site_in(const struct hp_functions_table_ *in, uintptr_t function)
 {
-    size_t place = hp_functions_place_of(in, function);
-    for (;; place = (place + 1) & in->mask) {
-        struct hp_functions_entry *entry = &in->entries[place];
+    for (size_t place = hp_functions_place_of(in, function);; place = (place + 1) & in->mask) {
+        const struct hp_functions_entry *entry = &in->entries[place];
         /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
         const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
-        if (known == function || known == 0)
-            return entry;
+        if (known == function)
+            return entry->site;
+        if (known == 0)
+            return NULL;
     }
-}
-
-/* An empty entry may become that of another function at any moment. */
-static inline struct hotpath_site *hp_functions_site_in(const struct hp_functions_entry *entry, uintptr_t function)
-{
-    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function ? entry->site : NULL;
 }
 
 static inline struct hotpath_site *hp_functions_find_site(uintptr_t function)
 {
-    struct hp_functions_table_ *present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
-    return present != NULL ? hp_functions_site_in(hp_functions_find_entry(present, function), function) : NULL;
+    const struct hp_functions_table_ *present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
+    return present != NULL ? hp_functions_site_in(present, function) : NULL;
 }
 
+/* Of a function that is not there yet. */
 static void hp_functions_add_entry(struct hp_functions_table_ *to, uintptr_t function, struct hotpath_site *site)
 {
-    struct hp_functions_entry *entry = hp_functions_find_entry(to, function);
-    entry->site = site;
-    __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
+    size_t place = hp_functions_place_of(to, function);
+    while (to->entries[place].function != 0)
+        place = (place + 1) & to->mask;
+    to->entries[place].site = site;
+    __atomic_store_n(&to->entries[place].function, function, __ATOMIC_RELEASE);
 }
 
 /* A table with room for one more; NULL without memory. */
@@ -9891,7 +9903,7 @@ static struct hotpath_site *hp_functions_add_site(uintptr_t function)
     }
     struct hp_functions_table_ *present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : NULL;
     if (present != NULL) {
-        site = hp_functions_site_in(hp_functions_find_entry(present, function), function);
+        site = hp_functions_site_in(present, function);
         if (site == NULL && (site = hp_functions_make_site(function)) != NULL) {
             hp_functions_add_entry(present, function, site);
             hp_functions_entry_count++;
@@ -10025,15 +10037,6 @@ struct hp_clock_pair hp_session_touch(void)
     return now;
 }
 
-static uint32_t hp_lifecycle_clock_kind(enum hp_counter counter)
-{
-    static const uint32_t kinds[] = {[HP_COUNTER_NONE] = HP_CLOCK_MONOTONIC,
-                                     [HP_COUNTER_TSC] = HP_CLOCK_TSC,
-                                     [HP_COUNTER_CNTVCT] = HP_CLOCK_CNTVCT,
-                                     [HP_COUNTER_RDTIME] = HP_CLOCK_RDTIME};
-    return kinds[counter];
-}
-
 typedef void hp_lifecycle_describe(char *text, size_t size);
 
 static uint32_t hp_lifecycle_described(hp_lifecycle_describe *fact)
@@ -10057,7 +10060,7 @@ static void hp_lifecycle_fill_header(void)
     header->main_site = HOTPATH_ID_NEW_;
     header->wall_start_ns = hp_clock_wall_ns();
     hp_process_boot_id(header->boot_id);
-    header->clock_kind = hp_lifecycle_clock_kind(hotpath_runtime_->counter);
+    header->clock_kind = hp_clock_kind_of(hotpath_runtime_->counter);
     header->cores = hp_process_cores();
     header->command = hp_lifecycle_described(hp_process_command);
     header->executable = hp_lifecycle_described(hp_process_executable);

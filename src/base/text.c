@@ -130,3 +130,9 @@ const char *hp_text_next_item(const char **rest, size_t *ret_length)
     *ret_length = length;
     return length > 0 ? at : NULL;
 }
+
+bool hp_text_has_suffix(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text), suffix_length = strlen(suffix);
+    return length > suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}

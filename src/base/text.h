@@ -45,6 +45,9 @@ bool hp_text_finish(struct hp_text *text);
 /* Ends a bounded buffer with a zero, over the last byte if need be, and returns it. */
 const char *hp_text_end(struct hp_text *text);
 
+/* Whether `text` ends in `suffix` and has something before it. */
+bool hp_text_has_suffix(const char *text, const char *suffix);
+
 /* ASCII only: the locale has no say. */
 bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
 

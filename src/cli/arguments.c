@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "places.h"
+#include "text.h"
 
 /* What getopt returns: letters are below, then the command's own flags, then options. */
 #define OWN 256
@@ -106,6 +107,8 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     }
     arguments->operands = argv + optind;
     arguments->operand_count = argc - optind;
+    if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
+        return hp_misuse(command, "'%s' is too much", arguments->operands[0]);
     return -1;
 }
 
@@ -149,9 +152,8 @@ static void add_tree(struct hp_settings *settings)
 static void leave_run(struct hp_settings *settings)
 {
     char *slash = strrchr(settings->dir, '/');
-    const size_t length = strlen(settings->dir), suffix = strlen(HP_RUN_SUFFIX);
     settings->is_run = false;
-    if (slash != NULL && length > suffix && strcmp(settings->dir + length - suffix, HP_RUN_SUFFIX) == 0)
+    if (slash != NULL && hp_text_has_suffix(settings->dir, HP_RUN_SUFFIX))
         *slash = '\0';
 }
 

@@ -2,17 +2,14 @@
  * hotpath doctor: what works on this machine, and the one line that mends what does not. Every check is one function and
  * one line in the table. SPDX-License-Identifier: MIT
  */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,9 +18,11 @@
 #include "clock.h"
 #include "command.h"
 #include "files.h"
+#include "layout.h"
 #include "places.h"
 #include "process.h"
 #include "text.h"
+#include "trust.h"
 #include "units.h"
 
 enum health { GOOD, NOTE, BAD };
@@ -76,7 +75,6 @@ static double counter_hz(enum hp_counter counter)
 
 static void check_clock(struct doctor *doctor)
 {
-    static const char *const names[] = {"none", "tsc", "cntvct", "rdtime"};
     const enum hp_counter counter = hp_clock_counter();
     char source[64] = "?", rate[32];
     struct hp_text text;
@@ -92,7 +90,8 @@ static void check_clock(struct doctor *doctor)
     hp_text_init(&text, rate, sizeof rate);
     hp_units_hz(&text, counter_hz(counter));
     hp_text_end(&text);
-    find(doctor, GOOD, "%s at %s, trusted (kernel uses '%s')", names[counter], rate, source);
+    find(doctor, GOOD, "%s at %s, trusted (kernel uses '%s')", hp_trust_clock_name(hp_clock_kind_of(counter)), rate,
+         source);
 }
 
 /* The first folder that a session could be made in. */
@@ -162,8 +161,7 @@ static void check_barrier(struct doctor *doctor)
     if (commands > 0)
         find(doctor, GOOD, "membarrier is there: hotpath_stop can end a session while threads record");
     else
-        find(doctor, NOTE, "no membarrier (%s): hotpath_stop leaves the memory of a session behind",
-             strerror(errno));
+        find(doctor, NOTE, "no membarrier: hotpath_stop leaves the memory of a session behind");
 }
 
 static int open_sampler(bool with_kernel)
@@ -266,9 +264,10 @@ static const struct {
     const char *name;
     void (*check)(struct doctor *doctor);
 } checks[] = {
-    {"system", check_system},   {"clock", check_clock},     {"sessions", check_sessions},
-    {"library", check_library}, {"threads", check_barrier}, {"perf", check_perf},
-    {"limits", check_limits},   {"proc", check_proc},       {"environment", check_environment},
+    /* Before the library, whose check changes the environment. */
+    {"system", check_system},     {"environment", check_environment}, {"clock", check_clock},
+    {"sessions", check_sessions}, {"library", check_library},         {"threads", check_barrier},
+    {"perf", check_perf},         {"limits", check_limits},           {"proc", check_proc},
 };
 
 static int examine(const struct hp_arguments *arguments)
@@ -276,8 +275,6 @@ static int examine(const struct hp_arguments *arguments)
     static struct doctor doctor;
     static const char *const words[] = {[GOOD] = "ok", [NOTE] = "note", [BAD] = "BAD"};
     int status = EXIT_DONE;
-    if (arguments->operand_count > 0)
-        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
     hp_arguments_settle(arguments, &doctor.settings);
     for (size_t at = 0; at < sizeof checks / sizeof checks[0]; at++) {
         memset(&doctor.finding, 0, sizeof doctor.finding);

@@ -15,17 +15,11 @@
 
 /* ------------------------------------------------------------------------------------------------ a table */
 
-static const char *name_of(const struct hp_session *session)
-{
-    const char *slash = strrchr(session->path, '/');
-    return slash != NULL ? slash + 1 : session->path;
-}
-
 /* The name without its suffix, which is enough to find it again. */
 static void put_name(char text[64], const struct hp_session *session)
 {
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(name_of(session), "."), name_of(session));
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(hp_session_name(session), "."), hp_session_name(session));
     hp_copy_printable(text, 64, name);
 }
 
@@ -136,8 +130,6 @@ static int list(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
     struct hp_sessions sessions = {0};
-    if (arguments->operand_count > 0)
-        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
     hp_arguments_settle(arguments, &settings);
     const bool is_complete = hp_sessions_find(&sessions, &settings, hp_arguments_flag(arguments, "all") != NULL);
     if (hp_arguments_flag(arguments, "json") != NULL)
@@ -221,8 +213,6 @@ static int clean(const struct hp_arguments *arguments)
     struct cleaning cleaning = {0};
     const bool is_dry = hp_arguments_flag(arguments, "dry-run") != NULL;
     const bool is_bold = hp_arguments_flag(arguments, "elsewhere") != NULL;
-    if (arguments->operand_count > 0)
-        return hp_misuse(arguments->command, "'%s' is too much", arguments->operands[0]);
     hp_arguments_settle(arguments, &settings);
     const char *kept = hp_arguments_flag(arguments, "keep");
     uint64_t keep = 0;

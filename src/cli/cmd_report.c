@@ -16,8 +16,7 @@ static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(
 /* A name as `hotpath ls` shows it, or a path. */
 static bool is_called(const struct hp_session *session, const char *name)
 {
-    const char *slash = strrchr(session->path, '/');
-    const char *file = slash != NULL ? slash + 1 : session->path;
+    const char *file = hp_session_name(session);
     const size_t length = strlen(name);
     return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }

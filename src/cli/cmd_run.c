@@ -124,7 +124,6 @@ static void show(struct run *run, const struct hp_sessions *sessions)
 static void report(struct run *run)
 {
     struct hp_sessions sessions = {0};
-    struct hp_session folder = {.is_run = true};
     if (run->folder[0] == '\0')
         return;
     if (access(run->folder, F_OK) != 0) {
@@ -136,8 +135,7 @@ static void report(struct run *run)
         return;
     if (sessions.count == 0) {
         explain_nothing(run);
-        snprintf(folder.path, sizeof folder.path, "%s", run->folder);
-        hp_session_remove(&folder);
+        hp_run_remove(run->folder);
     } else {
         if (run->settings.format != HP_FORMAT_NONE)
             show(run, &sessions);

@@ -18,28 +18,6 @@
 
 /* ---------------------------------------------------------------------------------------------- now */
 
-/* The counter that a session's ticks come from, if this machine has it. */
-static bool counter_of(uint32_t clock_kind, enum hp_counter *ret_counter)
-{
-    *ret_counter = HP_COUNTER_NONE;
-    switch (clock_kind) {
-    case HP_CLOCK_MONOTONIC:
-        return true;
-    case HP_CLOCK_TSC:
-        *ret_counter = HP_COUNTER_TSC;
-        break;
-    case HP_CLOCK_CNTVCT:
-        *ret_counter = HP_COUNTER_CNTVCT;
-        break;
-    case HP_CLOCK_RDTIME:
-        *ret_counter = HP_COUNTER_RDTIME;
-        break;
-    default:
-        return false;
-    }
-    return hp_clock_counter() == *ret_counter;
-}
-
 static bool is_of_this_boot(const struct hp_header *header)
 {
     unsigned char boot_id[16];
@@ -64,20 +42,21 @@ static bool has_mapped(uint32_t pid, const char *path)
     return is_mapped;
 }
 
-/* Of a session that was not finished: does its process run? One of another boot does not. */
+/* Does the process of a session run, which began since this boot? */
 static enum hp_life life_of(const struct hp_header *header, const char *path)
 {
-    if (header->state == HP_STATE_FINISHED || !is_of_this_boot(header))
+    if (header->state == HP_STATE_FINISHED)
         return HP_LIFE_OVER;
     const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
     return life == HP_LIFE_LIVE && !has_mapped(header->pid, path) ? HP_LIFE_OVER : life;
 }
 
-/* The present moment in the session's ticks. False: its clock cannot be read here. */
+/* The present moment in the ticks of a session of this boot. False: its clock cannot be read here. */
 static bool read_now(const struct hp_header *header, struct hp_clock_pair *ret_now)
 {
-    enum hp_counter counter;
-    if (!is_of_this_boot(header) || !counter_of(header->clock_kind, &counter))
+    const bool is_monotonic = header->clock_kind == HP_CLOCK_MONOTONIC;
+    const enum hp_counter counter = is_monotonic ? HP_COUNTER_NONE : hp_clock_counter();
+    if (hp_clock_kind_of(counter) != header->clock_kind)
         return false;
     hp_clock_pair(counter, &ret_now->ticks, &ret_now->ns);
     return ret_now->ticks >= header->clock_start.ticks && ret_now->ns >= header->clock_start.ns;
@@ -165,8 +144,9 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
     if (read_from_start(fd, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
-    const bool has_now = read_now(&header, &now);
-    file->life = is_session(&header) ? life_of(&header, path) : HP_LIFE_OVER;
+    const bool is_recent = is_session(&header) && is_of_this_boot(&header);
+    const bool has_now = is_recent && read_now(&header, &now);
+    file->life = is_recent ? life_of(&header, path) : HP_LIFE_OVER;
     const bool is_live = has_now && file->life == HP_LIFE_LIVE;
     file->disk_bytes = (uint64_t)status.st_blocks * 512;
     if (!read_all(file, fd, path, bytes_wanted(&header, (uint64_t)status.st_size, most)))

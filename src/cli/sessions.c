@@ -15,11 +15,18 @@
 #include "command.h"
 #include "places.h"
 #include "session_file.h"
+#include "text.h"
 
 const char *hp_session_state_name(enum hp_session_state state)
 {
     static const char *const names[] = {"live", "elsewhere", "finished", "crashed"};
     return names[state];
+}
+
+const char *hp_session_name(const struct hp_session *session)
+{
+    const char *slash = strrchr(session->path, '/');
+    return slash != NULL ? slash + 1 : session->path;
 }
 
 void hp_sessions_free(struct hp_sessions *sessions)
@@ -80,12 +87,6 @@ static int open_folder(int parent, const char *name, const char *path)
         return -1;
     }
     return fd;
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    const size_t length = strlen(name), suffix_length = strlen(suffix);
-    return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
 }
 
 /* --------------------------------------------------------------------------------------------- sessions */
@@ -161,7 +162,7 @@ static bool each_name(struct hp_sessions *sessions, int folder, const char *path
 
 static bool take_session(struct hp_sessions *sessions, int folder, const char *path, const char *name)
 {
-    return !has_suffix(name, HP_SESSION_SUFFIX) || add_session(sessions, folder, path, name);
+    return !hp_text_has_suffix(name, HP_SESSION_SUFFIX) || add_session(sessions, folder, path, name);
 }
 
 /* ------------------------------------------------------------------------------------------------- runs */
@@ -220,7 +221,7 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
 
 static bool take_any(struct hp_sessions *sessions, int folder, const char *path, const char *name)
 {
-    if (has_suffix(name, HP_RUN_SUFFIX))
+    if (hp_text_has_suffix(name, HP_RUN_SUFFIX))
         return add_run(sessions, folder, path, name);
     return take_session(sessions, folder, path, name);
 }
@@ -277,19 +278,18 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
 {
     (void)unused;
     (void)path;
-    return !has_suffix(name, HP_SESSION_SUFFIX) || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+    return !hp_text_has_suffix(name, HP_SESSION_SUFFIX) || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
-/* What is no session stays, and then so does the folder. */
-static bool remove_run(const char *path)
+bool hp_run_remove(const char *folder)
 {
-    const int folder = open_folder(AT_FDCWD, path, path);
-    return folder >= 0 && each_name(NULL, folder, path, remove_name) && rmdir(path) == 0;
+    const int fd = open_folder(AT_FDCWD, folder, folder);
+    return fd >= 0 && each_name(NULL, fd, folder, remove_name) && rmdir(folder) == 0;
 }
 
 bool hp_session_remove(const struct hp_session *session)
 {
-    const bool is_removed = session->is_run ? remove_run(session->path) : unlink(session->path) == 0;
+    const bool is_removed = session->is_run ? hp_run_remove(session->path) : unlink(session->path) == 0;
     if (!is_removed && errno != ENOENT)
         hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
     return is_removed;
@@ -299,7 +299,7 @@ bool hp_session_remove(const struct hp_session *session)
 static bool take_run_name(struct hp_sessions *runs, int folder, const char *path, const char *name)
 {
     struct stat status;
-    if (!has_suffix(name, HP_RUN_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (!hp_text_has_suffix(name, HP_RUN_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return true;
     struct hp_session *run = add(runs);
     if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)

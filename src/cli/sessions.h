@@ -36,6 +36,9 @@ struct hp_sessions {
     size_t count, capacity;
 };
 
+/* The last part of its path, by which `hotpath ls` shows it and `hotpath report` finds it. */
+const char *hp_session_name(const struct hp_session *session);
+
 /* The word for a state: live, elsewhere, finished, crashed. */
 const char *hp_session_state_name(enum hp_session_state state);
 
@@ -52,6 +55,9 @@ void hp_sessions_free(struct hp_sessions *sessions);
 
 /* Removes all but the newest `keep` runs beside the run in `folder`, which is not one of them; live ones stay. */
 void hp_runs_forget(const char *folder, uint32_t keep);
+
+/* Removes a run with all its sessions. False: errno says why; what is no session stays, and then so does the folder. */
+bool hp_run_remove(const char *folder);
 
 /* Removes a session, or a run with all its sessions. False, with one line on stderr: it is still there. */
 bool hp_session_remove(const struct hp_session *session);

@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "sort.h"
 #include "sys.h"
+#include "text.h"
 
 #define MAX_IMAGES 256u
 #define MAX_PARTS 16u /* loaded segments of a file; there are four or five */
@@ -133,9 +134,8 @@ static bool next_line(struct map_reader *reader, char *line, size_t size)
 static void strip_deleted(char *path)
 {
     static const char mark[] = " (deleted)";
-    const size_t length = strlen(path);
-    if (length > sizeof mark && strcmp(path + length - (sizeof mark - 1), mark) == 0)
-        path[length - (sizeof mark - 1)] = '\0';
+    if (hp_text_has_suffix(path, mark))
+        path[strlen(path) - (sizeof mark - 1)] = '\0';
 }
 
 static bool find_mapping(uintptr_t address, struct mapping *ret_mapping)

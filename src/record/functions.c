@@ -45,36 +45,33 @@ static inline size_t place_of(const struct table *in, uintptr_t function)
     return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
 }
 
-/* The entry of a function, or the empty one where it belongs. */
-static inline struct entry *find_entry(struct table *in, uintptr_t function)
+static inline struct hotpath_site *site_in(const struct table *in, uintptr_t function)
 {
-    size_t place = place_of(in, function);
-    for (;; place = (place + 1) & in->mask) {
-        struct entry *entry = &in->entries[place];
+    for (size_t place = place_of(in, function);; place = (place + 1) & in->mask) {
+        const struct entry *entry = &in->entries[place];
         /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
         const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
-        if (known == function || known == 0)
-            return entry;
+        if (known == function)
+            return entry->site;
+        if (known == 0)
+            return NULL;
     }
-}
-
-/* An empty entry may become that of another function at any moment. */
-static inline struct hotpath_site *site_in(const struct entry *entry, uintptr_t function)
-{
-    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function ? entry->site : NULL;
 }
 
 static inline struct hotpath_site *find_site(uintptr_t function)
 {
-    struct table *present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-    return present != NULL ? site_in(find_entry(present, function), function) : NULL;
+    const struct table *present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    return present != NULL ? site_in(present, function) : NULL;
 }
 
+/* Of a function that is not there yet. */
 static void add_entry(struct table *to, uintptr_t function, struct hotpath_site *site)
 {
-    struct entry *entry = find_entry(to, function);
-    entry->site = site;
-    __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
+    size_t place = place_of(to, function);
+    while (to->entries[place].function != 0)
+        place = (place + 1) & to->mask;
+    to->entries[place].site = site;
+    __atomic_store_n(&to->entries[place].function, function, __ATOMIC_RELEASE);
 }
 
 /* A table with room for one more; NULL without memory. */
@@ -157,7 +154,7 @@ static struct hotpath_site *add_site(uintptr_t function)
     }
     struct table *present = hp_runtime->gate != 0 ? roomy_table() : NULL;
     if (present != NULL) {
-        site = site_in(find_entry(present, function), function);
+        site = site_in(present, function);
         if (site == NULL && (site = make_site(function)) != NULL) {
             add_entry(present, function, site);
             entry_count++;

@@ -66,15 +66,6 @@ struct hp_clock_pair hp_session_touch(void)
     return now;
 }
 
-static uint32_t clock_kind(enum hp_counter counter)
-{
-    static const uint32_t kinds[] = {[HP_COUNTER_NONE] = HP_CLOCK_MONOTONIC,
-                                     [HP_COUNTER_TSC] = HP_CLOCK_TSC,
-                                     [HP_COUNTER_CNTVCT] = HP_CLOCK_CNTVCT,
-                                     [HP_COUNTER_RDTIME] = HP_CLOCK_RDTIME};
-    return kinds[counter];
-}
-
 typedef void describe(char *text, size_t size);
 
 static uint32_t described(describe *fact)
@@ -98,7 +89,7 @@ static void fill_header(void)
     header->main_site = HOTPATH_ID_NEW_;
     header->wall_start_ns = hp_clock_wall_ns();
     hp_process_boot_id(header->boot_id);
-    header->clock_kind = clock_kind(hp_runtime->counter);
+    header->clock_kind = hp_clock_kind_of(hp_runtime->counter);
     header->cores = hp_process_cores();
     header->command = described(hp_process_command);
     header->executable = described(hp_process_executable);

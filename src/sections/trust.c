@@ -29,7 +29,7 @@ const struct hp_loss_words hp_loss_words[] = {
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];
 
-static const char *clock_name(uint32_t kind)
+const char *hp_trust_clock_name(uint32_t kind)
 {
     switch (kind) {
     case HP_CLOCK_MONOTONIC:
@@ -84,7 +84,7 @@ void hp_trust_set(struct hotpath_results *results)
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
         .share_percent = measuring_share(results),
-        .clock = clock_name(run->sessions[0]->header.clock_kind),
+        .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
     };
     for (size_t at = 0; at < run->count; at++)

@@ -18,6 +18,9 @@ struct hp_loss_words {
 extern const struct hp_loss_words hp_loss_words[];
 extern const size_t hp_loss_count;
 
+/* The word for an enum hp_clock_kind. */
+const char *hp_trust_clock_name(uint32_t kind);
+
 void hp_trust_set(struct hotpath_results *results);
 
 /* That files of the run, at least one, have lost their ends. */

@@ -22,6 +22,7 @@
 #ifndef HP_SESSION_LAYOUT_H
 #define HP_SESSION_LAYOUT_H
 
+#include "clock.h"
 #include "hotpath.h"
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
@@ -52,6 +53,10 @@ enum hp_clock_kind {
     HP_CLOCK_CNTVCT = 3,
     HP_CLOCK_RDTIME = 4
 };
+/* Each is a counter of the CPU, or none: the two lists go side by side. */
+_Static_assert(HP_CLOCK_TSC - HP_CLOCK_MONOTONIC == HP_COUNTER_TSC && HP_COUNTER_NONE == 0, "side by side");
+_Static_assert(HP_CLOCK_RDTIME - HP_CLOCK_MONOTONIC == HP_COUNTER_RDTIME, "side by side");
+static inline uint32_t hp_clock_kind_of(enum hp_counter counter) { return HP_CLOCK_MONOTONIC + (uint32_t)counter; }
 
 /* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */
 struct hp_clock_pair {

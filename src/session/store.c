@@ -111,7 +111,7 @@ static bool create_file(struct hp_store *store, const char *folder, uint32_t pid
         at = put_number(store->path, sizeof store->path, at, start_time);
         at = put_text(store->path, sizeof store->path, at, "-");
         at = put_number(store->path, sizeof store->path, at, number);
-        put_text(store->path, sizeof store->path, at, ".hotpath");
+        put_text(store->path, sizeof store->path, at, HP_SESSION_SUFFIX);
         *ret_fd = hp_sys_open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (*ret_fd >= 0) {
             store->number = number;
@@ -334,8 +334,8 @@ static void remember(const char *name, void *context)
 {
     struct prune *prune = context;
     const size_t length = strlen(name);
-    if (prune->count == PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name || length < 8 ||
-        strcmp(name + length - 8, ".hotpath") != 0)
+    if (prune->count == PRUNE_LOOKS_AT || length >= sizeof prune->found[0].name ||
+        !hp_text_has_suffix(name, HP_SESSION_SUFFIX))
         return;
     uint64_t pid = 0, start = 0;
     const char *at = name;

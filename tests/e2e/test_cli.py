@@ -831,6 +831,7 @@ def test_doctor(cli):
     for name in ("system", "clock", "sessions", "library", "threads", "perf", "limits", "proc", "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
     assert "does not know: HOTPATH_LIMITS" in text
+    assert "2 variables of hotpath are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
 
 
 @needs_root
