@@ -350,7 +350,7 @@ struct hotpath_frame_ {
     uint64_t start; /* ticks */
     uint64_t child; /* ticks spent in zones directly inside; once closed, when that was */
     uint32_t node;  /* its node, as an offset in the session */
-    uint32_t stat;  /* the node's stat, with HOTPATH_RECURSIVE_ where it has to be asked for open calls */
+    uint32_t stat;  /* where it is counted, an offset too, with flags: see HOTPATH_FLAGS_ */
 };
 
 /* A node of the thread's call tree: this site below that parent. */
@@ -362,10 +362,10 @@ struct hotpath_node_ {
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
-    uint64_t total;  /* ticks of all calls */
-    uint64_t nested; /* those of them that were inside another call of this site (recursion) */
-    uint64_t self;   /* ticks not spent in zones inside; may wrap, sums are right */
-    uint64_t reserved;
+    uint64_t total;   /* ticks of all calls */
+    uint64_t nested;  /* those of them that were inside another call of this site (recursion) */
+    uint64_t self;    /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t untimed; /* calls that were counted without a look at the clock: in none of the times */
 };
 
 /*
@@ -380,20 +380,36 @@ struct hotpath_stat_ {
     uint32_t next; /* offset of the thread's next stat */
     uint64_t min;
     uint64_t max;
-    uint64_t missed;  /* durations that found no space for their octave */
-    uint32_t threads; /* how many threads counted here, one after the other */
+    uint32_t countdown; /* sampling: calls up to the next one that is timed, that one included */
+    uint32_t period;    /* sampling: one call in so many is timed */
+    uint32_t threads;   /* how many threads counted here, one after the other */
     uint32_t generation;
     uint32_t octaves[HOTPATH_OCTAVES_]; /* offsets of their origins */
     uint32_t open;                      /* calls open now; kept only where there is recursion */
+    uint32_t keeps;                     /* why its calls are counted out of line: private to the library */
+    uint32_t log;                       /* offset of the latest calls, 0: they are not kept */
+    uint32_t slowest;                   /* offset of the slowest call with all that was inside, or 0 */
     uint32_t reserved;
+    uint64_t missed; /* durations that found no space for their octave */
 };
 
 /*
- * A site can be open twice only after a call has been folded onto one of its nodes or onto an ancestor of these: on any
- * other way further in it would have met itself. Until then nobody counts its open calls; from then on all slots and
- * frames below that ancestor carry this bit.
+ * Flags beside the offset of a stat, which is a multiple of 64.
+ *
+ * RECURSIVE: open calls are counted. A site can be open twice only after a call has been folded onto one of its nodes or
+ * onto an ancestor of these: on any other way further in it would have met itself. Until then nobody counts its open calls;
+ * from then on all slots and frames below that ancestor carry this bit.
+ *
+ * SAMPLED, in slots: the stat's countdown says whether this call is timed. UNTIMED, in frames: this one is not.
+ *
+ * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
+ * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
  */
 #define HOTPATH_RECURSIVE_ 1u
+#define HOTPATH_SAMPLED_ 2u
+#define HOTPATH_UNTIMED_ 4u
+#define HOTPATH_KEPT_ 8u
+#define HOTPATH_FLAGS_ 63u
 
 /* Where (parent node, site) leads. A table of these is the thread's index into its tree. */
 struct hotpath_slot_ {

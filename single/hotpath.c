@@ -3857,6 +3857,8 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
  *          └▶ threads (a list) ─▶ frames (open zones, an array)
  *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
  *                              └▶ stats (a list) ─▶ octaves: the histograms
+ *                                               ├▶ log: the latest calls ─▶ notes
+ *                                               └▶ slowest: the slowest call, with what was inside
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -3867,7 +3869,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 1u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 2u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
@@ -4001,7 +4003,8 @@ struct hp_thread {
     uint32_t stat_count;
     uint64_t first_tick; /* when the present thread began to record */
     char name[16];       /* as the kernel knows it */
-    uint64_t reserved[5];
+    uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
+    uint32_t reserved[9];
 };
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
@@ -4013,6 +4016,61 @@ struct hp_node_chunk {
     struct hotpath_node_ nodes[];
 };
 
+/* --- more than numbers of a call */
+
+#define HP_NOTE_BYTES 200u /* longest note, without an end mark: its length is kept beside it */
+
+/* One call that has ended. */
+struct hp_call {
+    uint64_t start; /* ticks */
+    uint64_t ticks; /* how long it took */
+    uint32_t node;
+    uint32_t tid;
+    uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this place in the log, or 0 */
+    uint32_t note_length;
+};
+
+/*
+ * The latest calls of a site in one thread record: the call number n (from 0) is at n % capacity. One place more than calls
+ * are asked for, since the one after the latest may be half written; `count` is raised when a call is in its place.
+ */
+struct hp_call_log {
+    uint64_t count; /* calls that were ever written */
+    uint32_t capacity;
+    uint32_t reserved;
+    struct hp_call calls[];
+};
+
+/* A path of calls inside a slow call: what the calls of one node, made within it, took together. */
+struct hp_slow_row {
+    uint32_t node;
+    uint32_t note; /* offset, within the notes of the slow call, of that of the last such call that had one; */
+    uint32_t note_length; /* 0: no note */
+    uint32_t reserved;
+    uint64_t calls;
+    uint64_t total; /* ticks, calls inside other calls of the same node included */
+    uint64_t self;
+};
+
+/* A slow call: the call, then its rows, parents before their children, then `note_bytes` of notes. */
+struct hp_slow_call {
+    struct hp_call call; /* `note` is an offset within the notes */
+    uint64_t self;       /* ticks of it outside of zones inside */
+    uint32_t row_count;
+    uint32_t rows_left_out; /* for which there was no space: the smallest */
+    uint32_t note_bytes;
+    uint32_t reserved;
+    struct hp_slow_row rows[];
+};
+
+/* The slowest call of a site in one thread record, in one of two places, so that one is whole at any time. */
+struct hp_slowest {
+    uint32_t number;   /* how many there were; the latest is in calls[number % 2]; 0: none yet */
+    uint32_t calls[2]; /* offsets of hp_slow_call */
+    uint32_t bytes[2]; /* what these places hold */
+    uint32_t reserved[3];
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -4021,10 +4079,13 @@ _Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one p
 _Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
 _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
-_Static_assert(sizeof(struct hotpath_stat_) == 280, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 304, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_call) == 32 && sizeof(struct hp_call_log) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 56, "part of the file");
+_Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
 
@@ -4963,6 +5024,7 @@ struct hp_node {
     uint64_t outermost; /* ticks of calls that were not inside another call of this node */
     uint64_t nested;    /* ticks of those that were */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
+    uint64_t untimed;   /* calls without a duration, because of sampling */
 };
 
 HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
@@ -5088,24 +5150,28 @@ static bool hp_snapshot_copy_node(const struct hp_snapshot *snapshot, uint64_t o
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, calls);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
+    HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
     return true;
 }
 
-/* `generation` belongs to the writer. */
+/* What belongs to the writer alone is left zero. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
 {
     const unsigned char *from = snapshot->bytes + offset;
     if (!hp_snapshot_has(snapshot, offset, sizeof *ret_stat, 8))
         return false;
-    ret_stat->generation = 0;
+    *ret_stat = (struct hotpath_stat_){0};
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, site);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, next);
     HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, min);
     HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, max);
     HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, missed);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, threads);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, period);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, log);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, slowest);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         ret_stat->octaves[octave] =
             hp_snapshot_load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));

@@ -100,24 +100,28 @@ static bool copy_node(const struct hp_snapshot *snapshot, uint64_t offset, struc
     COPY64(ret_node, from, struct hotpath_node_, calls);
     COPY64(ret_node, from, struct hotpath_node_, self);
     COPY64(ret_node, from, struct hotpath_node_, nested);
+    COPY64(ret_node, from, struct hotpath_node_, untimed);
     const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
     return true;
 }
 
-/* `generation` belongs to the writer. */
+/* What belongs to the writer alone is left zero. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
 {
     const unsigned char *from = snapshot->bytes + offset;
     if (!has(snapshot, offset, sizeof *ret_stat, 8))
         return false;
-    ret_stat->generation = 0;
+    *ret_stat = (struct hotpath_stat_){0};
     COPY32(ret_stat, from, struct hotpath_stat_, site);
     COPY32(ret_stat, from, struct hotpath_stat_, next);
     COPY64(ret_stat, from, struct hotpath_stat_, min);
     COPY64(ret_stat, from, struct hotpath_stat_, max);
     COPY64(ret_stat, from, struct hotpath_stat_, missed);
     COPY32(ret_stat, from, struct hotpath_stat_, threads);
+    COPY32(ret_stat, from, struct hotpath_stat_, period);
+    COPY32(ret_stat, from, struct hotpath_stat_, log);
+    COPY32(ret_stat, from, struct hotpath_stat_, slowest);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         ret_stat->octaves[octave] =
             load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
