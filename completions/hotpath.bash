@@ -22,6 +22,11 @@ _hotpath()
     case $command:$before in
         run:--only) return ;;
         run:--filter) return ;;
+        run:--log) return ;;
+        run:--sampling) return ;;
+        run:--functions-sampling) return ;;
+        run:--measuring-bound) return ;;
+        run:--keys-limit) return ;;
         run:--section | run:-s) return ;;
         run:--focus) return ;;
         run:--columns | run:-c) return ;;
@@ -29,6 +34,7 @@ _hotpath()
         run:--limit | run:-n) return ;;
         run:--functions-limit) return ;;
         run:--calltree-limit) return ;;
+        run:--logs-limit) return ;;
         run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
@@ -44,6 +50,7 @@ _hotpath()
         report:--limit | report:-n) return ;;
         report:--functions-limit) return ;;
         report:--calltree-limit) return ;;
+        report:--logs-limit) return ;;
         report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
@@ -58,8 +65,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

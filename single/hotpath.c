@@ -52,9 +52,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -3767,8 +3769,12 @@ struct hp_settings {
     bool is_run;              /* HOTPATH_RUN: another process reports at the end */
     uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
     uint32_t calltree_limit;
+    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
     uint64_t max_bytes; /* 0: choose from what is free */
     char output_path[1024];
     char dir[1024];
@@ -3776,6 +3782,7 @@ struct hp_settings {
     char columns[256]; /* likewise; empty: the usual ones */
     char focus[256];   /* hp_pattern_compile accepts it */
     char filter[256];  /* likewise */
+    char log[256];     /* likewise */
     char label[256];
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };
@@ -3872,7 +3879,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 #define HP_LAYOUT_VERSION 2u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -3917,6 +3924,7 @@ enum hp_loss {
     HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
     HP_LOSS_CLOCK,     /* durations below zero, clamped */
     HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -3965,6 +3973,8 @@ struct hp_header {
     uint64_t losses[HP_LOSSES];
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
+    uint32_t also_reserved;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4048,11 +4058,11 @@ struct hp_slow_row {
     uint32_t note_length; /* 0: no note */
     uint32_t reserved;
     uint64_t calls;
-    uint64_t total; /* ticks, calls inside other calls of the same node included */
+    uint64_t total; /* ticks, without those of calls inside other calls of the same site */
     uint64_t self;
 };
 
-/* A slow call: the call, then its rows, parents before their children, then `note_bytes` of notes. */
+/* A slow call. Behind it are its rows, parents before their children, then `note_bytes` of notes. */
 struct hp_slow_call {
     struct hp_call call; /* `note` is an offset within the notes */
     uint64_t self;       /* ticks of it outside of zones inside */
@@ -4060,7 +4070,6 @@ struct hp_slow_call {
     uint32_t rows_left_out; /* for which there was no space: the smallest */
     uint32_t note_bytes;
     uint32_t reserved;
-    struct hp_slow_row rows[];
 };
 
 /* The slowest call of a site in one thread record, in one of two places, so that one is whole at any time. */
@@ -4148,6 +4157,7 @@ static bool hp_options_parse_pattern(const struct hp_option *option, const char 
 
 _Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
 
 static bool hp_options_is_name_byte(char c, bool is_first)
 {
@@ -4374,6 +4384,44 @@ static bool hp_options_parse_limit_of_all(const struct hp_option *option, const 
     return true;
 }
 
+/* A part of the whole, "0.0625" or "1/16", as one in so many; the nearest there is. */
+static bool hp_options_read_part(const char *text, uint32_t *ret_period)
+{
+    uint64_t whole;
+    double part;
+    const size_t length = strlen(text);
+    if (length > 2 && memcmp(text, "1/", 2) == 0) {
+        if (!hp_number_unsigned(text + 2, length - 2, UINT32_MAX, &whole) || whole == 0)
+            return false;
+        *ret_period = (uint32_t)whole;
+        return true;
+    }
+    if (!hp_number_decimal(text, length, &part) || part > 1)
+        return false;
+    *ret_period = part < 1e-9 ? UINT32_MAX : (uint32_t)(1 / part + 0.5);
+    return true;
+}
+
+static bool hp_options_parse_sampling_rate(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                struct hp_text *ret_problem)
+{
+    (void)option;
+    if (!hp_options_read_part(text, &settings->time_period))
+        return hp_options_complain(ret_problem, "is not a part of all calls such as 1/16 or 0.0625");
+    return true;
+}
+
+static bool hp_options_parse_bound(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint64_t percent;
+    (void)option;
+    if (!hp_number_unsigned(text, strlen(text), 100, &percent))
+        return hp_options_complain(ret_problem, "is not a percentage from 0 to 100 (0: no bound)");
+    settings->measuring_bound = (uint32_t)percent;
+    return true;
+}
+
 #define HP_OPTIONS_MOST_BYTES (UINT64_C(4) << 30)
 _Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
 
@@ -4417,11 +4465,15 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 #define HP_OPTIONS_AT_BOTH(name)                                                                                              \
     offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
         sizeof((struct hp_settings *)0)->name
+#define HP_OPTIONS_AT_RATE(name)                                                                                              \
+    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, time_period),                             \
+        sizeof((struct hp_settings *)0)->time_period
 #define HP_OPTIONS_AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
 #define HP_OPTIONS_AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
 
 /* The same on the command line. */
 #define HP_OPTIONS_FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
+#define HP_OPTIONS_FLAG_OF_TWO(name, letter, one, other) name, letter, HP_SCOPE_##one | HP_SCOPE_##other
 #define HP_OPTIONS_NO_FLAG NULL, 0, 0
 
 const struct hp_option hotpath_options_[] = {
@@ -4432,6 +4484,25 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
      "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
      HP_OPTIONS_AT_BOTH(filter), hp_options_parse_pattern},
+    {"HOTPATH_LOG", "log", HP_OPTIONS_FLAG("log", 0, RECORD), "TEXT|/REGEX/", "", "only what the program logs itself",
+     "Keep the latest calls of the functions and blocks whose name contains TEXT or matches REGEX, with their "
+     "notes.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(log), hp_options_parse_pattern},
+    /* The general rate before those of single sections, as with the limits. */
+    {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", HP_OPTIONS_FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
+     "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_RATE(time_sampling_rate), hp_options_parse_sampling_rate},
+    {"HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE", "functions_time_sampling_rate", HP_OPTIONS_FLAG("functions-sampling", 0, RECORD),
+     "1/N|PART", "", "HOTPATH_TIME_SAMPLING_RATE", "The same for functions and blocks alone.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_RATE(functions_time_sampling_rate), hp_options_parse_sampling_rate},
+    {"HOTPATH_MEASURING_BOUND", "measuring_bound", HP_OPTIONS_FLAG("measuring-bound", 0, RECORD), "PERCENT", "50", "",
+     "Functions measured by the compiler are only counted, and now and then timed, where measuring would be more "
+     "than "
+     "this part of their time; 0 times every call.",
+     HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(measuring_bound), hp_options_parse_bound},
+    {"HOTPATH_KEYS_LIMIT", "keys_limit", HP_OPTIONS_FLAG("keys-limit", 0, RECORD), "N", "256", "",
+     "Keys of one HOTPATH_BLOCK_KEY that get rows of their own; further ones share one.", HP_OPTION_COUNT,
+     HP_OPTIONS_AT_BOTH(keys_limit), hp_options_parse_count},
     {"HOTPATH_REPORT", "report", HP_OPTIONS_FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(report), hp_options_parse_sections},
@@ -4452,6 +4523,9 @@ const struct hp_option hotpath_options_[] = {
      HP_OPTIONS_AT_BOTH(functions_limit), hp_options_parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", HP_OPTIONS_FLAG("calltree-limit", 0, SHOW), "N", "50", "",
      "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(calltree_limit), hp_options_parse_limit},
+    {"HOTPATH_LOGS_LIMIT", "logs_limit", HP_OPTIONS_FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
+     "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
+     HP_OPTIONS_AT_BOTH(logs_limit), hp_options_parse_limit},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
@@ -5025,6 +5099,7 @@ struct hp_node {
     uint64_t nested;    /* ticks of those that were */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint64_t untimed;   /* calls without a duration, because of sampling */
+    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
 };
 
 HP_PRIVATE bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,
@@ -5151,6 +5226,7 @@ static bool hp_snapshot_copy_node(const struct hp_snapshot *snapshot, uint64_t o
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
+    ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
     return true;
@@ -5965,7 +6041,7 @@ struct hp_arena;
 struct hp_profile;
 
 #define HP_MAX_COLUMNS 32u
-#define HP_MAX_NOTES 6u
+#define HP_MAX_NOTES 8u
 #define HP_MAX_SECTIONS 16u
 #define HP_MAX_WARNINGS 16u
 
@@ -5982,6 +6058,7 @@ enum hp_column_trait {
     HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
 };
 
@@ -6004,6 +6081,7 @@ struct hp_row {
     bool is_open;          /* counts something that has not ended */
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
+    bool is_sampled;       /* not all of its calls were timed */
 };
 
 struct hotpath_section {
@@ -6107,11 +6185,12 @@ HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 
 /* Sums that sites and places in the tree have in common. */
 struct hp_sums {
-    uint64_t calls;  /* all: ended, abandoned and open */
-    uint64_t open;   /* of which are open */
-    uint64_t total;  /* ticks of outermost calls */
-    uint64_t nested; /* ticks of calls inside another call of the same node (recursion) */
-    uint64_t self;   /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
+    uint64_t calls;   /* all: ended, abandoned and open */
+    uint64_t open;    /* of which are open */
+    uint64_t untimed; /* of which have no duration, because of sampling: the times below are scaled up for them */
+    uint64_t total;   /* ticks of outermost calls */
+    uint64_t nested;  /* ticks of calls inside another call of the same node (recursion) */
+    uint64_t self;    /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
 };
 
 HP_PRIVATE uint64_t hp_sums_self(const struct hp_sums *sums);
@@ -6125,6 +6204,7 @@ struct hp_site_sums {
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
     bool is_main;     /* the main function of a process */
+    bool is_limited;  /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     uint32_t threads; /* threads that called it */
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
@@ -6162,7 +6242,8 @@ struct hp_session_sums {
     const struct hp_snapshot *snapshot;
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
-    uint64_t calls_of_busiest_thread;
+    uint64_t timed_calls;
+    uint64_t calls_of_busiest_thread; /* timed ones */
     uint64_t open;
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
@@ -6177,6 +6258,8 @@ struct hp_profile {
     struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
+    bool has_sampled;                /* not all calls were timed, since sampling was asked for */
+    bool has_limited;                /* ... since they were too short */
     bool has_different_mains;        /* the processes have different main functions: there is no such row */
 };
 
@@ -6684,6 +6767,15 @@ uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self <
 
 /* -------------------------------------------------------------------------------------------- gather */
 
+/* As if the calls that were not timed had been like those that were. */
+static uint64_t hp_profile_scale_up(uint64_t ticks, const struct hp_node *node)
+{
+    if (node->untimed == 0 || node->untimed >= node->calls)
+        return ticks;
+    const double scaled = (double)(int64_t)ticks * ((double)node->calls / (double)(node->calls - node->untimed));
+    return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
+}
+
 static bool hp_profile_add_record(struct hp_profile_builder *builder, const struct hp_profile_place *place, const struct hp_node *node)
 {
     if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
@@ -6700,9 +6792,10 @@ static bool hp_profile_add_record(struct hp_profile_builder *builder, const stru
     record->parent_offset = node->parent;
     record->sums = (struct hp_sums){
         .calls = node->calls,
-        .total = node->outermost,
-        .nested = node->nested,
-        .self = node->self,
+        .untimed = node->untimed < node->calls ? node->untimed : node->calls,
+        .total = node->is_recursive ? node->outermost : hp_profile_scale_up(node->outermost, node),
+        .nested = hp_profile_scale_up(node->nested, node),
+        .self = hp_profile_scale_up(node->self, node),
     };
     record->next = builder->first;
     builder->first = record;
@@ -6728,6 +6821,7 @@ static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct
     *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
     site->stats = link;
     site->threads += stat->threads;
+    site->is_limited |= stat->period > 1 && stat->period > session->header.time_period;
     if (stat->min <= stat->max)
         hp_profile_add_extremes(site, stat->min, stat->max);
     return true;
@@ -6790,6 +6884,7 @@ static void hp_profile_move_stats(struct hp_site_sums *to, struct hp_site_sums *
         to->stats = link;
     }
     to->threads += from->threads;
+    to->is_limited |= from->is_limited;
     hp_profile_add_extremes(to, from->min, from->max);
 }
 
@@ -6919,6 +7014,14 @@ static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_pr
                      uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
+    const bool is_inner = site->open_in == builder->thread_number;
+    site->open_in = builder->thread_number;
+    record->sums.calls++;
+    record->sums.open++;
+    if (frame->stat & HOTPATH_UNTIMED_) {
+        record->sums.untimed++;
+        return true;
+    }
     struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
     if (link == NULL)
         return false;
@@ -6926,13 +7029,10 @@ static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_pr
     site->opens = link;
     hp_profile_add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (site->open_in != builder->thread_number)
-        record->sums.total += ticks;
-    else
+    if (is_inner)
         record->sums.nested += ticks;
-    site->open_in = builder->thread_number;
-    record->sums.calls++;
-    record->sums.open++;
+    else
+        record->sums.total += ticks;
     return true;
 }
 
@@ -6957,6 +7057,8 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
         if (!hp_profile_add_open(builder, record, &frame, ticks))
             return false;
+        if (frame.stat & HOTPATH_UNTIMED_)
+            continue;
         if (around != NULL)
             around->sums.self -= ticks;
         around = record;
@@ -6986,6 +7088,7 @@ static void hp_profile_add_sums(struct hp_sums *to, const struct hp_sums *from)
 {
     to->calls += from->calls;
     to->open += from->open;
+    to->untimed += from->untimed;
     to->total += from->total;
     to->nested += from->nested;
     to->self += from->self;
@@ -7063,13 +7166,17 @@ static bool hp_profile_merge(struct hp_profile_builder *builder)
     return true;
 }
 
+/* What the others cost is next to nothing. */
+static uint64_t hp_profile_timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
+
 /*
  * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
  * Nobody knows how many, so all of them count: this is an upper bound.
  */
 static uint64_t hp_profile_calls_perhaps_inside(const struct hp_tree_node *node)
 {
-    return node->folded != NULL ? node->folded->calls_inside + node->folded->sums.calls : node->calls_inside;
+    return node->folded != NULL ? node->folded->calls_inside + hp_profile_timed_calls(&node->folded->sums)
+                                : node->calls_inside;
 }
 
 /* Up from the children first, then down from the parents: each node is looked at twice, however deep the tree is. */
@@ -7078,7 +7185,7 @@ static void hp_profile_count_calls_inside(struct hp_profile *profile)
     for (size_t at = profile->node_count; at-- > 0;) {
         const struct hp_tree_node *node = profile->nodes[at];
         if (node->parent != NULL)
-            node->parent->calls_inside += node->calls_inside + node->sums.calls;
+            node->parent->calls_inside += node->calls_inside + hp_profile_timed_calls(&node->sums);
     }
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_tree_node *node = profile->nodes[at];
@@ -7086,6 +7193,28 @@ static void hp_profile_count_calls_inside(struct hp_profile *profile)
         if (node->folded == NULL && node->sums.nested > 0)
             node->folded = node;
         node->site->calls_inside += hp_profile_calls_perhaps_inside(node);
+    }
+}
+
+/*
+ * Where calls are not all timed, a call is not told of the time of those inside it, so what is left to itself comes from
+ * the sums: its own, less those of its children. (Not where calls were folded: there children are not all below.)
+ */
+static void hp_profile_settle_selfs(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        uint64_t inside = 0, untimed = node->sums.untimed;
+        for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling) {
+            inside += child->sums.total + child->sums.nested;
+            untimed += child->sums.untimed;
+        }
+        if (untimed == 0 || node->folded != NULL)
+            continue;
+        const uint64_t all = node->sums.total + node->sums.nested;
+        const uint64_t self = all > inside ? all - inside : 0;
+        node->site->sums.self += self - node->sums.self;
+        node->sums.self = self;
     }
 }
 
@@ -7098,10 +7227,11 @@ static void hp_profile_count_by_session(struct hp_profile_builder *builder)
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
         if (record->place.session != before->place.session || record->place.thread != before->place.thread)
             calls_of_thread = 0;
-        calls_of_thread += record->sums.calls;
+        calls_of_thread += hp_profile_timed_calls(&record->sums);
         if (calls_of_thread > session->calls_of_busiest_thread)
             session->calls_of_busiest_thread = calls_of_thread;
         session->calls += record->sums.calls;
+        session->timed_calls += hp_profile_timed_calls(&record->sums);
         session->open += record->sums.open;
         if (record->parent == NULL && record->site != NULL)
             session->total += record->sums.total;
@@ -7136,6 +7266,11 @@ static bool hp_profile_list_sites(struct hp_profile_builder *builder)
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
         if (site->sums.calls > 0)
             profile->sites[profile->site_count++] = site;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
+        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    }
     return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
 }
 
@@ -7155,6 +7290,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!hp_profile_merge(builder))
         return NULL;
     hp_profile_count_calls_inside(profile);
+    hp_profile_settle_selfs(profile);
     hp_profile_choose_main(profile);
     return hp_profile_list_sites(builder) ? profile : NULL;
 }
@@ -8180,7 +8316,8 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
 #define HP_TIMING_ROUGH_PART 0.1
 
 struct hp_timing_columns {
-    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead;
+    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead, timed,
+        sampling;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -8228,7 +8365,7 @@ static bool hp_timing_add_percentile(struct hp_timing_view *view, double percent
     if (shown_title == NULL || shown_key == NULL)
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, 0, true);
+        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     return true;
 }
 
@@ -8247,8 +8384,8 @@ static bool hp_timing_describe(struct hp_timing_view *view)
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
     if (!settings->time_exclusive) {
         columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);
@@ -8259,6 +8396,8 @@ static bool hp_timing_describe(struct hp_timing_view *view)
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
+    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
     return true;
 }
@@ -8339,8 +8478,10 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
         settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    /* What was spent is scaled up, so all calls share it. */
     if (timed > 0)
-        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)timed);
+        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
+    hp_section_set_count(row, columns->timed, timed);
     if (settings->time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
@@ -8368,9 +8509,14 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     hp_section_set_count(row, columns->threads, site->threads);
     hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
+    hp_section_set_text(row, columns->sampling,
+                        site->is_limited         ? "limited"
+                        : site->sums.untimed > 0 ? "sampled"
+                                                 : "none");
     hp_timing_fill_durations(view, row, site);
     row->is_main = site == profile->main;
     row->is_open = site->sums.open > 0;
+    row->is_sampled = site->sums.untimed > 0;
     row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
@@ -8384,6 +8530,10 @@ static void hp_timing_add_notes(struct hotpath_section *section, const struct hp
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
@@ -8450,6 +8600,7 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                        "durations were below zero: counted as zero"},
     [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
                           "forked children could not write a session file"},
+    [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -8484,7 +8635,7 @@ static double hp_trust_calls_in_the_way(const struct hotpath_results *results)
     double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_session_sums *session = &results->profile->sessions[at];
-        all += (double)session->calls;
+        all += (double)session->timed_calls;
         busiest = hp_trust_largest(busiest, (double)session->calls_of_busiest_thread);
         sum_of_busiest += (double)session->calls_of_busiest_thread;
         elapsed += (double)hp_snapshot_elapsed(session->snapshot);
@@ -9062,6 +9213,8 @@ static void hp_table_put_cell(struct hp_text *text, const struct hp_column *colu
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < HP_TABLE_INDENT_MAX ? row->depth : HP_TABLE_INDENT_MAX));
     if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
         hp_text_char(text, '~');
+    if ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled && cell->has_value)
+        hp_text_char(text, '^');
     hp_table_put_value(text, column, cell);
 }
 
@@ -9451,6 +9604,7 @@ struct hp_head {
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
+    struct hp_kept *kept;   /* NULL until it is needed: see kept.h */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
 };
@@ -9464,6 +9618,14 @@ struct hp_fork_page {
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
 };
 
+/* What one zone costs. */
+struct hp_zone_cost {
+    uint64_t ps;       /* all of it */
+    uint64_t inner_ps; /* the part that its own duration includes */
+    uint64_t ticks;    /* the same in ticks */
+    uint64_t inner_ticks;
+};
+
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
@@ -9473,6 +9635,7 @@ struct hp_known_site {
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
     uint32_t hash;
+    bool is_logged; /* by the program itself */
 };
 
 #define HP_SITE_BUCKETS 4096u
@@ -9489,6 +9652,7 @@ struct hp_recorder {
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
     struct hp_settings settings;
+    struct hp_zone_cost zone_cost;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
     void *reporter_context;
@@ -9547,7 +9711,9 @@ HP_PRIVATE void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
+/* Whether the latest calls of a site are kept in this session. */
+HP_PRIVATE bool hp_site_is_logged(uint32_t id);
+/* The same as hp_site_id under the lock. */
 HP_PRIVATE void hp_site_register(struct hotpath_site *site);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
@@ -9569,6 +9735,53 @@ HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint
 /* Makes this copy of the library notice threads that end. */
 HP_PRIVATE bool hp_thread_exit_hook(void);
 
+/* --- tree.c */
+/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
+static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
+}
+static inline struct hotpath_stat_ *hp_stat_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_stat_ *)(void *)(head->hot.base + offset);
+}
+static inline struct hotpath_frame_ *hp_frame_zero(const struct hp_head *head)
+{
+    return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
+}
+static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
+
+/* An empty tree and index in a new record; false without space. */
+HP_PRIVATE bool hp_tree_begin(struct hp_head *head);
+/* An empty index for a tree that is there. */
+HP_PRIVATE bool hp_tree_resume(struct hp_head *head);
+/* Where `site` leads from `parent`, made if it is not there; `spare` stands in when the index is full. */
+HP_PRIVATE const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
+                                         struct hotpath_slot_ *spare);
+/* What zones of a node have to mind has changed (`keeps` or `period` of its stat), on the way there from `parent`. */
+HP_PRIVATE void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
+/* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
+HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
+/* A call was longer than those before it: time them all again. */
+HP_PRIVATE void hp_tree_unlimit(struct hotpath_stat_ *stat);
+/* A call is over: whether it was inside another one of its site. */
+HP_PRIVATE bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+
+/* --- kept.c */
+#define HP_KEEPS_LOG 1u     /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u /* the slowest one, with what was inside */
+HP_PRIVATE void hp_kept_begin(struct hp_head *head);
+/* What is kept of the calls of a site that is new to this thread. */
+HP_PRIVATE uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
+/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
+HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
+HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* --- calibration.c */
+/* Measures what one zone costs on this machine. Signals held. */
+HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(void);
+
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */
 HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
@@ -9576,8 +9789,6 @@ HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
 HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
 /* Closes every open zone of a thread that ends. */
 HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
-/* Measures what one zone costs on this machine. Signals held. */
-HP_PRIVATE void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
 HP_PRIVATE void hp_zone_skip(void);
 HP_PRIVATE bool hp_zone_was_skipped(void);
@@ -9594,6 +9805,101 @@ HP_PRIVATE struct hp_clock_pair hp_session_touch(void);
 /* --- exit_report.c */
 /* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
 HP_PRIVATE int hp_exit_report(bool is_in_handler);
+
+/* ---- src/record/calibration.c -------------------------------------------------------------------------------- */
+
+/* What a zone costs on this machine, measured when a session begins. */
+
+#define HP_CALIBRATION_CALIBRATION_ZONES 100u
+#define HP_CALIBRATION_CALIBRATION_ROUNDS 24
+
+/* A session in miniature, private to the measurement. Offsets count from its start. */
+struct hp_calibration_miniature {
+    unsigned char unused[HOTPATH_GATE_];
+    uint32_t gate;
+    uint32_t also_unused[3];
+    struct hotpath_node_ root, node;
+    struct hotpath_stat_ stat;
+    uint64_t octave[256];
+    struct hotpath_frame_ frames[4];
+    struct hotpath_slot_ slots[4];
+    struct hotpath_head_ head;
+    struct hotpath_site site;
+};
+
+#define HP_CALIBRATION_OFFSET(member) ((uint32_t)offsetof(struct hp_calibration_miniature, member))
+_Static_assert(HP_CALIBRATION_OFFSET(stat) % 64 == 0, "flags stand beside offsets of stats");
+
+static void hp_calibration_build(struct hp_calibration_miniature *mini)
+{
+    memset(mini, 0, sizeof *mini);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        mini->stat.octaves[octave] = HP_CALIBRATION_OFFSET(octave); /* where it is counted does not matter */
+    mini->frames[0].zone = UINT64_MAX;
+    mini->frames[0].node = HP_CALIBRATION_OFFSET(root);
+    mini->gate = 1;
+    mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
+                                        .epoch = 1,
+                                        .top = mini->frames,
+                                        .last = mini->frames + 3,
+                                        .slots = mini->slots,
+                                        .base = (char *)mini,
+                                        .mask = 3 * sizeof(struct hotpath_slot_)};
+    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head, HP_CALIBRATION_OFFSET(root), 0);
+    slot->key = (uint64_t)HP_CALIBRATION_OFFSET(root) << 32;
+    slot->node = HP_CALIBRATION_OFFSET(node);
+    slot->stat = HP_CALIBRATION_OFFSET(stat);
+}
+
+/* Runs zones on the miniature; the time they took by the monotonic clock, and what they say of themselves in ticks. */
+static void hp_calibration_run_zones(struct hp_calibration_miniature *mini, uint64_t *ret_ns, uint64_t *ret_ticks)
+{
+    mini->node.total = 0;
+    const uint64_t from_ns = hp_clock_monotonic_ns();
+    const uint64_t from = hotpath_ticks_();
+    for (uint32_t zones = 0; zones < HP_CALIBRATION_CALIBRATION_ZONES; zones++) {
+        struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
+        hotpath_close_(&zone);
+    }
+    *ret_ticks = hotpath_ticks_() - from;
+    *ret_ns = hp_clock_monotonic_ns() - from_ns;
+}
+
+/* Zones that may not use the CPU's counter read the slower clock, twice each. */
+static uint64_t hp_calibration_extra_clock_ps(void)
+{
+    if (hotpath_runtime_->counter != HP_COUNTER_NONE)
+        return 0;
+    const uint64_t from = hp_clock_monotonic_ns();
+    for (int reads = 0; reads < 100; reads++)
+        hp_clock_monotonic_ns();
+    return (hp_clock_monotonic_ns() - from) * 1000 / 100;
+}
+
+/* Best of a few rounds, so that a page fault or a preempted round does not make every zone look dear. */
+struct hp_zone_cost hp_zones_calibrate(void)
+{
+    struct hp_calibration_miniature mini;
+    struct hotpath_head_ *before = hotpath_v1_head;
+    struct hp_zone_cost cost = {0};
+    hp_calibration_build(&mini);
+    hotpath_v1_head = &mini.head;
+    uint64_t best = UINT64_MAX;
+    for (int round = 0; round < HP_CALIBRATION_CALIBRATION_ROUNDS; round++) {
+        uint64_t ns, ticks;
+        hp_calibration_run_zones(&mini, &ns, &ticks);
+        if (ns >= best || ticks == 0)
+            continue;
+        best = ns;
+        cost.ticks = ticks / HP_CALIBRATION_CALIBRATION_ZONES;
+        cost.inner_ticks = mini.node.total / HP_CALIBRATION_CALIBRATION_ZONES;
+        cost.inner_ps = (uint64_t)((double)mini.node.total * (double)ns / (double)ticks * 1000 / HP_CALIBRATION_CALIBRATION_ZONES);
+    }
+    hotpath_v1_head = before;
+    cost.ps = best * 1000 / HP_CALIBRATION_CALIBRATION_ZONES + 2 * hp_calibration_extra_clock_ps();
+    cost.inner_ps += hp_calibration_extra_clock_ps();
+    return cost;
+}
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -10015,9 +10321,27 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
     uintptr_t place = (uintptr_t)__builtin_frame_address(0);
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
         place = hp_functions_stack_place(head, place);
-    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
+    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site, 0) == HOTPATH_SKIPPED_, 0) &&
         HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
+}
+
+/* Every so many calls of a node it is asked whether they are worth their measuring. */
+#define HP_FUNCTIONS_CALLS_UNTIL_ASKED 4096u
+
+static inline int hp_functions_count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+{
+    const uint32_t node = frame->node;
+    if (__builtin_expect(frame->stat & HOTPATH_UNTIMED_, 0)) {
+        hotpath_count_untimed_(head, frame);
+        return 1;
+    }
+    if (!hotpath_count_(head, frame, ret_now))
+        return 0;
+    const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
+    if (__builtin_expect(counted->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0, 0))
+        hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);
+    return 1;
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -10036,14 +10360,670 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();
         struct hotpath_frame_ *frame = head->top;
-        const int is_counted = HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == site->id &&
-                               hotpath_count_(head, frame, &now);
+        const int is_counted =
+            HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == site->id && hp_functions_count(head, frame, &now);
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
         if (HOTPATH_LIKELY_(is_counted))
             return;
     }
     hp_zone_leave_site(site->id, now != 0 ? now : hp_now());
+}
+
+/* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
+
+/*
+ * What a thread remembers for the calls of which more is kept than numbers (kept.c, notes.c). Private memory of the thread,
+ * mapped when it is first needed and touched as far as it is used.
+ */
+
+#define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
+#define HP_FOLLOWED 1024u  /* places for nodes that are followed, half of which are used */
+#define HP_SUBTREE 512u    /* nodes below one that is followed */
+#define HP_GAINS 8192u     /* of all of them together */
+#define HP_SLOW_ROWS 128u  /* kept of a slow call, the largest */
+#define HP_SLOW_NOTES 1024u
+
+/* The note of a call that is open: of the one at this depth that began then. */
+struct hp_note {
+    uint64_t start;
+    uint32_t depth; /* 0: none */
+    uint32_t length;
+    char text[HP_NOTE_BYTES];
+};
+
+struct hp_sums_of_node {
+    uint32_t node;
+    uint64_t calls;
+    uint64_t total; /* outermost calls */
+    uint64_t self;
+};
+
+/* A node whose calls are looked into when they end, and what its subtree had at the end of the latest. */
+struct hp_followed {
+    uint32_t node;  /* 0: a free place */
+    uint32_t first; /* in `sums` */
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t calls;      /* of the node itself */
+    uint64_t least_cost; /* ticks it took to look into one, at best */
+};
+
+/* A slow call before it is stored. */
+struct hp_slow_draft {
+    struct hp_slow_call call;
+    struct hp_slow_row rows[HP_SLOW_ROWS];
+    char notes[HP_SLOW_NOTES];
+};
+
+struct hp_kept {
+    uint64_t least_cost; /* of all */
+    uint32_t followed_count;
+    uint32_t gains_used;
+    struct hp_note notes[HP_NOTE_DEPTHS];
+    struct hp_followed followed[HP_FOLLOWED];
+    struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the call that ends */
+    struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to remember */
+    struct hp_sums_of_node sums[HP_GAINS];
+    struct hp_slow_draft draft;
+};
+
+/* That of a thread; NULL without memory. */
+HP_PRIVATE struct hp_kept *hp_kept_memory(struct hp_head *head);
+
+/* --- notes.c */
+/* The note of an open call, or NULL. */
+HP_PRIVATE const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame);
+
+/* ---- src/record/kept.c --------------------------------------------------------------------------------------- */
+
+/*
+ * Calls of which more is kept than numbers: the latest ones of a site that is logged, and the slowest one of nearly every
+ * site, with what went on inside.
+ *
+ * What was inside a call is what its subtree of the call tree has gained meanwhile. Between two calls of a node nothing
+ * below it can change, so what was noted down at the end of the one is what the next begins with: there is nothing to do
+ * when a call begins. At its end the subtree is walked, which takes some nanoseconds for each node. To keep that below
+ * a sixty-fourth of a site's time, sites whose calls are too short for it are no longer followed after a few calls; those
+ * whose calls become longer later on are taken up again.
+ *
+ * The notes taken are private to the thread (struct hp_kept); only the results are in the session.
+ */
+
+#define HP_KEPT_FIRST_CALLS 8u      /* calls of a node that are followed whatever it costs */
+#define HP_KEPT_WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
+#define HP_KEPT_LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
+
+void hp_kept_begin(struct hp_head *head)
+{
+    if (head->kept == NULL)
+        return;
+    memset(head->kept->followed, 0, sizeof head->kept->followed);
+    head->kept->followed_count = 0;
+    head->kept->gains_used = 0;
+    head->kept->least_cost = UINT64_MAX;
+}
+
+struct hp_kept *hp_kept_memory(struct hp_head *head)
+{
+    if (head->kept == NULL) {
+        head->kept = hp_more_memory(sizeof *head->kept);
+        if (head->kept != NULL)
+            head->kept->least_cost = UINT64_MAX;
+    }
+    return head->kept;
+}
+
+/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
+uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
+{
+    if (site == HP_SITE_ROOT || site == HP_SITE_OTHER)
+        return 0;
+    const bool is_followed = !head->is_handler && hotpath_runtime_->settings.time_period <= 1 && !hp_is_sealed();
+    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (is_followed ? HP_KEEPS_SLOWEST : 0);
+}
+
+static struct hp_call hp_kept_describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    return (struct hp_call){.start = frame->start, .ticks = ticks, .node = frame->node, .tid = head->thread_id};
+}
+
+/* Word by word, since somebody may be reading; both places and the size are multiples of 8. */
+static void hp_kept_put_words(void *to, const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + at, sizeof word);
+        HOTPATH_PUT_(*(uint64_t *)(void *)((char *)to + at), word);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- the latest calls */
+
+static struct hp_call_log *hp_kept_log_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->log == 0) {
+        const uint32_t limit = hotpath_runtime_->settings.logs_limit;
+        const uint32_t capacity = (limit < HP_KEPT_LONGEST_LOG ? limit : HP_KEPT_LONGEST_LOG) + 1;
+        const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
+        const uint32_t offset = hp_thread_allocate(head, (uint32_t)bytes, 64);
+        if (offset == 0)
+            return NULL;
+        struct hp_call_log *log = hp_store_at(head->store, offset);
+        log->capacity = capacity;
+        __atomic_store_n(&stat->log, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->log);
+}
+
+static void hp_kept_log_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
+                     uint64_t ticks)
+{
+    const struct hp_note *note = hp_note_of(head, frame);
+    struct hp_call_log *log = hp_kept_log_of(head, stat);
+    if (log == NULL) {
+        hp_lose(head, HP_LOSS_CALLS);
+        return;
+    }
+    struct hp_call *place = &log->calls[log->count % log->capacity];
+    struct hp_call call = hp_kept_describe(head, frame, ticks);
+    call.note = place->note;
+    if (note != NULL && call.note == 0)
+        call.note = hp_thread_allocate(head, HP_NOTE_BYTES, 8);
+    if (note != NULL && call.note != 0) {
+        call.note_length = note->length;
+        hp_kept_put_words(hp_store_at(head->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
+    }
+    hp_kept_put_words(place, &call, sizeof call);
+    /* Release pairs with the reader's acquire: a call that counts is whole. */
+    __atomic_store_n(&log->count, log->count + 1, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------- what a call has gained */
+
+/* The next node of the subtree of `top`, parents first; 0 at the end. */
+static uint32_t hp_kept_next_below(const struct hp_head *head, uint32_t top, uint32_t at)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, at);
+    if (node->first_child != 0)
+        return node->first_child;
+    while (at != top && hp_node_at(head, at)->next_sibling == 0)
+        at = hp_node_at(head, at)->parent;
+    return at == top ? 0 : hp_node_at(head, at)->next_sibling;
+}
+
+static struct hp_followed *hp_kept_followed_of(struct hp_kept *kept, uint32_t node)
+{
+    uint32_t at = node / 64 % HP_FOLLOWED;
+    while (kept->followed[at].node != 0 && kept->followed[at].node != node)
+        at = (at + 1) % HP_FOLLOWED;
+    return &kept->followed[at];
+}
+
+/* What is known of a node that is followed; NULL when there are too many. */
+static struct hp_followed *hp_kept_follow(struct hp_kept *kept, uint32_t node)
+{
+    struct hp_followed *followed = hp_kept_followed_of(kept, node);
+    if (followed->node == node)
+        return followed;
+    if (kept->followed_count >= HP_FOLLOWED / 2)
+        return NULL;
+    kept->followed_count++;
+    *followed = (struct hp_followed){.node = node, .least_cost = UINT64_MAX};
+    return followed;
+}
+
+/* Room for the sums of `count` nodes; what was there is given up. */
+static bool hp_kept_make_room(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+{
+    if (count <= followed->capacity)
+        return true;
+    const uint32_t capacity = count < 4 ? 4 : count + count / 2;
+    if (capacity > HP_GAINS - kept->gains_used)
+        return false;
+    followed->first = kept->gains_used;
+    followed->capacity = capacity;
+    kept->gains_used += capacity;
+    return true;
+}
+
+static struct hp_sums_of_node hp_kept_sums_of(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    return (struct hp_sums_of_node){offset, node->calls, node->total - node->nested, node->self};
+}
+
+/*
+ * Walks the subtree. The nodes that were there before come in the same order as then, with new ones in between, since a new
+ * child stands before its siblings; so one step along the old sums for each node that has some. `gains` get what was gained;
+ * the new sums are left behind them in the scratch. How many nodes there are, or UINT32_MAX: too many.
+ */
+static uint32_t hp_kept_walk(const struct hp_head *head, const struct hp_followed *followed)
+{
+    struct hp_kept *kept = head->kept;
+    const struct hp_sums_of_node *old = kept->sums + followed->first;
+    uint32_t count = 0, old_at = 0;
+    for (uint32_t at = hp_kept_next_below(head, followed->node, followed->node); at != 0;
+         at = hp_kept_next_below(head, followed->node, at)) {
+        if (count == HP_SUBTREE)
+            return UINT32_MAX;
+        const struct hp_sums_of_node now = hp_kept_sums_of(head, at);
+        struct hp_sums_of_node *gain = &kept->gains[count];
+        kept->latest[count++] = *gain = now;
+        if (old_at < followed->count && old[old_at].node == at) {
+            gain->calls -= old[old_at].calls;
+            gain->total -= old[old_at].total;
+            gain->self -= old[old_at].self;
+            old_at++;
+        }
+    }
+    return count;
+}
+
+static bool hp_kept_note_down(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+{
+    if (!hp_kept_make_room(kept, followed, count))
+        return false;
+    memcpy(kept->sums + followed->first, kept->latest, count * sizeof kept->latest[0]);
+    followed->count = count;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- the slowest call */
+
+/* The least total of the rows that are kept, when there are more than can be. Parents have no less than their children. */
+static uint64_t hp_kept_least_total_kept(const struct hp_kept *kept, uint32_t count)
+{
+    uint32_t by_magnitude[65] = {0}, rows = 0;
+    for (uint32_t at = 0; at < count; at++)
+        if (kept->gains[at].calls != 0)
+            by_magnitude[64 - __builtin_clzll(kept->gains[at].total | 1)]++;
+    unsigned magnitude = 64;
+    while (magnitude > 0 && rows + by_magnitude[magnitude] <= HP_SLOW_ROWS)
+        rows += by_magnitude[magnitude--];
+    return magnitude == 0 ? 0 : UINT64_C(1) << (magnitude < 64 ? magnitude : 63);
+}
+
+/* The note of the last logged call of a node within the slow call. */
+static const struct hp_call *hp_kept_noted_call(const struct hp_head *head, uint32_t node, uint64_t since)
+{
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    if (stat->log == 0)
+        return NULL;
+    const struct hp_call_log *log = hp_store_at(head->store, stat->log);
+    for (uint64_t back = 1; back < log->capacity && back <= log->count; back++) {
+        const struct hp_call *call = &log->calls[(log->count - back) % log->capacity];
+        if (call->start < since)
+            return NULL;
+        if (call->node == node && call->note_length > 0)
+            return call;
+    }
+    return NULL;
+}
+
+/* Adds a text to the notes of the slow call; its length, or 0 where it does not fit. */
+static uint32_t hp_kept_add_note(struct hp_slow_draft *draft, const char *text, uint32_t length, uint32_t *ret_offset)
+{
+    if (length > sizeof draft->notes - draft->call.note_bytes)
+        return 0;
+    *ret_offset = draft->call.note_bytes;
+    memcpy(draft->notes + draft->call.note_bytes, text, length);
+    draft->call.note_bytes += length;
+    return length;
+}
+
+static void hp_kept_add_row(const struct hp_head *head, struct hp_slow_draft *draft, const struct hp_sums_of_node *gain)
+{
+    struct hp_slow_row row = {.node = gain->node, .calls = gain->calls, .total = gain->total, .self = gain->self};
+    const struct hp_call *noted = hp_kept_noted_call(head, gain->node, draft->call.call.start);
+    if (noted != NULL)
+        row.note_length = hp_kept_add_note(draft, hp_store_at(head->store, noted->note), noted->note_length, &row.note);
+    draft->rows[draft->call.row_count++] = row;
+}
+
+/* The place for the next slow call, the one that does not hold the slowest so far; NULL without space. */
+static char *hp_kept_next_place(struct hp_head *head, struct hp_slowest *slowest, size_t bytes)
+{
+    const uint32_t place = (slowest->number + 1) % 2;
+    if (slowest->bytes[place] < bytes) {
+        const uint32_t roomy = (uint32_t)(bytes + bytes / 2);
+        const uint32_t offset = hp_thread_allocate(head, roomy, 64);
+        if (offset == 0)
+            return NULL;
+        HOTPATH_PUT_(slowest->bytes[place], roomy);
+        __atomic_store_n(&slowest->calls[place], offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, slowest->calls[place]);
+}
+
+static struct hp_slowest *hp_kept_slowest_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->slowest == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_slowest), 8);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&stat->slowest, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->slowest);
+}
+
+static bool hp_kept_is_slowest(const struct hp_head *head, const struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    if (stat->slowest == 0)
+        return true;
+    const struct hp_slowest *slowest = hp_store_at(head->store, stat->slowest);
+    if (slowest->number == 0)
+        return true;
+    const struct hp_slow_call *slow = hp_store_at(head->store, slowest->calls[slowest->number % 2]);
+    return ticks > slow->call.ticks;
+}
+
+/* What is outside of all that the call called itself. */
+static uint64_t hp_kept_own_ticks(const struct hp_head *head, const struct hp_call *call, uint32_t count)
+{
+    uint64_t ticks = call->ticks;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct hp_sums_of_node *gain = &head->kept->gains[at];
+        if (hp_node_at(head, gain->node)->parent == call->node)
+            ticks -= gain->total < ticks ? gain->total : ticks;
+    }
+    return ticks;
+}
+
+/* Puts a call and what it has gained together; `count` nodes of it are in the scratch. */
+static void hp_kept_draft_call(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks,
+                       uint32_t count)
+{
+    struct hp_slow_draft *draft = &head->kept->draft;
+    const struct hp_note *note = hp_note_of(head, frame);
+    const uint64_t least = hp_kept_least_total_kept(head->kept, count);
+    draft->call = (struct hp_slow_call){.call = hp_kept_describe(head, frame, ticks)};
+    draft->call.self = hp_kept_own_ticks(head, &draft->call.call, count);
+    if (note != NULL)
+        draft->call.call.note_length = hp_kept_add_note(draft, note->text, note->length, &draft->call.call.note);
+    for (uint32_t at = 0; at < count; at++) {
+        const struct hp_sums_of_node *gain = &head->kept->gains[at];
+        if (gain->calls == 0)
+            continue;
+        if (gain->total >= least && draft->call.row_count < HP_SLOW_ROWS)
+            hp_kept_add_row(head, draft, gain);
+        else
+            draft->call.rows_left_out++;
+    }
+}
+
+static void hp_kept_keep_slowest(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    const struct hp_slow_draft *draft = &head->kept->draft;
+    const size_t rows = draft->call.row_count * sizeof draft->rows[0];
+    const size_t notes = (draft->call.note_bytes + 7) & ~(size_t)7;
+    struct hp_slowest *slowest = hp_kept_slowest_of(head, stat);
+    char *place = slowest != NULL ? hp_kept_next_place(head, slowest, sizeof draft->call + rows + notes) : NULL;
+    if (place == NULL) {
+        hp_lose(head, HP_LOSS_CALLS);
+        return;
+    }
+    hp_kept_put_words(place, &draft->call, sizeof draft->call);
+    hp_kept_put_words(place + sizeof draft->call, draft->rows, rows);
+    hp_kept_put_words(place + sizeof draft->call + rows, draft->notes, notes);
+    __atomic_store_n(&slowest->number, slowest->number + 1, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------- following a node */
+
+static bool hp_kept_is_worth(const struct hotpath_node_ *node, uint64_t cost)
+{
+    const uint64_t timed = node->calls - node->untimed;
+    return timed == 0 || node->total / timed / HP_KEPT_WORTH >= cost;
+}
+
+static void hp_kept_stop_following(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame)
+{
+    stat->keeps &= ~HP_KEEPS_SLOWEST;
+    hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/*
+ * Looks into a call of a node that is followed. If calls of it have ended unnoticed, what is known of it is of no use, and
+ * is only brought up to date. False: it cannot be followed.
+ */
+static bool hp_kept_look_into(struct hp_head *head, struct hp_followed *followed, struct hotpath_stat_ *stat,
+                      const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    const bool is_known = node->calls == followed->calls + 1;
+    const uint32_t count = hp_kept_walk(head, followed);
+    if (count == UINT32_MAX)
+        return false;
+    if (is_known && hp_kept_is_slowest(head, stat, ticks)) {
+        hp_kept_draft_call(head, frame, ticks, count);
+        hp_kept_keep_slowest(head, stat);
+    }
+    return hp_kept_note_down(head->kept, followed, count);
+}
+
+static void hp_kept_follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
+                        uint64_t ticks, bool is_nested)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hp_kept *kept = hp_kept_memory(head);
+    struct hp_followed *followed = kept != NULL ? hp_kept_follow(kept, frame->node) : NULL;
+    if (is_nested) { /* one more call of the node, which is part of the outermost one */
+        if (followed != NULL && node->calls == followed->calls + 1)
+            followed->calls++;
+        return;
+    }
+    if (followed == NULL || !hp_kept_look_into(head, followed, stat, frame, ticks)) {
+        hp_kept_stop_following(head, stat, frame);
+        return;
+    }
+    followed->calls = node->calls;
+    const uint64_t cost = hp_now() - (frame->start + ticks);
+    followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
+    kept->least_cost = cost < kept->least_cost ? cost : kept->least_cost;
+    if (node->calls >= HP_KEPT_FIRST_CALLS && !hp_kept_is_worth(node, followed->least_cost))
+        hp_kept_stop_following(head, stat, frame);
+}
+
+void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (stat->keeps & HP_KEEPS_LOG)
+        hp_kept_log_call(head, stat, frame, ticks);
+    if (stat->keeps & HP_KEEPS_SLOWEST)
+        hp_kept_follow_call(head, stat, frame, ticks, is_nested);
+    else if (stat->keeps == 0)
+        hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+}
+
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    if (stat->keeps != 0 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
+        return;
+    struct hp_followed *followed = hp_kept_follow(head->kept, frame->node);
+    if (followed == NULL || !hp_kept_is_worth(node, 2 * head->kept->least_cost))
+        return;
+    const uint32_t count = hp_kept_walk(head, followed);
+    if (count == UINT32_MAX || !hp_kept_note_down(head->kept, followed, count) || !hp_kept_is_worth(node, 2 * followed->least_cost))
+        return;
+    followed->calls = node->calls;
+    stat->keeps = HP_KEEPS_SLOWEST;
+    hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/* ---- src/record/keys.c --------------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_BLOCK_KEY: one block, a site for each key. A table per block leads from the text of a key to its site, without a
+ * lock: entries are written before they are linked and never change. The table is made for as many keys as there may be
+ * (HOTPATH_KEYS_LIMIT), so it never has to grow; keys beyond that share the site of <other>.
+ */
+
+#define HP_KEYS_KEY_BYTES 120u    /* of a key; the rest is cut off */
+#define HP_KEYS_MOST_KEYS 100000u /* of one block, whatever is asked for */
+
+struct hp_keys_key {
+    struct hotpath_site site;
+    uint32_t hash;
+    uint32_t length;
+    char text[];
+};
+
+struct hp_keys_key_table {
+    size_t mask;
+    uint32_t count, limit;
+    struct hp_keys_key *other; /* atomic */
+    char *space;       /* for further keys */
+    size_t space_left;
+    struct hp_keys_key *entries[]; /* atomic */
+};
+
+static uint32_t hp_keys_hash_key(const char *text, uint32_t length)
+{
+    uint64_t hash = length * UINT64_C(0x9e3779b97f4a7c15);
+    for (; length >= 8; text += 8, length -= 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
+        hash ^= hash >> 32;
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, text, length);
+    hash = (hash ^ rest) * UINT64_C(0x9fb21c651e98df25);
+    return (uint32_t)(hash >> 32);
+}
+
+static struct hp_keys_key *hp_keys_find(struct hp_keys_key_table *table, uint32_t hash, const char *text, uint32_t length,
+                        struct hp_keys_key ***ret_place)
+{
+    for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {
+        /* Acquire pairs with the release in add: who sees the key sees all of it. */
+        struct hp_keys_key *key = __atomic_load_n(&table->entries[at], __ATOMIC_ACQUIRE);
+        if (key == NULL) {
+            *ret_place = &table->entries[at];
+            return NULL;
+        }
+        if (key->hash == hash && key->length == length && memcmp(key->text, text, length) == 0)
+            return key;
+    }
+}
+
+/* --------------------------------------------------------------------------------------- under the lock */
+
+static struct hp_keys_key_table *hp_keys_make_table(void)
+{
+    const uint32_t asked = hotpath_runtime_->settings.keys_limit;
+    const uint32_t limit = asked < HP_KEYS_MOST_KEYS ? asked : HP_KEYS_MOST_KEYS;
+    size_t places = 16;
+    while (places < 2 * (size_t)limit + 2)
+        places *= 2;
+    struct hp_keys_key_table *table = hp_more_memory(sizeof *table + places * sizeof table->entries[0]);
+    if (table == NULL)
+        return NULL;
+    table->mask = places - 1;
+    table->limit = limit;
+    return table;
+}
+
+static struct hp_keys_key *hp_keys_new_key(struct hp_keys_key_table *table, uint32_t length)
+{
+    const size_t bytes = (sizeof(struct hp_keys_key) + length + 15) & ~(size_t)15;
+    if (table->space_left < bytes) {
+        table->space = hp_more_memory(4096);
+        table->space_left = table->space != NULL ? 4096 : 0;
+    }
+    if (table->space_left < bytes)
+        return NULL;
+    struct hp_keys_key *key = (struct hp_keys_key *)(void *)table->space;
+    table->space += bytes;
+    table->space_left -= bytes;
+    return key;
+}
+
+/* "label[key]". The site is known by its name from then on, and the name is copied when it gets its number. */
+static struct hp_keys_key *hp_keys_make_key(struct hp_keys_key_table *table, const struct hotpath_keys_ *keys, uint32_t hash,
+                            const char *text, uint32_t length)
+{
+    char name[HP_KEYS_KEY_BYTES + 256];
+    struct hp_text shown;
+    struct hp_keys_key *key = hp_keys_new_key(table, length);
+    if (key == NULL)
+        return NULL;
+    hp_text_init(&shown, name, sizeof name);
+    hp_text_string(&shown, keys->site.name);
+    hp_text_char(&shown, '[');
+    hp_text_bytes(&shown, text, length);
+    hp_text_char(&shown, ']');
+    key->site = keys->site;
+    key->site.id = HOTPATH_ID_NEW_;
+    key->site.name = hp_text_end(&shown);
+    key->hash = hash;
+    key->length = length;
+    memcpy(key->text, text, length);
+    hp_site_register(&key->site);
+    key->site.name = "";
+    return key;
+}
+
+static struct hp_keys_key *hp_keys_add(struct hotpath_keys_ *keys, uint32_t hash, const char *text, uint32_t length)
+{
+    struct hp_keys_key **place;
+    struct hp_keys_key_table *table = keys->table;
+    if (table == NULL && (table = hp_keys_make_table()) == NULL)
+        return NULL;
+    __atomic_store_n(&keys->table, table, __ATOMIC_RELEASE);
+    struct hp_keys_key *key = hp_keys_find(table, hash, text, length, &place);
+    if (key != NULL)
+        return key;
+    if (table->count < table->limit) {
+        if ((key = hp_keys_make_key(table, keys, hash, text, length)) != NULL) {
+            HOTPATH_PUT_(table->count, table->count + 1);
+            __atomic_store_n(place, key, __ATOMIC_RELEASE);
+        }
+        return key;
+    }
+    if (table->other == NULL)
+        __atomic_store_n(&table->other, hp_keys_make_key(table, keys, 0, "<other>", 7), __ATOMIC_RELEASE);
+    return table->other;
+}
+
+/* ------------------------------------------------------------------------------------------------ look-up */
+
+static struct hp_keys_key *hp_keys_add_locked(struct hotpath_keys_ *keys, uint32_t hash, const char *text, uint32_t length)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    struct hp_keys_key *key = NULL;
+    if (hp_page() != NULL && hp_lock(&held)) {
+        if (hotpath_runtime_->gate != 0)
+            key = hp_keys_add(keys, hash, text, length);
+        if (key == NULL && hotpath_runtime_->gate != 0)
+            hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
+        hp_unlock(&held);
+    }
+    errno = saved;
+    return key;
+}
+
+struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text)
+{
+    struct hp_keys_key **place, *key = NULL;
+    if (text == NULL)
+        text = "(null)";
+    const uint32_t length = (uint32_t)strnlen(text, HP_KEYS_KEY_BYTES);
+    const uint32_t hash = hp_keys_hash_key(text, length);
+    struct hp_keys_key_table *table = __atomic_load_n((struct hp_keys_key_table **)(void *)&keys->table, __ATOMIC_ACQUIRE);
+    if (HOTPATH_LIKELY_(table != NULL)) {
+        key = hp_keys_find(table, hash, text, length, &place);
+        /* Relaxed is enough for the count: whoever sees it late asks under the lock. */
+        if (key == NULL && HOTPATH_GET_(table->count) >= table->limit)
+            key = __atomic_load_n(&table->other, __ATOMIC_ACQUIRE);
+    }
+    if (__builtin_expect(key == NULL, 0))
+        key = hp_keys_add_locked(keys, hash, text, length);
+    return key != NULL ? &key->site : NULL;
 }
 
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
@@ -10134,8 +11114,11 @@ static void hp_lifecycle_fill_header(void)
     header->system = hp_lifecycle_described(hp_process_system);
     header->label = hp_store_text(store, hotpath_runtime_->settings.label);
     header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
+    header->time_period = hotpath_runtime_->settings.time_period;
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
+    hotpath_runtime_->zone_cost = hp_zones_calibrate();
+    header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
+    header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
     hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
 }
@@ -10546,6 +11529,76 @@ int hotpath_report(void)
     return status;
 }
 
+/* ---- src/record/notes.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Notes: text that the program attaches to the innermost call that is open, for as long as that is. Whoever keeps the call
+ * when it ends takes the note along. Formatted only for calls that may be kept, in the caller's own time: not on a path that
+ * a zone takes.
+ */
+
+static uint32_t hp_notes_depth_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (uint32_t)(frame - hp_frame_zero(head));
+}
+
+const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const uint32_t depth = hp_notes_depth_of(head, frame);
+    if (head->kept == NULL)
+        return NULL;
+    const struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
+    return note->depth == depth && note->start == frame->start ? note : NULL;
+}
+
+/* A second note of the same call is added to the first. What does not fit is cut off, and dots say so. */
+static void hp_notes_attach(struct hp_note *note, uint32_t depth, uint64_t start, const char *text, size_t length)
+{
+    if (note->depth != depth || note->start != start)
+        *note = (struct hp_note){.start = start, .depth = depth};
+    if (note->length > 0 && note->length + 2 <= HP_NOTE_BYTES) {
+        memcpy(note->text + note->length, ", ", 2);
+        note->length += 2;
+    }
+    const size_t space = HP_NOTE_BYTES - note->length;
+    memcpy(note->text + note->length, text, length < space ? length : space);
+    note->length += (uint32_t)(length < space ? length : space);
+    if (length > space)
+        memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
+}
+
+/* Under `ready` 0, so that a handler that comes in between does not use the same memory. */
+static void hp_notes_attach_to_top(struct hp_head *head, const char *text, size_t length)
+{
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const struct hotpath_frame_ *frame = head->hot.top;
+    const uint32_t depth = hp_notes_depth_of(head, frame);
+    struct hp_kept *kept = NULL;
+    if ((HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch && depth > 0 &&
+        frame->stat & HOTPATH_KEPT_)
+        kept = hp_kept_memory(head);
+    if (kept != NULL)
+        hp_notes_attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+void hotpath_v1_note(const char *format, ...)
+{
+    const int saved = errno;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    char text[HP_NOTE_BYTES + 2]; /* one byte too many shows that it is too long */
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* Asked after formatting: what is formatted may have zones of its own (a host's printf extension). */
+    if (length > 0 && &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && HOTPATH_GET_(head->hot.ready) != 0)
+        hp_notes_attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    errno = saved;
+}
+
 /* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
 
 /* The recorder's lock and small services. */
@@ -10834,6 +11887,7 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
         return HOTPATH_ID_EXCLUDED_;
     known->line = site->line;
     known->kind = site->kind;
+    known->is_logged = site->log != 0;
     known->hash = hash;
     known->next = hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS];
     if (!hp_sites_write_site(id))
@@ -10849,6 +11903,17 @@ static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site
     if (hotpath_runtime_->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
         return true;
     return hp_pattern_compile(&pattern, hotpath_runtime_->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+}
+
+/* A site's record is written before its number is given out, so it can be read without the lock. */
+bool hp_site_is_logged(uint32_t id)
+{
+    struct hp_pattern pattern;
+    const struct hp_known_site *known = hp_sites_known_site(id);
+    if (known->is_logged || hotpath_runtime_->settings.log[0] == '\0')
+        return known->is_logged;
+    return hp_pattern_compile(&pattern, hotpath_runtime_->settings.log) == NULL &&
+           hp_pattern_matches(&pattern, known->name);
 }
 
 static uint32_t hp_sites_register_site(const struct hotpath_site *site)
@@ -11210,63 +12275,48 @@ bool hp_thread_has_head(uintptr_t state)
     return has_head;
 }
 
-/* ---- src/record/zones.c -------------------------------------------------------------------------------------- */
+/* ---- src/record/tree.c --------------------------------------------------------------------------------------- */
 
 /*
- * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
- * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
- * when something odd happened to the host's stack, and from signal handlers that interrupted the inline part.
+ * The call tree of a thread: which node a site leads to from where, and where its calls are counted.
  *
- * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
- *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
+ * A node is a site below a parent; a stat is what the thread knows of a site beside that. The index, a hash table in
+ * memory of the thread's own, leads from (parent, site) to both, with flags that say what zones there have to mind
+ * (HOTPATH_FLAGS_). Inline code reads it; everything else is done here.
  *
  * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
  * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
  */
 
-#define HP_ZONES_NODES_PER_CHUNK 16u
-#define HP_ZONES_FIRST_NODES 8u
+#define HP_TREE_NODES_PER_CHUNK 16u
+#define HP_TREE_FIRST_NODES 8u
 /* Slots that lead to a stat instead of a node have this in place of the parent: no node is there. */
-#define HP_ZONES_STAT_OF 1u
-
-/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
-static struct hotpath_node_ *hp_zones_node_at(const struct hp_head *head, uint32_t offset)
-{
-    return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
-}
-
-static struct hotpath_stat_ *hp_zones_stat_at(const struct hp_head *head, uint32_t offset)
-{
-    return (struct hotpath_stat_ *)(void *)(head->hot.base + offset);
-}
-
-static struct hotpath_frame_ *hp_zones_frame_zero(const struct hp_head *head)
-{
-    return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
-}
-
-static void hp_zones_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
+#define HP_TREE_STAT_OF 1u
+#define HP_TREE_FOLDED 1u /* is_folded of a node */
 
 /* ------------------------------------------------------------------------------------------- the index */
 
-static uint64_t hp_zones_slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
+static uint64_t hp_tree_slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
 
-static uint32_t hp_zones_slot_total(const struct hotpath_head_ *hot)
+/* Without what zones that are not sampled must not find. */
+static uint64_t hp_tree_plain_key(const struct hotpath_slot_ *slot) { return slot->key & ~HOTPATH_SAMPLED_KEY_; }
+
+static uint32_t hp_tree_slot_total(const struct hotpath_head_ *hot)
 {
     return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
 }
 
-static size_t hp_zones_slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
+static size_t hp_tree_slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
 
-static void hp_zones_set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
+static void hp_tree_set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
 {
     hot->slots = slots;
     hot->mask = (total - 1) * (uint32_t)sizeof *slots;
 }
 
-static struct hotpath_slot_ *hp_zones_next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
+static struct hotpath_slot_ *hp_tree_next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
 {
-    return slot + 1 == hot->slots + hp_zones_slot_total(hot) ? hot->slots : slot + 1;
+    return slot + 1 == hot->slots + hp_tree_slot_total(hot) ? hot->slots : slot + 1;
 }
 
 /*
@@ -11274,25 +12324,25 @@ static struct hotpath_slot_ *hp_zones_next_slot(const struct hotpath_head_ *hot,
  * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
  * empty one has not missed anything.
  */
-static struct hotpath_slot_ *hp_zones_find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+static struct hotpath_slot_ *hp_tree_find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
-    const uint64_t key = hp_zones_slot_key(parent, site);
+    const uint64_t key = hp_tree_slot_key(parent, site);
     struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
-    if (parent != HP_ZONES_STAT_OF && (slot->key == 0 || slot->key == key))
+    if (parent != HP_TREE_STAT_OF && (slot->key == 0 || hp_tree_plain_key(slot) == key))
         return slot;
     slot = hotpath_second_slot_of_(hot, key);
-    while (slot->key != 0 && slot->key != key)
-        slot = hp_zones_next_slot(hot, slot);
+    while (slot->key != 0 && hp_tree_plain_key(slot) != key)
+        slot = hp_tree_next_slot(hot, slot);
     return slot;
 }
 
 /* Copies what is in `slot` to another place where it is found just as well; false where there is none. */
-static bool hp_zones_make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
+static bool hp_tree_make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
 {
-    struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, slot->key);
-    const bool is_stat = slot->key >> 32 == HP_ZONES_STAT_OF; /* found out of line wherever it is */
+    struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, hp_tree_plain_key(slot));
+    const bool is_stat = slot->key >> 32 == HP_TREE_STAT_OF; /* found out of line wherever it is */
     while (is_stat && other->key != 0)
-        other = hp_zones_next_slot(hot, other);
+        other = hp_tree_next_slot(hot, other);
     if (other->key != 0)
         return false;
     *other = *slot;
@@ -11300,66 +12350,64 @@ static bool hp_zones_make_room(const struct hotpath_head_ *hot, const struct hot
 }
 
 /* The slot for a new key: if at all possible one of the two where inline code looks. */
-static struct hotpath_slot_ *hp_zones_slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+static struct hotpath_slot_ *hp_tree_slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
-    struct hotpath_slot_ *slot = hp_zones_find_slot(hot, parent, site);
+    struct hotpath_slot_ *slot = hp_tree_find_slot(hot, parent, site);
     struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
-    struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, hp_zones_slot_key(parent, site));
-    if (parent == HP_ZONES_STAT_OF || slot == first || slot == second)
+    struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, hp_tree_slot_key(parent, site));
+    if (parent == HP_TREE_STAT_OF || slot == first || slot == second)
         return slot;
-    return hp_zones_make_room(hot, first) ? first : hp_zones_make_room(hot, second) ? second : slot;
+    return hp_tree_make_room(hot, first) ? first : hp_tree_make_room(hot, second) ? second : slot;
 }
 
-static bool hp_zones_grow_slots(struct hp_head *head)
+static bool hp_tree_grow_slots(struct hp_head *head)
 {
-    const uint32_t total = hp_zones_slot_total(&head->hot);
+    const uint32_t total = hp_tree_slot_total(&head->hot);
     struct hotpath_slot_ *old = head->hot.slots;
-    struct hotpath_slot_ *bigger = hp_more_memory(hp_zones_slots_bytes(total * 4));
+    struct hotpath_slot_ *bigger = hp_more_memory(hp_tree_slots_bytes(total * 4));
     if (bigger == NULL)
         return false;
-    hp_zones_set_slots(&head->hot, bigger, total * 4);
+    hp_tree_set_slots(&head->hot, bigger, total * 4);
     for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
         if (slot->key != 0)
-            *hp_zones_slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)slot->key) = *slot;
-    hp_memory_unmap(old, hp_zones_slots_bytes(total));
+            *hp_tree_slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)hp_tree_plain_key(slot)) = *slot;
+    hp_memory_unmap(old, hp_tree_slots_bytes(total));
     return true;
 }
 
 /* Loads above a quarter cost the inline part misses; above a half the index stops growing rather than fill up. */
-static void hp_zones_add_slot(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t offset, uint32_t stat)
+static void hp_tree_add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
 {
-    const uint32_t size = hp_zones_slot_total(&head->hot);
-    if (head->slot_count + 1 > size / 4 && !hp_zones_grow_slots(head) && head->slot_count + 1 > size / 2) {
+    const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)hp_tree_plain_key(added);
+    const uint32_t size = hp_tree_slot_total(&head->hot);
+    if (head->slot_count + 1 > size / 4 && !hp_tree_grow_slots(head) && head->slot_count + 1 > size / 2) {
         head->index_is_complete = false;
         return;
     }
-    struct hotpath_slot_ *slot = hp_zones_slot_for(&head->hot, parent, site);
-    slot->node = offset;
-    slot->stat = stat;
-    slot->key = hp_zones_slot_key(parent, site);
+    *hp_tree_slot_for(&head->hot, parent, site) = *added;
     head->slot_count++;
 }
 
-static bool hp_zones_empty_slots(struct hp_head *head)
+static bool hp_tree_empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
     const uint32_t first = hotpath_runtime_->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
-    if (slots != NULL && hp_zones_slot_total(&head->hot) != first) {
-        hp_memory_unmap(slots, hp_zones_slots_bytes(hp_zones_slot_total(&head->hot)));
+    if (slots != NULL && hp_tree_slot_total(&head->hot) != first) {
+        hp_memory_unmap(slots, hp_tree_slots_bytes(hp_tree_slot_total(&head->hot)));
         slots = NULL;
     }
     if (slots == NULL)
-        slots = hp_more_memory(hp_zones_slots_bytes(first));
+        slots = hp_more_memory(hp_tree_slots_bytes(first));
     else
-        memset(slots, 0, hp_zones_slots_bytes(first));
-    hp_zones_set_slots(&head->hot, slots, first);
+        memset(slots, 0, hp_tree_slots_bytes(first));
+    hp_tree_set_slots(&head->hot, slots, first);
     head->slot_count = 0;
     return slots != NULL;
 }
 
 /* -------------------------------------------------------------------------------------- stats and nodes */
 
-static uint32_t hp_zones_new_stat(struct hp_head *head, uint32_t site)
+static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
 {
     /* Aligned, so that what a short call needs of it is one cache line: extremes and the first octaves. */
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
@@ -11368,6 +12416,8 @@ static uint32_t hp_zones_new_stat(struct hp_head *head, uint32_t site)
     struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
     stat->site = site;
     stat->min = UINT64_MAX;
+    stat->keeps = hp_kept_from_start(head, site);
+    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : hotpath_runtime_->settings.time_period;
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -11375,34 +12425,43 @@ static uint32_t hp_zones_new_stat(struct hp_head *head, uint32_t site)
     return offset;
 }
 
-static uint32_t hp_zones_listed_stat(const struct hp_head *head, uint32_t site)
+/* For slots of calls that are kept; without space for it nothing is kept. Not in the list: it counts nothing. */
+static void hp_tree_make_blank_stat(struct hp_head *head)
+{
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
+    __atomic_store_n(&head->record->blank_stat, offset, __ATOMIC_RELAXED);
+}
+
+static uint32_t hp_tree_listed_stat(const struct hp_head *head, uint32_t site)
 {
     uint32_t offset = head->record->stats;
-    while (offset != 0 && hp_zones_stat_at(head, offset)->site != site)
-        offset = hp_zones_stat_at(head, offset)->next;
+    while (offset != 0 && hp_stat_at(head, offset)->site != site)
+        offset = hp_stat_at(head, offset)->next;
     return offset;
 }
 
-static uint32_t hp_zones_stat_of(struct hp_head *head, uint32_t site)
+static uint32_t hp_tree_stat_of(struct hp_head *head, uint32_t site)
 {
-    const struct hotpath_slot_ *slot = hp_zones_find_slot(&head->hot, HP_ZONES_STAT_OF, site);
+    const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, HP_TREE_STAT_OF, site);
     if (slot->key != 0)
         return slot->node;
-    uint32_t offset = head->index_is_complete ? 0 : hp_zones_listed_stat(head, site);
+    uint32_t offset = head->index_is_complete ? 0 : hp_tree_listed_stat(head, site);
     if (offset == 0)
-        offset = hp_zones_new_stat(head, site);
+        offset = hp_tree_new_stat(head, site);
+    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0 && head->record->blank_stat == 0)
+        hp_tree_make_blank_stat(head);
     if (offset != 0)
-        hp_zones_add_slot(head, HP_ZONES_STAT_OF, site, offset, 0);
+        hp_tree_add_slot(head, &(struct hotpath_slot_){.key = hp_tree_slot_key(HP_TREE_STAT_OF, site), .node = offset});
     return offset;
 }
 
 /* The next free node, or 0. The count in the chunk is raised by the caller, once the node is filled in. */
-static uint32_t hp_zones_free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
+static uint32_t hp_tree_free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
 {
     struct hp_thread *record = head->record;
     struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
     if (chunk == NULL || chunk->used == chunk->capacity) {
-        const uint32_t capacity = chunk == NULL ? HP_ZONES_FIRST_NODES : HP_ZONES_NODES_PER_CHUNK;
+        const uint32_t capacity = chunk == NULL ? HP_TREE_FIRST_NODES : HP_TREE_NODES_PER_CHUNK;
         const uint32_t size = (uint32_t)(sizeof *chunk + capacity * sizeof(struct hotpath_node_));
         const uint32_t offset = hp_thread_allocate(head, size, 64);
         if (offset == 0)
@@ -11416,10 +12475,10 @@ static uint32_t hp_zones_free_node(struct hp_head *head, struct hp_node_chunk **
     return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
 }
 
-static uint32_t hp_zones_new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
+static uint32_t hp_tree_new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
 {
     struct hp_node_chunk *chunk;
-    const uint32_t offset = stat != 0 ? hp_zones_free_node(head, &chunk) : 0;
+    const uint32_t offset = stat != 0 ? hp_tree_free_node(head, &chunk) : 0;
     if (offset == 0)
         return 0;
     struct hotpath_node_ *node = hp_store_at(head->store, offset);
@@ -11427,8 +12486,8 @@ static uint32_t hp_zones_new_node(struct hp_head *head, uint32_t parent, uint32_
     node->parent = parent;
     node->stat = stat;
     if (parent != 0) {
-        node->next_sibling = hp_zones_node_at(head, parent)->first_child;
-        hp_zones_node_at(head, parent)->first_child = offset;
+        node->next_sibling = hp_node_at(head, parent)->first_child;
+        hp_node_at(head, parent)->first_child = offset;
     }
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&head->record->node_count, head->record->node_count + 1, __ATOMIC_RELAXED);
@@ -11436,23 +12495,23 @@ static uint32_t hp_zones_new_node(struct hp_head *head, uint32_t parent, uint32_
 }
 
 /* The node of `site` among `parent` and its ancestors: there the recursion goes on. */
-static uint32_t hp_zones_ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t hp_tree_ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
 {
-    while (parent != 0 && hp_zones_node_at(head, parent)->site != site)
-        parent = hp_zones_node_at(head, parent)->parent;
+    while (parent != 0 && hp_node_at(head, parent)->site != site)
+        parent = hp_node_at(head, parent)->parent;
     return parent;
 }
 
-static uint32_t hp_zones_child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t hp_tree_child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
 {
-    uint32_t child = hp_zones_node_at(head, parent)->first_child;
-    while (child != 0 && hp_zones_node_at(head, child)->site != site)
-        child = hp_zones_node_at(head, child)->next_sibling;
+    uint32_t child = hp_node_at(head, parent)->first_child;
+    while (child != 0 && hp_node_at(head, child)->site != site)
+        child = hp_node_at(head, child)->next_sibling;
     return child;
 }
 
 /* A handler that interrupted the recorder runs on a thread that has a record of its own. */
-static void hp_zones_count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
+static void hp_tree_count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (head->is_handler || stat->generation == head->generation)
         return;
@@ -11462,42 +12521,59 @@ static void hp_zones_count_thread(struct hp_head *head, struct hotpath_stat_ *st
 
 /* --- recursion: see HOTPATH_RECURSIVE_ */
 
-static bool hp_zones_is_below(const struct hp_head *head, uint32_t node, uint32_t ancestor)
+static bool hp_tree_is_below(const struct hp_head *head, uint32_t node, uint32_t ancestor)
 {
     while (node != 0 && node != ancestor)
-        node = hp_zones_node_at(head, node)->parent;
+        node = hp_node_at(head, node)->parent;
     return node != 0;
 }
 
-static bool hp_zones_is_recursive(const struct hp_head *head, uint32_t node)
+static bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
 {
-    for (; node != 0; node = hp_zones_node_at(head, node)->parent)
-        if (hp_zones_node_at(head, node)->is_folded)
+    for (; node != 0; node = hp_node_at(head, node)->parent)
+        if (hp_node_at(head, node)->is_folded == HP_TREE_FOLDED)
             return true;
     return false;
 }
 
-/* Adds to the open calls of a site; how many there are then. */
-static uint32_t hp_zones_count_open(const struct hp_head *head, uint32_t offset, int32_t change)
+bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
-    struct hotpath_stat_ *stat = hp_zones_stat_at(head, offset & ~HOTPATH_RECURSIVE_);
-    HOTPATH_PUT_(stat->open, stat->open + (uint32_t)change);
-    return stat->open;
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (!(frame->stat & HOTPATH_RECURSIVE_))
+        return false;
+    HOTPATH_PUT_(stat->open, stat->open - 1);
+    return stat->open != 0;
+}
+
+/* Where calls of a node are counted, with the flags that hold for it now. */
+static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint32_t blank = stat->keeps != 0 ? head->record->blank_stat : 0;
+    return (blank != 0 ? blank | HOTPATH_KEPT_ : node->stat) |
+           (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
+}
+
+static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t node)
+{
+    return hp_stat_at(head, hp_node_at(head, node)->stat)->period > 1 ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
-static void hp_zones_begin_recursion(struct hp_head *head, uint32_t node)
+static void hp_tree_begin_recursion(struct hp_head *head, uint32_t node)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    if (hp_zones_is_recursive(head, node))
+    if (hp_tree_is_recursive(head, node))
         return;
-    hp_zones_node_at(head, node)->is_folded = 1;
-    for (struct hotpath_slot_ *slot = slots; slot < slots + hp_zones_slot_total(&head->hot); slot++)
-        if (slot->key != 0 && slot->stat != 0 && hp_zones_is_below(head, slot->node, node))
+    HOTPATH_PUT_(hp_node_at(head, node)->is_folded, HP_TREE_FOLDED);
+    for (struct hotpath_slot_ *slot = slots; slot < slots + hp_tree_slot_total(&head->hot); slot++)
+        if (slot->key != 0 && slot->stat != 0 && hp_tree_is_below(head, slot->node, node))
             slot->stat |= HOTPATH_RECURSIVE_;
-    for (struct hotpath_frame_ *frame = hp_zones_frame_zero(head) + 1; frame <= head->hot.top; frame++)
-        if (!(frame->stat & HOTPATH_RECURSIVE_) && hp_zones_is_below(head, frame->node, node)) {
-            hp_zones_count_open(head, frame->stat, 1);
+    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (!(frame->stat & HOTPATH_RECURSIVE_) && hp_tree_is_below(head, frame->node, node)) {
+            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+            HOTPATH_PUT_(stat->open, stat->open + 1);
             HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
         }
 }
@@ -11506,49 +12582,121 @@ static void hp_zones_begin_recursion(struct hp_head *head, uint32_t node)
  * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
  * there has lost its callers, so it may be open elsewhere, and from then on everything counts its open calls.
  */
-static uint32_t hp_zones_node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
+static uint32_t hp_tree_node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
 {
     const uint32_t other = head->record->other;
-    uint32_t node = hp_zones_child_of(head, other, site);
-    hp_zones_lose(head, HP_LOSS_NODES);
-    hp_zones_begin_recursion(head, head->record->root);
+    uint32_t node = hp_tree_child_of(head, other, site);
+    hp_lose(head, HP_LOSS_NODES);
+    hp_tree_begin_recursion(head, head->record->root);
     if (node == 0)
-        node = hp_zones_new_node(head, other, site, stat);
+        node = hp_tree_new_node(head, other, site, stat);
     return node != 0 ? node : other;
 }
 
 /* The node where `site` leads from `parent`; made if it is not there. In the worst case it is <other>. */
-static uint32_t hp_zones_find_node(struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t hp_tree_find_node(struct hp_head *head, uint32_t parent, uint32_t site)
 {
-    const uint32_t stat = hp_zones_stat_of(head, site);
+    const uint32_t stat = hp_tree_stat_of(head, site);
     if (stat != 0)
-        hp_zones_count_thread(head, hp_zones_stat_at(head, stat));
-    uint32_t node = hp_zones_ancestor_of(head, parent, site);
+        hp_tree_count_thread(head, hp_stat_at(head, stat));
+    uint32_t node = hp_tree_ancestor_of(head, parent, site);
     if (node != 0) {
-        hp_zones_begin_recursion(head, node);
+        hp_tree_begin_recursion(head, node);
         return node;
     }
     if (!head->index_is_complete)
-        node = hp_zones_child_of(head, parent, site);
+        node = hp_tree_child_of(head, parent, site);
     if (node == 0 && head->record->node_count < HP_MAX_NODES)
-        node = hp_zones_new_node(head, parent, site, stat);
-    return node != 0 ? node : hp_zones_node_under_other(head, site, stat);
+        node = hp_tree_new_node(head, parent, site, stat);
+    return node != 0 ? node : hp_tree_node_under_other(head, site, stat);
 }
 
-/* The slot of (`parent`, `site`), made if it is not there; `spare` stands in when the index is full. */
-static const struct hotpath_slot_ *hp_zones_slot_of(struct hp_head *head, uint32_t parent, uint32_t site,
-                                           struct hotpath_slot_ *spare)
+const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
+                                         struct hotpath_slot_ *spare)
 {
-    const struct hotpath_slot_ *slot = hp_zones_find_slot(&head->hot, parent, site);
+    const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, site);
     if (slot->key != 0)
         return slot;
-    spare->node = hp_zones_find_node(head, parent, site);
-    spare->stat = hp_zones_node_at(head, spare->node)->stat;
-    if (hp_zones_is_recursive(head, spare->node))
-        spare->stat |= HOTPATH_RECURSIVE_;
-    hp_zones_add_slot(head, parent, site, spare->node, spare->stat);
+    spare->node = hp_tree_find_node(head, parent, site);
+    spare->stat = hp_tree_slot_stat(head, spare->node);
+    spare->key = hp_tree_slot_key(parent, site) | hp_tree_sampled_key(head, spare->node);
+    hp_tree_add_slot(head, spare);
+    /* The first call on a path is timed. */
+    HOTPATH_PUT_(hp_stat_at(head, hp_node_at(head, spare->node)->stat)->countdown, 1);
     return spare;
 }
+
+void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
+{
+    struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, hp_node_at(head, node)->site);
+    if (slot->key == 0)
+        return;
+    slot->stat = hp_tree_slot_stat(head, slot->node);
+    slot->key = hp_tree_plain_key(slot) | hp_tree_sampled_key(head, slot->node);
+}
+
+/* One call in so many, so that the report has something to go by. */
+#define HP_TREE_LIMITED_PERIOD 256u
+
+/* The ticks that a call takes by itself, and those that measuring adds. Signed: what is measured is never quite the same. */
+void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
+{
+    const struct hotpath_node_ *counted = hp_node_at(head, node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
+    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
+    const uint64_t timed = counted->calls - counted->untimed, bound = hotpath_runtime_->settings.measuring_bound;
+    if (bound == 0 || timed == 0 || stat->keeps != 0)
+        return;
+    const uint64_t average = counted->total / timed;
+    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
+    if (cost->ticks * 100 <= bound * (own + cost->ticks))
+        return;
+    if (stat->period < HP_TREE_LIMITED_PERIOD) {
+        HOTPATH_PUT_(stat->period, HP_TREE_LIMITED_PERIOD);
+        HOTPATH_PUT_(stat->countdown, HP_TREE_LIMITED_PERIOD);
+    }
+    hp_tree_refresh(head, parent, node);
+}
+
+void hp_tree_unlimit(struct hotpath_stat_ *stat)
+{
+    const uint32_t usual = hotpath_runtime_->settings.time_period;
+    if (stat->period == usual)
+        return;
+    HOTPATH_PUT_(stat->countdown, usual);
+    HOTPATH_PUT_(stat->period, usual);
+}
+
+/* ------------------------------------------------------------------------------------------- beginning */
+
+bool hp_tree_begin(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (!hp_tree_empty_slots(head))
+        return false;
+    head->index_is_complete = true;
+    record->root = hp_tree_new_node(head, 0, HP_SITE_ROOT, hp_tree_new_stat(head, HP_SITE_ROOT));
+    record->other = record->root ? hp_tree_new_node(head, record->root, HP_SITE_OTHER, hp_tree_new_stat(head, HP_SITE_OTHER)) : 0;
+    return record->other != 0;
+}
+
+bool hp_tree_resume(struct hp_head *head)
+{
+    head->index_is_complete = false;
+    return hp_tree_empty_slots(head);
+}
+
+/* ---- src/record/zones.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Zones out of line: everything hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread comes here with its
+ * first zone, the first time a path of calls is taken, when a duration needs a new octave, when the stack of zones grows,
+ * when something odd happened to the host's stack, with calls of which more is kept than numbers, and from signal handlers
+ * that interrupted the inline part.
+ *
+ * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
+ *                      leave: read the clock, add to the node, the site's stat and the parent's frame, pop
+ */
 
 /* ------------------------------------------------------------------------------------- the stack of zones */
 
@@ -11570,8 +12718,8 @@ static bool hp_zones_grow_frames(struct hp_head *head)
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
     if (offset == 0)
         return false;
-    memcpy(hp_store_at(head->store, offset), hp_zones_frame_zero(head), (size_t)capacity * size);
-    hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_zones_frame_zero(head)));
+    memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
+    hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
     return true;
 }
 
@@ -11579,16 +12727,10 @@ static bool hp_zones_grow_frames(struct hp_head *head)
 static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, const struct hotpath_zone *zone, size_t reach)
 {
     struct hotpath_frame_ *frame = head->hot.top;
-    for (; frame > hp_zones_frame_zero(head) && reach > 0; frame--, reach--)
+    for (; frame > hp_frame_zero(head) && reach > 0; frame--, reach--)
         if (frame->zone == (uintptr_t)zone)
             return frame;
     return NULL;
-}
-
-/* Takes one open call off the site; how many are left. */
-static uint32_t hp_zones_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    return frame->stat & HOTPATH_RECURSIVE_ ? hp_zones_count_open(head, frame->stat, -1) : 0;
 }
 
 static void hp_zones_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
@@ -11607,16 +12749,31 @@ static uint64_t *hp_zones_counter_of(struct hp_head *head, struct hotpath_stat_ 
     return (uint64_t *)(void *)(head->hot.base + stat->octaves[octave]) + (ticks >> octave);
 }
 
+/* A call that is longer, or shorter, than all before it. */
+static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, struct hotpath_stat_ *stat,
+                       uint64_t ticks, bool is_nested)
+{
+    if (ticks > 8 * hotpath_runtime_->zone_cost.ticks && !(stat->keeps & HP_KEEPS_LOG))
+        hp_tree_unlimit(stat);
+    if (!is_nested)
+        hp_kept_reconsider(head, frame);
+}
+
 static void hp_zones_close_top(struct hp_head *head, uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
-    struct hotpath_node_ *node = hp_zones_node_at(head, frame->node);
-    struct hotpath_stat_ *stat = hp_zones_stat_at(head, node->stat);
+    struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    if (frame->stat & HOTPATH_UNTIMED_) {
+        hotpath_count_untimed_(&head->hot, frame);
+        return;
+    }
     uint64_t ticks = now - frame->start;
     if ((int64_t)ticks < 0) {
-        hp_zones_lose(head, HP_LOSS_CLOCK);
+        hp_lose(head, HP_LOSS_CLOCK);
         ticks = 0;
     }
+    const bool is_longer = stat->octaves[hotpath_octave_(ticks)] == 0;
     uint64_t *counter = hp_zones_counter_of(head, stat, ticks);
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
@@ -11624,11 +12781,12 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
         HOTPATH_ADD_(*counter, 1);
     } else {
         HOTPATH_ADD_(stat->missed, 1);
-        hp_zones_lose(head, HP_LOSS_BUCKETS);
+        hp_lose(head, HP_LOSS_BUCKETS);
     }
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->total, ticks);
-    if (hp_zones_close_call(head, frame) != 0)
+    const bool is_nested = hp_tree_close_call(head, frame);
+    if (is_nested)
         HOTPATH_ADD_(node->nested, ticks);
     HOTPATH_ADD_(node->self, ticks - frame->child);
     HOTPATH_ADD_(frame[-1].child, ticks);
@@ -11636,6 +12794,10 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
         HOTPATH_PUT_(stat->min, ticks);
     if (ticks > stat->max)
         HOTPATH_PUT_(stat->max, ticks);
+    if (frame->stat & HOTPATH_KEPT_)
+        hp_kept_call(head, frame, ticks, is_nested);
+    else if (is_longer)
+        hp_zones_reconsider(head, frame, stat, ticks, is_nested);
     HOTPATH_PUT_(frame->child, now);
     hp_zones_pop(head, frame);
 }
@@ -11651,7 +12813,7 @@ static void hp_zones_abandon_top(struct hp_head *head)
     if (frame != head->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
         last_sign = frame[1].child;
     hp_zones_close_top(head, last_sign);
-    hp_zones_lose(head, HP_LOSS_ABANDONED);
+    hp_lose(head, HP_LOSS_ABANDONED);
 }
 
 /*
@@ -11672,7 +12834,7 @@ void hp_zones_close_all(struct hp_head *head, uint64_t now)
 {
     head->hot.ready = 0;
     HOTPATH_ORDER_();
-    while (head->hot.top > hp_zones_frame_zero(head))
+    while (head->hot.top > hp_frame_zero(head))
         hp_zones_close_top(head, now);
 }
 
@@ -11680,7 +12842,7 @@ void hp_zones_close_all(struct hp_head *head, uint64_t now)
 
 static void hp_zones_set_frame_zero(struct hp_head *head)
 {
-    struct hotpath_frame_ *zero = hp_zones_frame_zero(head);
+    struct hotpath_frame_ *zero = hp_frame_zero(head);
     zero->zone = UINT64_MAX; /* every guard is below it */
     zero->start = hp_now();
     zero->child = 0;
@@ -11691,18 +12853,13 @@ static void hp_zones_set_frame_zero(struct hp_head *head)
 
 bool hp_zones_begin(struct hp_head *head)
 {
-    struct hp_thread *record = head->record;
     head->hot.base = head->store->base;
-    if (!hp_zones_empty_slots(head))
-        return false;
     const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
     if (frames == 0)
         return false;
     hp_zones_use_frames(head, frames, HP_FIRST_FRAMES, 0);
-    head->index_is_complete = true;
-    record->root = hp_zones_new_node(head, 0, HP_SITE_ROOT, hp_zones_new_stat(head, HP_SITE_ROOT));
-    record->other = record->root ? hp_zones_new_node(head, record->root, HP_SITE_OTHER, hp_zones_new_stat(head, HP_SITE_OTHER)) : 0;
-    if (record->other == 0)
+    hp_kept_begin(head);
+    if (!hp_tree_begin(head))
         return false;
     hp_zones_set_frame_zero(head);
     return true;
@@ -11710,9 +12867,8 @@ bool hp_zones_begin(struct hp_head *head)
 
 bool hp_zones_resume(struct hp_head *head)
 {
-    if (!hp_zones_empty_slots(head))
+    if (!hp_tree_resume(head))
         return false;
-    head->index_is_complete = false;
     hp_zones_set_frame_zero(head);
     return true;
 }
@@ -11736,20 +12892,23 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
     if ((uintptr_t)zone >= hot->top->zone)
         hp_zones_drop_stale(head, zone);
     if (hot->top == hot->last && !hp_zones_grow_frames(head)) {
-        hp_zones_lose(head, HP_LOSS_DEPTH);
+        hp_lose(head, HP_LOSS_DEPTH);
         return HOTPATH_SKIPPED_;
     }
     struct hotpath_slot_ spare;
-    const struct hotpath_slot_ *slot = hp_zones_slot_of(head, hot->top->node, site, &spare);
+    const struct hotpath_slot_ *slot = hp_tree_slot(head, hot->top->node, site, &spare);
     struct hotpath_frame_ *frame = hot->top + 1;
-    if (slot->stat & HOTPATH_RECURSIVE_)
-        hp_zones_count_open(head, slot->stat, 1);
-    HOTPATH_PUT_(frame->child, 0);
-    HOTPATH_PUT_(frame->node, slot->node);
-    HOTPATH_PUT_(frame->stat, slot->stat);
     HOTPATH_PUT_(frame->start, hp_now());
-    HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-    hot->top = frame;
+    hotpath_push_(hot, frame, slot, zone);
+    struct hotpath_node_ *node = hp_node_at(head, slot->node);
+    const bool is_timed =
+        !(slot->key & HOTPATH_SAMPLED_KEY_) || hotpath_is_timed_(hp_stat_at(head, node->stat), node, slot->stat);
+    if (slot->stat & HOTPATH_RECURSIVE_)
+        hotpath_open_call_(hot, frame);
+    if (!is_timed) {
+        HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
+        return (uintptr_t)hot | HOTPATH_BY_COUNT_;
+    }
     HOTPATH_PUT_(frame->start, hp_now());
     return (uintptr_t)hot;
 }
@@ -11761,7 +12920,7 @@ static struct hp_head *hp_zones_head_at_rest(struct hp_head *thread)
     for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
-            hp_zones_lose(thread, HP_LOSS_ZONES);
+            hp_lose(thread, HP_LOSS_ZONES);
             return NULL;
         }
     }
@@ -11829,8 +12988,8 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && hp_zones_leave(at, zone, now))
             return;
-    if (hp_thread_has_head(zone->state))
-        hp_zones_lose(head, HP_LOSS_FOREIGN);
+    if (hp_thread_has_head(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_))
+        hp_lose(head, HP_LOSS_FOREIGN);
 }
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
@@ -11846,7 +13005,7 @@ static struct hp_head *hp_zones_own_head(void)
 /* Forgets those that longjmp has left. */
 static uint32_t hp_zones_settled_depth(struct hp_head *head)
 {
-    const uint32_t depth = (uint32_t)(head->hot.top - hp_zones_frame_zero(head));
+    const uint32_t depth = (uint32_t)(head->hot.top - hp_frame_zero(head));
     while (head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth > depth)
         head->skip_runs--;
     return depth;
@@ -11881,10 +13040,10 @@ bool hp_zone_was_skipped(void)
 static const struct hotpath_frame_ *hp_zones_find_frame_of(const struct hp_head *head, uint32_t site)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
-    while (frame > hp_zones_frame_zero(head) && hp_zones_node_at(head, frame->node)->site != site &&
+    while (frame > hp_frame_zero(head) && hp_node_at(head, frame->node)->site != site &&
            frame->node != head->record->other)
         frame--;
-    return frame > hp_zones_frame_zero(head) ? frame : NULL;
+    return frame > hp_frame_zero(head) ? frame : NULL;
 }
 
 static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t now)
@@ -11922,94 +13081,6 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
         now = hp_now();
     hp_zones_leave_out_of_line(zone, now);
     errno = saved;
-}
-
-/* ---------------------------------------------------------------------------------------- what a zone costs */
-
-#define HP_ZONES_CALIBRATION_ZONES 100u
-#define HP_ZONES_CALIBRATION_ROUNDS 24
-
-/* A session in miniature, private to the measurement. Offsets count from its start. */
-struct hp_zones_miniature {
-    unsigned char unused[HOTPATH_GATE_];
-    uint32_t gate;
-    uint32_t also_unused[3];
-    struct hotpath_node_ root, node;
-    struct hotpath_stat_ stat;
-    uint64_t octave[256];
-    struct hotpath_frame_ frames[4];
-    struct hotpath_slot_ slots[4];
-    struct hotpath_head_ head;
-    struct hotpath_site site;
-};
-
-#define HP_ZONES_OFFSET(member) ((uint32_t)offsetof(struct hp_zones_miniature, member))
-
-static void hp_zones_build(struct hp_zones_miniature *mini)
-{
-    memset(mini, 0, sizeof *mini);
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        mini->stat.octaves[octave] = HP_ZONES_OFFSET(octave); /* where it is counted does not matter */
-    mini->frames[0].zone = UINT64_MAX;
-    mini->frames[0].node = HP_ZONES_OFFSET(root);
-    mini->gate = 1;
-    mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
-                                        .epoch = 1,
-                                        .top = mini->frames,
-                                        .last = mini->frames + 3,
-                                        .slots = mini->slots,
-                                        .base = (char *)mini,
-                                        .mask = 3 * sizeof(struct hotpath_slot_)};
-    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head, HP_ZONES_OFFSET(root), 0);
-    slot->key = hp_zones_slot_key(HP_ZONES_OFFSET(root), 0);
-    slot->node = HP_ZONES_OFFSET(node);
-    slot->stat = HP_ZONES_OFFSET(stat);
-}
-
-/* Runs zones on the miniature; the time they took by the monotonic clock, and what they say of themselves in ticks. */
-static void hp_zones_run_zones(struct hp_zones_miniature *mini, uint64_t *ret_ns, uint64_t *ret_ticks)
-{
-    mini->node.total = 0;
-    const uint64_t from_ns = hp_clock_monotonic_ns();
-    const uint64_t from = hotpath_ticks_();
-    for (uint32_t zones = 0; zones < HP_ZONES_CALIBRATION_ZONES; zones++) {
-        struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
-        hotpath_close_(&zone);
-    }
-    *ret_ticks = hotpath_ticks_() - from;
-    *ret_ns = hp_clock_monotonic_ns() - from_ns;
-}
-
-/* Zones that may not use the CPU's counter read the slower clock, twice each. */
-static uint64_t hp_zones_extra_clock_ps(void)
-{
-    if (hotpath_runtime_->counter != HP_COUNTER_NONE)
-        return 0;
-    const uint64_t from = hp_clock_monotonic_ns();
-    for (int reads = 0; reads < 100; reads++)
-        hp_clock_monotonic_ns();
-    return (hp_clock_monotonic_ns() - from) * 1000 / 100;
-}
-
-/* Best of a few rounds, so that a page fault or a preempted round does not make every zone look dear. */
-void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps)
-{
-    struct hp_zones_miniature mini;
-    struct hotpath_head_ *before = hotpath_v1_head;
-    hp_zones_build(&mini);
-    hotpath_v1_head = &mini.head;
-    uint64_t best = UINT64_MAX;
-    for (int round = 0; round < HP_ZONES_CALIBRATION_ROUNDS; round++) {
-        uint64_t ns, ticks;
-        hp_zones_run_zones(&mini, &ns, &ticks);
-        if (ns >= best || ticks == 0)
-            continue;
-        best = ns;
-        *ret_inner_ps = (uint64_t)((double)mini.node.total * (double)ns / (double)ticks * 1000 / HP_ZONES_CALIBRATION_ZONES);
-    }
-    hotpath_v1_head = before;
-    *ret_cost_ps = best * 1000 / HP_ZONES_CALIBRATION_ZONES + 2 * hp_zones_extra_clock_ps();
-    *ret_inner_ps += hp_zones_extra_clock_ps();
 }
 
 #pragma GCC diagnostic pop

@@ -200,9 +200,27 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     uintptr_t place = (uintptr_t)__builtin_frame_address(0);
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
         place = stack_place(head, place);
-    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
+    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site, 0) == HOTPATH_SKIPPED_, 0) &&
         HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
+}
+
+/* Every so many calls of a node it is asked whether they are worth their measuring. */
+#define CALLS_UNTIL_ASKED 4096u
+
+static inline int count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+{
+    const uint32_t node = frame->node;
+    if (__builtin_expect(frame->stat & HOTPATH_UNTIMED_, 0)) {
+        hotpath_count_untimed_(head, frame);
+        return 1;
+    }
+    if (!hotpath_count_(head, frame, ret_now))
+        return 0;
+    const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
+    if (__builtin_expect(counted->calls % CALLS_UNTIL_ASKED == 0, 0))
+        hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);
+    return 1;
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -221,8 +239,8 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller)
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();
         struct hotpath_frame_ *frame = head->top;
-        const int is_counted = HOTPATH_GATE_OF_(head) == head->epoch && site_of(head, frame) == site->id &&
-                               hotpath_count_(head, frame, &now);
+        const int is_counted =
+            HOTPATH_GATE_OF_(head) == head->epoch && site_of(head, frame) == site->id && count(head, frame, &now);
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
         if (HOTPATH_LIKELY_(is_counted))

@@ -97,8 +97,11 @@ static void fill_header(void)
     header->system = described(hp_process_system);
     header->label = hp_store_text(store, hp_runtime->settings.label);
     header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
+    header->time_period = hp_runtime->settings.time_period;
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
+    hp_runtime->zone_cost = hp_zones_calibrate();
+    header->zone_cost_ps = hp_runtime->zone_cost.ps;
+    header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
 }

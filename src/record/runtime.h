@@ -67,6 +67,7 @@ struct hp_head {
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
+    struct hp_kept *kept;   /* NULL until it is needed: see kept.h */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
 };
@@ -80,6 +81,14 @@ struct hp_fork_page {
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
 };
 
+/* What one zone costs. */
+struct hp_zone_cost {
+    uint64_t ps;       /* all of it */
+    uint64_t inner_ps; /* the part that its own duration includes */
+    uint64_t ticks;    /* the same in ticks */
+    uint64_t inner_ticks;
+};
+
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
@@ -89,6 +98,7 @@ struct hp_known_site {
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
     uint32_t hash;
+    bool is_logged; /* by the program itself */
 };
 
 #define HP_SITE_BUCKETS 4096u
@@ -105,6 +115,7 @@ struct hp_recorder {
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
     struct hp_settings settings;
+    struct hp_zone_cost zone_cost;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
     void *reporter_context;
@@ -163,7 +174,9 @@ void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
+/* Whether the latest calls of a site are kept in this session. */
+bool hp_site_is_logged(uint32_t id);
+/* The same as hp_site_id under the lock. */
 void hp_site_register(struct hotpath_site *site);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
@@ -185,6 +198,53 @@ uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
 /* Makes this copy of the library notice threads that end. */
 bool hp_thread_exit_hook(void);
 
+/* --- tree.c */
+/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
+static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
+}
+static inline struct hotpath_stat_ *hp_stat_at(const struct hp_head *head, uint32_t offset)
+{
+    return (struct hotpath_stat_ *)(void *)(head->hot.base + offset);
+}
+static inline struct hotpath_frame_ *hp_frame_zero(const struct hp_head *head)
+{
+    return (struct hotpath_frame_ *)(void *)(head->hot.base + head->record->frames);
+}
+static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_store_lose(head->store, loss, 1); }
+
+/* An empty tree and index in a new record; false without space. */
+bool hp_tree_begin(struct hp_head *head);
+/* An empty index for a tree that is there. */
+bool hp_tree_resume(struct hp_head *head);
+/* Where `site` leads from `parent`, made if it is not there; `spare` stands in when the index is full. */
+const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
+                                         struct hotpath_slot_ *spare);
+/* What zones of a node have to mind has changed (`keeps` or `period` of its stat), on the way there from `parent`. */
+void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
+/* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
+void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
+/* A call was longer than those before it: time them all again. */
+void hp_tree_unlimit(struct hotpath_stat_ *stat);
+/* A call is over: whether it was inside another one of its site. */
+bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+
+/* --- kept.c */
+#define HP_KEEPS_LOG 1u     /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u /* the slowest one, with what was inside */
+void hp_kept_begin(struct hp_head *head);
+/* What is kept of the calls of a site that is new to this thread. */
+uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
+/* A call was longer than those before it: perhaps its site is worth following again. Not inside another of its site. */
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
+void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* --- calibration.c */
+/* Measures what one zone costs on this machine. Signals held. */
+struct hp_zone_cost hp_zones_calibrate(void);
+
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */
 bool hp_zones_begin(struct hp_head *head);
@@ -192,8 +252,6 @@ bool hp_zones_begin(struct hp_head *head);
 bool hp_zones_resume(struct hp_head *head);
 /* Closes every open zone of a thread that ends. */
 void hp_zones_close_all(struct hp_head *head, uint64_t now);
-/* Measures what one zone costs on this machine. Signals held. */
-void hp_zones_calibrate(uint64_t *ret_cost_ps, uint64_t *ret_inner_ps);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
 void hp_zone_skip(void);
 bool hp_zone_was_skipped(void);

@@ -140,6 +140,7 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
         return HOTPATH_ID_EXCLUDED_;
     known->line = site->line;
     known->kind = site->kind;
+    known->is_logged = site->log != 0;
     known->hash = hash;
     known->next = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
     if (!write_site(id))
@@ -155,6 +156,17 @@ static bool is_wanted(const char *name, const struct hotpath_site *site)
     if (hp_runtime->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
         return true;
     return hp_pattern_compile(&pattern, hp_runtime->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+}
+
+/* A site's record is written before its number is given out, so it can be read without the lock. */
+bool hp_site_is_logged(uint32_t id)
+{
+    struct hp_pattern pattern;
+    const struct hp_known_site *known = known_site(id);
+    if (known->is_logged || hp_runtime->settings.log[0] == '\0')
+        return known->is_logged;
+    return hp_pattern_compile(&pattern, hp_runtime->settings.log) == NULL &&
+           hp_pattern_matches(&pattern, known->name);
 }
 
 static uint32_t register_site(const struct hotpath_site *site)

@@ -112,6 +112,8 @@ static void put_cell(struct hp_text *text, const struct hp_column *column, const
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < INDENT_MAX ? row->depth : INDENT_MAX));
     if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
         hp_text_char(text, '~');
+    if ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled && cell->has_value)
+        hp_text_char(text, '^');
     put_value(text, column, cell);
 }
 

@@ -64,6 +64,15 @@ uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self <
 
 /* -------------------------------------------------------------------------------------------- gather */
 
+/* As if the calls that were not timed had been like those that were. */
+static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
+{
+    if (node->untimed == 0 || node->untimed >= node->calls)
+        return ticks;
+    const double scaled = (double)(int64_t)ticks * ((double)node->calls / (double)(node->calls - node->untimed));
+    return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
+}
+
 static bool add_record(struct builder *builder, const struct place *place, const struct hp_node *node)
 {
     if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
@@ -80,9 +89,10 @@ static bool add_record(struct builder *builder, const struct place *place, const
     record->parent_offset = node->parent;
     record->sums = (struct hp_sums){
         .calls = node->calls,
-        .total = node->outermost,
-        .nested = node->nested,
-        .self = node->self,
+        .untimed = node->untimed < node->calls ? node->untimed : node->calls,
+        .total = node->is_recursive ? node->outermost : scale_up(node->outermost, node),
+        .nested = scale_up(node->nested, node),
+        .self = scale_up(node->self, node),
     };
     record->next = builder->first;
     builder->first = record;
@@ -108,6 +118,7 @@ static bool add_stat(struct builder *builder, const struct hp_snapshot *session,
     *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
     site->stats = link;
     site->threads += stat->threads;
+    site->is_limited |= stat->period > 1 && stat->period > session->header.time_period;
     if (stat->min <= stat->max)
         add_extremes(site, stat->min, stat->max);
     return true;
@@ -170,6 +181,7 @@ static void move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
         to->stats = link;
     }
     to->threads += from->threads;
+    to->is_limited |= from->is_limited;
     add_extremes(to, from->min, from->max);
 }
 
@@ -299,6 +311,14 @@ static bool add_open(struct builder *builder, struct record *record, const struc
                      uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
+    const bool is_inner = site->open_in == builder->thread_number;
+    site->open_in = builder->thread_number;
+    record->sums.calls++;
+    record->sums.open++;
+    if (frame->stat & HOTPATH_UNTIMED_) {
+        record->sums.untimed++;
+        return true;
+    }
     struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
     if (link == NULL)
         return false;
@@ -306,13 +326,10 @@ static bool add_open(struct builder *builder, struct record *record, const struc
     site->opens = link;
     add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (site->open_in != builder->thread_number)
-        record->sums.total += ticks;
-    else
+    if (is_inner)
         record->sums.nested += ticks;
-    site->open_in = builder->thread_number;
-    record->sums.calls++;
-    record->sums.open++;
+    else
+        record->sums.total += ticks;
     return true;
 }
 
@@ -337,6 +354,8 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
         if (!add_open(builder, record, &frame, ticks))
             return false;
+        if (frame.stat & HOTPATH_UNTIMED_)
+            continue;
         if (around != NULL)
             around->sums.self -= ticks;
         around = record;
@@ -366,6 +385,7 @@ static void add_sums(struct hp_sums *to, const struct hp_sums *from)
 {
     to->calls += from->calls;
     to->open += from->open;
+    to->untimed += from->untimed;
     to->total += from->total;
     to->nested += from->nested;
     to->self += from->self;
@@ -443,13 +463,17 @@ static bool merge(struct builder *builder)
     return true;
 }
 
+/* What the others cost is next to nothing. */
+static uint64_t timed_calls(const struct hp_sums *sums) { return sums->calls - sums->untimed; }
+
 /*
  * Calls that were folded onto a node further up may have been made inside this one, with all that was inside them.
  * Nobody knows how many, so all of them count: this is an upper bound.
  */
 static uint64_t calls_perhaps_inside(const struct hp_tree_node *node)
 {
-    return node->folded != NULL ? node->folded->calls_inside + node->folded->sums.calls : node->calls_inside;
+    return node->folded != NULL ? node->folded->calls_inside + timed_calls(&node->folded->sums)
+                                : node->calls_inside;
 }
 
 /* Up from the children first, then down from the parents: each node is looked at twice, however deep the tree is. */
@@ -458,7 +482,7 @@ static void count_calls_inside(struct hp_profile *profile)
     for (size_t at = profile->node_count; at-- > 0;) {
         const struct hp_tree_node *node = profile->nodes[at];
         if (node->parent != NULL)
-            node->parent->calls_inside += node->calls_inside + node->sums.calls;
+            node->parent->calls_inside += node->calls_inside + timed_calls(&node->sums);
     }
     for (size_t at = 0; at < profile->node_count; at++) {
         struct hp_tree_node *node = profile->nodes[at];
@@ -466,6 +490,28 @@ static void count_calls_inside(struct hp_profile *profile)
         if (node->folded == NULL && node->sums.nested > 0)
             node->folded = node;
         node->site->calls_inside += calls_perhaps_inside(node);
+    }
+}
+
+/*
+ * Where calls are not all timed, a call is not told of the time of those inside it, so what is left to itself comes from
+ * the sums: its own, less those of its children. (Not where calls were folded: there children are not all below.)
+ */
+static void settle_selfs(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        uint64_t inside = 0, untimed = node->sums.untimed;
+        for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling) {
+            inside += child->sums.total + child->sums.nested;
+            untimed += child->sums.untimed;
+        }
+        if (untimed == 0 || node->folded != NULL)
+            continue;
+        const uint64_t all = node->sums.total + node->sums.nested;
+        const uint64_t self = all > inside ? all - inside : 0;
+        node->site->sums.self += self - node->sums.self;
+        node->sums.self = self;
     }
 }
 
@@ -478,10 +524,11 @@ static void count_by_session(struct builder *builder)
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
         if (record->place.session != before->place.session || record->place.thread != before->place.thread)
             calls_of_thread = 0;
-        calls_of_thread += record->sums.calls;
+        calls_of_thread += timed_calls(&record->sums);
         if (calls_of_thread > session->calls_of_busiest_thread)
             session->calls_of_busiest_thread = calls_of_thread;
         session->calls += record->sums.calls;
+        session->timed_calls += timed_calls(&record->sums);
         session->open += record->sums.open;
         if (record->parent == NULL && record->site != NULL)
             session->total += record->sums.total;
@@ -516,6 +563,11 @@ static bool list_sites(struct builder *builder)
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
         if (site->sums.calls > 0)
             profile->sites[profile->site_count++] = site;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
+        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    }
     return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
 }
 
@@ -535,6 +587,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!merge(builder))
         return NULL;
     count_calls_inside(profile);
+    settle_selfs(profile);
     choose_main(profile);
     return list_sites(builder) ? profile : NULL;
 }

@@ -17,11 +17,12 @@
 
 /* Sums that sites and places in the tree have in common. */
 struct hp_sums {
-    uint64_t calls;  /* all: ended, abandoned and open */
-    uint64_t open;   /* of which are open */
-    uint64_t total;  /* ticks of outermost calls */
-    uint64_t nested; /* ticks of calls inside another call of the same node (recursion) */
-    uint64_t self;   /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
+    uint64_t calls;   /* all: ended, abandoned and open */
+    uint64_t open;    /* of which are open */
+    uint64_t untimed; /* of which have no duration, because of sampling: the times below are scaled up for them */
+    uint64_t total;   /* ticks of outermost calls */
+    uint64_t nested;  /* ticks of calls inside another call of the same node (recursion) */
+    uint64_t self;    /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
 };
 
 uint64_t hp_sums_self(const struct hp_sums *sums);
@@ -35,6 +36,7 @@ struct hp_site_sums {
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
     bool is_main;     /* the main function of a process */
+    bool is_limited;  /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     uint32_t threads; /* threads that called it */
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
@@ -72,7 +74,8 @@ struct hp_session_sums {
     const struct hp_snapshot *snapshot;
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
-    uint64_t calls_of_busiest_thread;
+    uint64_t timed_calls;
+    uint64_t calls_of_busiest_thread; /* timed ones */
     uint64_t open;
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
@@ -87,6 +90,8 @@ struct hp_profile {
     struct hp_tree_node **nodes; /* all, parents before their children */
     size_t node_count;
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
+    bool has_sampled;                /* not all calls were timed, since sampling was asked for */
+    bool has_limited;                /* ... since they were too short */
     bool has_different_mains;        /* the processes have different main functions: there is no such row */
 };
 

@@ -26,7 +26,7 @@ struct hp_arena;
 struct hp_profile;
 
 #define HP_MAX_COLUMNS 32u
-#define HP_MAX_NOTES 6u
+#define HP_MAX_NOTES 8u
 #define HP_MAX_SECTIONS 16u
 #define HP_MAX_WARNINGS 16u
 
@@ -43,6 +43,7 @@ enum hp_column_trait {
     HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
 };
 
@@ -65,6 +66,7 @@ struct hp_row {
     bool is_open;          /* counts something that has not ended */
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
+    bool is_sampled;       /* not all of its calls were timed */
 };
 
 struct hotpath_section {

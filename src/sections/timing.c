@@ -17,7 +17,8 @@
 #define ROUGH_PART 0.1
 
 struct columns {
-    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead;
+    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead, timed,
+        sampling;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -65,7 +66,7 @@ static bool add_percentile(struct view *view, double percentile)
     if (shown_title == NULL || shown_key == NULL)
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, 0, true);
+        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     return true;
 }
 
@@ -84,8 +85,8 @@ static bool describe(struct view *view)
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
     if (!settings->time_exclusive) {
         columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);
@@ -96,6 +97,8 @@ static bool describe(struct view *view)
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
+    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
     return true;
 }
@@ -176,8 +179,10 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
         settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    /* What was spent is scaled up, so all calls share it. */
     if (timed > 0)
-        set_ticks(view, row, columns->average, (double)spent / (double)timed);
+        set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
+    hp_section_set_count(row, columns->timed, timed);
     if (settings->time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
@@ -205,9 +210,14 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     hp_section_set_count(row, columns->threads, site->threads);
     hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
+    hp_section_set_text(row, columns->sampling,
+                        site->is_limited         ? "limited"
+                        : site->sums.untimed > 0 ? "sampled"
+                                                 : "none");
     fill_durations(view, row, site);
     row->is_main = site == profile->main;
     row->is_open = site->sums.open > 0;
+    row->is_sampled = site->sums.untimed > 0;
     row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
@@ -221,6 +231,10 @@ static void add_notes(struct hotpath_section *section, const struct hp_profile *
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     const char *share_note = hp_profile_share_note(profile, section->percent_of);

@@ -25,6 +25,7 @@ const struct hp_loss_words hp_loss_words[] = {
                        "durations were below zero: counted as zero"},
     [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
                           "forked children could not write a session file"},
+    [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];
@@ -59,7 +60,7 @@ static double calls_in_the_way(const struct hotpath_results *results)
     double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_session_sums *session = &results->profile->sessions[at];
-        all += (double)session->calls;
+        all += (double)session->timed_calls;
         busiest = largest(busiest, (double)session->calls_of_busiest_thread);
         sum_of_busiest += (double)session->calls_of_busiest_thread;
         elapsed += (double)hp_snapshot_elapsed(session->snapshot);

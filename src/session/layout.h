@@ -32,7 +32,7 @@
 #define HP_LAYOUT_VERSION 2u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -77,6 +77,7 @@ enum hp_loss {
     HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
     HP_LOSS_CLOCK,     /* durations below zero, clamped */
     HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -125,6 +126,8 @@ struct hp_header {
     uint64_t losses[HP_LOSSES];
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
+    uint32_t also_reserved;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -208,11 +211,11 @@ struct hp_slow_row {
     uint32_t note_length; /* 0: no note */
     uint32_t reserved;
     uint64_t calls;
-    uint64_t total; /* ticks, calls inside other calls of the same node included */
+    uint64_t total; /* ticks, without those of calls inside other calls of the same site */
     uint64_t self;
 };
 
-/* A slow call: the call, then its rows, parents before their children, then `note_bytes` of notes. */
+/* A slow call. Behind it are its rows, parents before their children, then `note_bytes` of notes. */
 struct hp_slow_call {
     struct hp_call call; /* `note` is an offset within the notes */
     uint64_t self;       /* ticks of it outside of zones inside */
@@ -220,7 +223,6 @@ struct hp_slow_call {
     uint32_t rows_left_out; /* for which there was no space: the smallest */
     uint32_t note_bytes;
     uint32_t reserved;
-    struct hp_slow_row rows[];
 };
 
 /* The slowest call of a site in one thread record, in one of two places, so that one is whole at any time. */

@@ -67,6 +67,7 @@ static bool parse_pattern(const struct hp_option *option, const char *text, stru
 
 _Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
 
 static bool is_name_byte(char c, bool is_first)
 {
@@ -293,6 +294,44 @@ static bool parse_limit_of_all(const struct hp_option *option, const char *text,
     return true;
 }
 
+/* A part of the whole, "0.0625" or "1/16", as one in so many; the nearest there is. */
+static bool read_part(const char *text, uint32_t *ret_period)
+{
+    uint64_t whole;
+    double part;
+    const size_t length = strlen(text);
+    if (length > 2 && memcmp(text, "1/", 2) == 0) {
+        if (!hp_number_unsigned(text + 2, length - 2, UINT32_MAX, &whole) || whole == 0)
+            return false;
+        *ret_period = (uint32_t)whole;
+        return true;
+    }
+    if (!hp_number_decimal(text, length, &part) || part > 1)
+        return false;
+    *ret_period = part < 1e-9 ? UINT32_MAX : (uint32_t)(1 / part + 0.5);
+    return true;
+}
+
+static bool parse_sampling_rate(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                                struct hp_text *ret_problem)
+{
+    (void)option;
+    if (!read_part(text, &settings->time_period))
+        return complain(ret_problem, "is not a part of all calls such as 1/16 or 0.0625");
+    return true;
+}
+
+static bool parse_bound(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                        struct hp_text *ret_problem)
+{
+    uint64_t percent;
+    (void)option;
+    if (!hp_number_unsigned(text, strlen(text), 100, &percent))
+        return complain(ret_problem, "is not a percentage from 0 to 100 (0: no bound)");
+    settings->measuring_bound = (uint32_t)percent;
+    return true;
+}
+
 #define MOST_BYTES (UINT64_C(4) << 30)
 _Static_assert(HP_MIN_BYTES == 262144, "the message below names the limit");
 
@@ -336,11 +375,15 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 #define AT_BOTH(name)                                                                                              \
     offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
         sizeof((struct hp_settings *)0)->name
+#define AT_RATE(name)                                                                                              \
+    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, time_period),                             \
+        sizeof((struct hp_settings *)0)->time_period
 #define AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
 #define AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
 
 /* The same on the command line. */
 #define FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
+#define FLAG_OF_TWO(name, letter, one, other) name, letter, HP_SCOPE_##one | HP_SCOPE_##other
 #define NO_FLAG NULL, 0, 0
 
 const struct hp_option hp_options[] = {
@@ -351,6 +394,25 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
      "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
      AT_BOTH(filter), parse_pattern},
+    {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "TEXT|/REGEX/", "", "only what the program logs itself",
+     "Keep the latest calls of the functions and blocks whose name contains TEXT or matches REGEX, with their "
+     "notes.",
+     HP_OPTION_TEXT, AT_BOTH(log), parse_pattern},
+    /* The general rate before those of single sections, as with the limits. */
+    {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
+     "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
+     HP_OPTION_TEXT, AT_RATE(time_sampling_rate), parse_sampling_rate},
+    {"HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE", "functions_time_sampling_rate", FLAG("functions-sampling", 0, RECORD),
+     "1/N|PART", "", "HOTPATH_TIME_SAMPLING_RATE", "The same for functions and blocks alone.", HP_OPTION_TEXT,
+     AT_RATE(functions_time_sampling_rate), parse_sampling_rate},
+    {"HOTPATH_MEASURING_BOUND", "measuring_bound", FLAG("measuring-bound", 0, RECORD), "PERCENT", "50", "",
+     "Functions measured by the compiler are only counted, and now and then timed, where measuring would be more "
+     "than "
+     "this part of their time; 0 times every call.",
+     HP_OPTION_LIMIT, AT_BOTH(measuring_bound), parse_bound},
+    {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
+     "Keys of one HOTPATH_BLOCK_KEY that get rows of their own; further ones share one.", HP_OPTION_COUNT,
+     AT_BOTH(keys_limit), parse_count},
     {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, AT_BOTH(report), parse_sections},
@@ -371,6 +433,9 @@ const struct hp_option hp_options[] = {
      AT_BOTH(functions_limit), parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", FLAG("calltree-limit", 0, SHOW), "N", "50", "",
      "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
+    {"HOTPATH_LOGS_LIMIT", "logs_limit", FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
+     "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
+     AT_BOTH(logs_limit), parse_limit},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      AT_BOTH(time_exclusive), parse_flag},

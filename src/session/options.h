@@ -44,8 +44,12 @@ struct hp_settings {
     bool is_run;              /* HOTPATH_RUN: another process reports at the end */
     uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
     uint32_t calltree_limit;
+    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
     uint64_t max_bytes; /* 0: choose from what is free */
     char output_path[1024];
     char dir[1024];
@@ -53,6 +57,7 @@ struct hp_settings {
     char columns[256]; /* likewise; empty: the usual ones */
     char focus[256];   /* hp_pattern_compile accepts it */
     char filter[256];  /* likewise */
+    char log[256];     /* likewise */
     char label[256];
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };

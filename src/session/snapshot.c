@@ -101,6 +101,7 @@ static bool copy_node(const struct hp_snapshot *snapshot, uint64_t offset, struc
     COPY64(ret_node, from, struct hotpath_node_, self);
     COPY64(ret_node, from, struct hotpath_node_, nested);
     COPY64(ret_node, from, struct hotpath_node_, untimed);
+    ret_node->is_recursive = load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
     return true;

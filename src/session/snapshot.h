@@ -114,6 +114,7 @@ struct hp_node {
     uint64_t nested;    /* ticks of those that were */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint64_t untimed;   /* calls without a duration, because of sampling */
+    bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
 };
 
 bool hp_snapshot_next_thread(const struct hp_snapshot *snapshot, struct hp_walk *walk,

@@ -30,6 +30,7 @@ int fixture_set_up(void **state)
     settings.percentile_count = 1;
     settings.functions_limit = 15;
     settings.calltree_limit = 50;
+    settings.logs_limit = 50;
     return 0;
 }
 

@@ -96,6 +96,7 @@ static void assert_defaults(void)
     assert_false(settings.is_run);
     assert_int_equal(settings.functions_limit, 15);
     assert_int_equal(settings.calltree_limit, 50);
+    assert_int_equal(settings.logs_limit, 50);
     assert_int_equal(settings.shutdown_ms, 0);
     assert_int_equal(settings.keep, 20);
     assert_int_equal(settings.max_bytes, 0);
@@ -143,7 +144,7 @@ static void table_is_complete(void **state)
         "percentiles",    "format",          "output_path",    "report",      "columns", "focus",
         "filter",         "label",           "metadata",       "dir",         "record",  "max_bytes",
         "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",    "exclude_wrapper",
-        "time_exclusive", "leave_signals",   "reserve"};
+        "time_exclusive", "leave_signals",   "reserve",        "logs_limit"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -542,6 +543,7 @@ static void every_field_of_the_program_is_read(void **state)
         .max_bytes = UINT64_C(4) << 30,
         .functions_limit = 3,
         .calltree_limit = 4,
+        .logs_limit = 7,
         .shutdown_ms = 5,
         .keep = 6,
         .exclude_wrapper = 1,
@@ -564,6 +566,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_true(settings.max_bytes == UINT64_C(4) << 30);
     assert_int_equal(settings.functions_limit, 3);
     assert_int_equal(settings.calltree_limit, 4);
+    assert_int_equal(settings.logs_limit, 7);
     assert_int_equal(settings.shutdown_ms, 5);
     assert_int_equal(settings.keep, 6);
     assert_true(settings.exclude_wrapper && settings.time_exclusive && settings.leave_signals && settings.reserve);
@@ -662,6 +665,9 @@ static void no_limit_is_said_in_two_ways(void **state)
     assert_int_equal(settings.calltree_limit, 7);
     resolve_variable("HOTPATH_LIMIT", "4294967294");
     assert_int_equal(settings.functions_limit, UINT32_MAX - 1);
+    assert_int_equal(settings.logs_limit, 50); /* calls of a function are no rows of a section */
+    resolve_variable("HOTPATH_LOGS_LIMIT", "0");
+    assert_int_equal(settings.logs_limit, HOTPATH_NO_LIMIT);
     assert_no_warning();
 }
 
@@ -678,6 +684,10 @@ static void wrong_limits_name_the_limit_used(void **state)
     assert_defaults();
     resolve_variable("HOTPATH_CALLTREE_LIMIT", "1.5");
     assert_one_warning("hotpath: HOTPATH_CALLTREE_LIMIT='1.5' is not a number from 0 to 4294967294 (0: no limit); "
+                       "using 50");
+    assert_defaults();
+    resolve_variable("HOTPATH_LOGS_LIMIT", "-3");
+    assert_one_warning("hotpath: HOTPATH_LOGS_LIMIT='-3' is not a number from 0 to 4294967294 (0: no limit); "
                        "using 50");
     assert_defaults();
     struct variable specific[] = {{"HOTPATH_LIMIT", "20"}, {"HOTPATH_FUNCTIONS_LIMIT", "x"}, {NULL, NULL}};

@@ -1,0 +1,420 @@
+/*
+ * Calls of which more is kept than numbers: the latest ones of a site that is logged, and the slowest one of nearly every
+ * site, with what went on inside.
+ *
+ * What was inside a call is what its subtree of the call tree has gained meanwhile. Between two calls of a node nothing
+ * below it can change, so what was noted down at the end of the one is what the next begins with: there is nothing to do
+ * when a call begins. At its end the subtree is walked, which takes some nanoseconds for each node. To keep that below
+ * a sixty-fourth of a site's time, sites whose calls are too short for it are no longer followed after a few calls; those
+ * whose calls become longer later on are taken up again.
+ *
+ * The notes taken are private to the thread (struct hp_kept); only the results are in the session.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kept.h"
+
+#include <string.h>
+
+#define FIRST_CALLS 8u      /* calls of a node that are followed whatever it costs */
+#define WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
+#define LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
+
+void hp_kept_begin(struct hp_head *head)
+{
+    if (head->kept == NULL)
+        return;
+    memset(head->kept->followed, 0, sizeof head->kept->followed);
+    head->kept->followed_count = 0;
+    head->kept->gains_used = 0;
+    head->kept->least_cost = UINT64_MAX;
+}
+
+struct hp_kept *hp_kept_memory(struct hp_head *head)
+{
+    if (head->kept == NULL) {
+        head->kept = hp_more_memory(sizeof *head->kept);
+        if (head->kept != NULL)
+            head->kept->least_cost = UINT64_MAX;
+    }
+    return head->kept;
+}
+
+/* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
+uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
+{
+    if (site == HP_SITE_ROOT || site == HP_SITE_OTHER)
+        return 0;
+    const bool is_followed = !head->is_handler && hp_runtime->settings.time_period <= 1 && !hp_is_sealed();
+    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (is_followed ? HP_KEEPS_SLOWEST : 0);
+}
+
+static struct hp_call describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    return (struct hp_call){.start = frame->start, .ticks = ticks, .node = frame->node, .tid = head->thread_id};
+}
+
+/* Word by word, since somebody may be reading; both places and the size are multiples of 8. */
+static void put_words(void *to, const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + at, sizeof word);
+        HOTPATH_PUT_(*(uint64_t *)(void *)((char *)to + at), word);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- the latest calls */
+
+static struct hp_call_log *log_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->log == 0) {
+        const uint32_t limit = hp_runtime->settings.logs_limit;
+        const uint32_t capacity = (limit < LONGEST_LOG ? limit : LONGEST_LOG) + 1;
+        const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
+        const uint32_t offset = hp_thread_allocate(head, (uint32_t)bytes, 64);
+        if (offset == 0)
+            return NULL;
+        struct hp_call_log *log = hp_store_at(head->store, offset);
+        log->capacity = capacity;
+        __atomic_store_n(&stat->log, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->log);
+}
+
+static void log_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
+                     uint64_t ticks)
+{
+    const struct hp_note *note = hp_note_of(head, frame);
+    struct hp_call_log *log = log_of(head, stat);
+    if (log == NULL) {
+        hp_lose(head, HP_LOSS_CALLS);
+        return;
+    }
+    struct hp_call *place = &log->calls[log->count % log->capacity];
+    struct hp_call call = describe(head, frame, ticks);
+    call.note = place->note;
+    if (note != NULL && call.note == 0)
+        call.note = hp_thread_allocate(head, HP_NOTE_BYTES, 8);
+    if (note != NULL && call.note != 0) {
+        call.note_length = note->length;
+        put_words(hp_store_at(head->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
+    }
+    put_words(place, &call, sizeof call);
+    /* Release pairs with the reader's acquire: a call that counts is whole. */
+    __atomic_store_n(&log->count, log->count + 1, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------- what a call has gained */
+
+/* The next node of the subtree of `top`, parents first; 0 at the end. */
+static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, at);
+    if (node->first_child != 0)
+        return node->first_child;
+    while (at != top && hp_node_at(head, at)->next_sibling == 0)
+        at = hp_node_at(head, at)->parent;
+    return at == top ? 0 : hp_node_at(head, at)->next_sibling;
+}
+
+static struct hp_followed *followed_of(struct hp_kept *kept, uint32_t node)
+{
+    uint32_t at = node / 64 % HP_FOLLOWED;
+    while (kept->followed[at].node != 0 && kept->followed[at].node != node)
+        at = (at + 1) % HP_FOLLOWED;
+    return &kept->followed[at];
+}
+
+/* What is known of a node that is followed; NULL when there are too many. */
+static struct hp_followed *follow(struct hp_kept *kept, uint32_t node)
+{
+    struct hp_followed *followed = followed_of(kept, node);
+    if (followed->node == node)
+        return followed;
+    if (kept->followed_count >= HP_FOLLOWED / 2)
+        return NULL;
+    kept->followed_count++;
+    *followed = (struct hp_followed){.node = node, .least_cost = UINT64_MAX};
+    return followed;
+}
+
+/* Room for the sums of `count` nodes; what was there is given up. */
+static bool make_room(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+{
+    if (count <= followed->capacity)
+        return true;
+    const uint32_t capacity = count < 4 ? 4 : count + count / 2;
+    if (capacity > HP_GAINS - kept->gains_used)
+        return false;
+    followed->first = kept->gains_used;
+    followed->capacity = capacity;
+    kept->gains_used += capacity;
+    return true;
+}
+
+static struct hp_sums_of_node sums_of(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    return (struct hp_sums_of_node){offset, node->calls, node->total - node->nested, node->self};
+}
+
+/*
+ * Walks the subtree. The nodes that were there before come in the same order as then, with new ones in between, since a new
+ * child stands before its siblings; so one step along the old sums for each node that has some. `gains` get what was gained;
+ * the new sums are left behind them in the scratch. How many nodes there are, or UINT32_MAX: too many.
+ */
+static uint32_t walk(const struct hp_head *head, const struct hp_followed *followed)
+{
+    struct hp_kept *kept = head->kept;
+    const struct hp_sums_of_node *old = kept->sums + followed->first;
+    uint32_t count = 0, old_at = 0;
+    for (uint32_t at = next_below(head, followed->node, followed->node); at != 0;
+         at = next_below(head, followed->node, at)) {
+        if (count == HP_SUBTREE)
+            return UINT32_MAX;
+        const struct hp_sums_of_node now = sums_of(head, at);
+        struct hp_sums_of_node *gain = &kept->gains[count];
+        kept->latest[count++] = *gain = now;
+        if (old_at < followed->count && old[old_at].node == at) {
+            gain->calls -= old[old_at].calls;
+            gain->total -= old[old_at].total;
+            gain->self -= old[old_at].self;
+            old_at++;
+        }
+    }
+    return count;
+}
+
+static bool note_down(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+{
+    if (!make_room(kept, followed, count))
+        return false;
+    memcpy(kept->sums + followed->first, kept->latest, count * sizeof kept->latest[0]);
+    followed->count = count;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- the slowest call */
+
+/* The least total of the rows that are kept, when there are more than can be. Parents have no less than their children. */
+static uint64_t least_total_kept(const struct hp_kept *kept, uint32_t count)
+{
+    uint32_t by_magnitude[65] = {0}, rows = 0;
+    for (uint32_t at = 0; at < count; at++)
+        if (kept->gains[at].calls != 0)
+            by_magnitude[64 - __builtin_clzll(kept->gains[at].total | 1)]++;
+    unsigned magnitude = 64;
+    while (magnitude > 0 && rows + by_magnitude[magnitude] <= HP_SLOW_ROWS)
+        rows += by_magnitude[magnitude--];
+    return magnitude == 0 ? 0 : UINT64_C(1) << (magnitude < 64 ? magnitude : 63);
+}
+
+/* The note of the last logged call of a node within the slow call. */
+static const struct hp_call *noted_call(const struct hp_head *head, uint32_t node, uint64_t since)
+{
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    if (stat->log == 0)
+        return NULL;
+    const struct hp_call_log *log = hp_store_at(head->store, stat->log);
+    for (uint64_t back = 1; back < log->capacity && back <= log->count; back++) {
+        const struct hp_call *call = &log->calls[(log->count - back) % log->capacity];
+        if (call->start < since)
+            return NULL;
+        if (call->node == node && call->note_length > 0)
+            return call;
+    }
+    return NULL;
+}
+
+/* Adds a text to the notes of the slow call; its length, or 0 where it does not fit. */
+static uint32_t add_note(struct hp_slow_draft *draft, const char *text, uint32_t length, uint32_t *ret_offset)
+{
+    if (length > sizeof draft->notes - draft->call.note_bytes)
+        return 0;
+    *ret_offset = draft->call.note_bytes;
+    memcpy(draft->notes + draft->call.note_bytes, text, length);
+    draft->call.note_bytes += length;
+    return length;
+}
+
+static void add_row(const struct hp_head *head, struct hp_slow_draft *draft, const struct hp_sums_of_node *gain)
+{
+    struct hp_slow_row row = {.node = gain->node, .calls = gain->calls, .total = gain->total, .self = gain->self};
+    const struct hp_call *noted = noted_call(head, gain->node, draft->call.call.start);
+    if (noted != NULL)
+        row.note_length = add_note(draft, hp_store_at(head->store, noted->note), noted->note_length, &row.note);
+    draft->rows[draft->call.row_count++] = row;
+}
+
+/* The place for the next slow call, the one that does not hold the slowest so far; NULL without space. */
+static char *next_place(struct hp_head *head, struct hp_slowest *slowest, size_t bytes)
+{
+    const uint32_t place = (slowest->number + 1) % 2;
+    if (slowest->bytes[place] < bytes) {
+        const uint32_t roomy = (uint32_t)(bytes + bytes / 2);
+        const uint32_t offset = hp_thread_allocate(head, roomy, 64);
+        if (offset == 0)
+            return NULL;
+        HOTPATH_PUT_(slowest->bytes[place], roomy);
+        __atomic_store_n(&slowest->calls[place], offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, slowest->calls[place]);
+}
+
+static struct hp_slowest *slowest_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->slowest == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_slowest), 8);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&stat->slowest, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->slowest);
+}
+
+static bool is_slowest(const struct hp_head *head, const struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    if (stat->slowest == 0)
+        return true;
+    const struct hp_slowest *slowest = hp_store_at(head->store, stat->slowest);
+    if (slowest->number == 0)
+        return true;
+    const struct hp_slow_call *slow = hp_store_at(head->store, slowest->calls[slowest->number % 2]);
+    return ticks > slow->call.ticks;
+}
+
+/* What is outside of all that the call called itself. */
+static uint64_t own_ticks(const struct hp_head *head, const struct hp_call *call, uint32_t count)
+{
+    uint64_t ticks = call->ticks;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct hp_sums_of_node *gain = &head->kept->gains[at];
+        if (hp_node_at(head, gain->node)->parent == call->node)
+            ticks -= gain->total < ticks ? gain->total : ticks;
+    }
+    return ticks;
+}
+
+/* Puts a call and what it has gained together; `count` nodes of it are in the scratch. */
+static void draft_call(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks,
+                       uint32_t count)
+{
+    struct hp_slow_draft *draft = &head->kept->draft;
+    const struct hp_note *note = hp_note_of(head, frame);
+    const uint64_t least = least_total_kept(head->kept, count);
+    draft->call = (struct hp_slow_call){.call = describe(head, frame, ticks)};
+    draft->call.self = own_ticks(head, &draft->call.call, count);
+    if (note != NULL)
+        draft->call.call.note_length = add_note(draft, note->text, note->length, &draft->call.call.note);
+    for (uint32_t at = 0; at < count; at++) {
+        const struct hp_sums_of_node *gain = &head->kept->gains[at];
+        if (gain->calls == 0)
+            continue;
+        if (gain->total >= least && draft->call.row_count < HP_SLOW_ROWS)
+            add_row(head, draft, gain);
+        else
+            draft->call.rows_left_out++;
+    }
+}
+
+static void keep_slowest(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    const struct hp_slow_draft *draft = &head->kept->draft;
+    const size_t rows = draft->call.row_count * sizeof draft->rows[0];
+    const size_t notes = (draft->call.note_bytes + 7) & ~(size_t)7;
+    struct hp_slowest *slowest = slowest_of(head, stat);
+    char *place = slowest != NULL ? next_place(head, slowest, sizeof draft->call + rows + notes) : NULL;
+    if (place == NULL) {
+        hp_lose(head, HP_LOSS_CALLS);
+        return;
+    }
+    put_words(place, &draft->call, sizeof draft->call);
+    put_words(place + sizeof draft->call, draft->rows, rows);
+    put_words(place + sizeof draft->call + rows, draft->notes, notes);
+    __atomic_store_n(&slowest->number, slowest->number + 1, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------- following a node */
+
+static bool is_worth(const struct hotpath_node_ *node, uint64_t cost)
+{
+    const uint64_t timed = node->calls - node->untimed;
+    return timed == 0 || node->total / timed / WORTH >= cost;
+}
+
+static void stop_following(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame)
+{
+    stat->keeps &= ~HP_KEEPS_SLOWEST;
+    hp_tree_refresh(head, frame[-1].node, frame->node);
+}
+
+/*
+ * Looks into a call of a node that is followed. If calls of it have ended unnoticed, what is known of it is of no use, and
+ * is only brought up to date. False: it cannot be followed.
+ */
+static bool look_into(struct hp_head *head, struct hp_followed *followed, struct hotpath_stat_ *stat,
+                      const struct hotpath_frame_ *frame, uint64_t ticks)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    const bool is_known = node->calls == followed->calls + 1;
+    const uint32_t count = walk(head, followed);
+    if (count == UINT32_MAX)
+        return false;
+    if (is_known && is_slowest(head, stat, ticks)) {
+        draft_call(head, frame, ticks, count);
+        keep_slowest(head, stat);
+    }
+    return note_down(head->kept, followed, count);
+}
+
+static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
+                        uint64_t ticks, bool is_nested)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hp_kept *kept = hp_kept_memory(head);
+    struct hp_followed *followed = kept != NULL ? follow(kept, frame->node) : NULL;
+    if (is_nested) { /* one more call of the node, which is part of the outermost one */
+        if (followed != NULL && node->calls == followed->calls + 1)
+            followed->calls++;
+        return;
+    }
+    if (followed == NULL || !look_into(head, followed, stat, frame, ticks)) {
+        stop_following(head, stat, frame);
+        return;
+    }
+    followed->calls = node->calls;
+    const uint64_t cost = hp_now() - (frame->start + ticks);
+    followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
+    kept->least_cost = cost < kept->least_cost ? cost : kept->least_cost;
+    if (node->calls >= FIRST_CALLS && !is_worth(node, followed->least_cost))
+        stop_following(head, stat, frame);
+}
+
+void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (stat->keeps & HP_KEEPS_LOG)
+        log_call(head, stat, frame, ticks);
+    if (stat->keeps & HP_KEEPS_SLOWEST)
+        follow_call(head, stat, frame, ticks, is_nested);
+    else if (stat->keeps == 0)
+        hp_tree_refresh(head, frame[-1].node, frame->node); /* given up while it was entered from elsewhere */
+}
+
+void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    if (stat->keeps != 0 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
+        return;
+    struct hp_followed *followed = follow(head->kept, frame->node);
+    if (followed == NULL || !is_worth(node, 2 * head->kept->least_cost))
+        return;
+    const uint32_t count = walk(head, followed);
+    if (count == UINT32_MAX || !note_down(head->kept, followed, count) || !is_worth(node, 2 * followed->least_cost))
+        return;
+    followed->calls = node->calls;
+    stat->keeps = HP_KEEPS_SLOWEST;
+    hp_tree_refresh(head, frame[-1].node, frame->node);
+}

@@ -1,0 +1,73 @@
+/*
+ * Notes: text that the program attaches to the innermost call that is open, for as long as that is. Whoever keeps the call
+ * when it ends takes the note along. Formatted only for calls that may be kept, in the caller's own time: not on a path that
+ * a zone takes. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kept.h"
+
+static uint32_t depth_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (uint32_t)(frame - hp_frame_zero(head));
+}
+
+const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const uint32_t depth = depth_of(head, frame);
+    if (head->kept == NULL)
+        return NULL;
+    const struct hp_note *note = &head->kept->notes[depth % HP_NOTE_DEPTHS];
+    return note->depth == depth && note->start == frame->start ? note : NULL;
+}
+
+/* A second note of the same call is added to the first. What does not fit is cut off, and dots say so. */
+static void attach(struct hp_note *note, uint32_t depth, uint64_t start, const char *text, size_t length)
+{
+    if (note->depth != depth || note->start != start)
+        *note = (struct hp_note){.start = start, .depth = depth};
+    if (note->length > 0 && note->length + 2 <= HP_NOTE_BYTES) {
+        memcpy(note->text + note->length, ", ", 2);
+        note->length += 2;
+    }
+    const size_t space = HP_NOTE_BYTES - note->length;
+    memcpy(note->text + note->length, text, length < space ? length : space);
+    note->length += (uint32_t)(length < space ? length : space);
+    if (length > space)
+        memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
+}
+
+/* Under `ready` 0, so that a handler that comes in between does not use the same memory. */
+static void attach_to_top(struct hp_head *head, const char *text, size_t length)
+{
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const struct hotpath_frame_ *frame = head->hot.top;
+    const uint32_t depth = depth_of(head, frame);
+    struct hp_kept *kept = NULL;
+    if ((HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch && depth > 0 &&
+        frame->stat & HOTPATH_KEPT_)
+        kept = hp_kept_memory(head);
+    if (kept != NULL)
+        attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+void hotpath_v1_note(const char *format, ...)
+{
+    const int saved = errno;
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    char text[HP_NOTE_BYTES + 2]; /* one byte too many shows that it is too long */
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* Asked after formatting: what is formatted may have zones of its own (a host's printf extension). */
+    if (length > 0 && &head->hot != &hp_idle_head && head->thread_id != 0 && HOTPATH_GET_(head->hot.ready) != 0)
+        attach_to_top(head, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    errno = saved;
+}

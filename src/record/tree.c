@@ -1,0 +1,414 @@
+/*
+ * The call tree of a thread: which node a site leads to from where, and where its calls are counted.
+ *
+ * A node is a site below a parent; a stat is what the thread knows of a site beside that. The index, a hash table in
+ * memory of the thread's own, leads from (parent, site) to both, with flags that say what zones there have to mind
+ * (HOTPATH_FLAGS_). Inline code reads it; everything else is done here.
+ *
+ * Recursion folds: a site that is open already continues on its open node, so trees are as deep as there are sites, and
+ * the count of open calls of a site tells inner calls from the outermost, whose time alone is the total.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "memory.h"
+#include "runtime.h"
+
+#define NODES_PER_CHUNK 16u
+#define FIRST_NODES 8u
+/* Slots that lead to a stat instead of a node have this in place of the parent: no node is there. */
+#define STAT_OF 1u
+#define FOLDED 1u /* is_folded of a node */
+
+/* ------------------------------------------------------------------------------------------- the index */
+
+static uint64_t slot_key(uint32_t parent, uint32_t site) { return (uint64_t)parent << 32 | site; }
+
+/* Without what zones that are not sampled must not find. */
+static uint64_t plain_key(const struct hotpath_slot_ *slot) { return slot->key & ~HOTPATH_SAMPLED_KEY_; }
+
+static uint32_t slot_total(const struct hotpath_head_ *hot)
+{
+    return hot->mask / (uint32_t)sizeof(struct hotpath_slot_) + 1;
+}
+
+static size_t slots_bytes(uint32_t total) { return (size_t)total * sizeof(struct hotpath_slot_); }
+
+static void set_slots(struct hotpath_head_ *hot, struct hotpath_slot_ *slots, uint32_t total)
+{
+    hot->slots = slots;
+    hot->mask = (total - 1) * (uint32_t)sizeof *slots;
+}
+
+static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct hotpath_slot_ *slot)
+{
+    return slot + 1 == hot->slots + slot_total(hot) ? hot->slots : slot + 1;
+}
+
+/*
+ * The slot that has the key, or the empty one where it belongs; there always is an empty one. Slots of stats stay out of
+ * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
+ * empty one has not missed anything.
+ */
+static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+{
+    const uint64_t key = slot_key(parent, site);
+    struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
+    if (parent != STAT_OF && (slot->key == 0 || plain_key(slot) == key))
+        return slot;
+    slot = hotpath_second_slot_of_(hot, key);
+    while (slot->key != 0 && plain_key(slot) != key)
+        slot = next_slot(hot, slot);
+    return slot;
+}
+
+/* Copies what is in `slot` to another place where it is found just as well; false where there is none. */
+static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
+{
+    struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, plain_key(slot));
+    const bool is_stat = slot->key >> 32 == STAT_OF; /* found out of line wherever it is */
+    while (is_stat && other->key != 0)
+        other = next_slot(hot, other);
+    if (other->key != 0)
+        return false;
+    *other = *slot;
+    return true;
+}
+
+/* The slot for a new key: if at all possible one of the two where inline code looks. */
+static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
+{
+    struct hotpath_slot_ *slot = find_slot(hot, parent, site);
+    struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
+    struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, slot_key(parent, site));
+    if (parent == STAT_OF || slot == first || slot == second)
+        return slot;
+    return make_room(hot, first) ? first : make_room(hot, second) ? second : slot;
+}
+
+static bool grow_slots(struct hp_head *head)
+{
+    const uint32_t total = slot_total(&head->hot);
+    struct hotpath_slot_ *old = head->hot.slots;
+    struct hotpath_slot_ *bigger = hp_more_memory(slots_bytes(total * 4));
+    if (bigger == NULL)
+        return false;
+    set_slots(&head->hot, bigger, total * 4);
+    for (const struct hotpath_slot_ *slot = old; slot < old + total; slot++)
+        if (slot->key != 0)
+            *slot_for(&head->hot, (uint32_t)(slot->key >> 32), (uint32_t)plain_key(slot)) = *slot;
+    hp_memory_unmap(old, slots_bytes(total));
+    return true;
+}
+
+/* Loads above a quarter cost the inline part misses; above a half the index stops growing rather than fill up. */
+static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
+{
+    const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)plain_key(added);
+    const uint32_t size = slot_total(&head->hot);
+    if (head->slot_count + 1 > size / 4 && !grow_slots(head) && head->slot_count + 1 > size / 2) {
+        head->index_is_complete = false;
+        return;
+    }
+    *slot_for(&head->hot, parent, site) = *added;
+    head->slot_count++;
+}
+
+static bool empty_slots(struct hp_head *head)
+{
+    struct hotpath_slot_ *slots = head->hot.slots;
+    const uint32_t first = hp_runtime->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    if (slots != NULL && slot_total(&head->hot) != first) {
+        hp_memory_unmap(slots, slots_bytes(slot_total(&head->hot)));
+        slots = NULL;
+    }
+    if (slots == NULL)
+        slots = hp_more_memory(slots_bytes(first));
+    else
+        memset(slots, 0, slots_bytes(first));
+    set_slots(&head->hot, slots, first);
+    head->slot_count = 0;
+    return slots != NULL;
+}
+
+/* -------------------------------------------------------------------------------------- stats and nodes */
+
+static uint32_t new_stat(struct hp_head *head, uint32_t site)
+{
+    /* Aligned, so that what a short call needs of it is one cache line: extremes and the first octaves. */
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
+    if (offset == 0)
+        return 0;
+    struct hotpath_stat_ *stat = hp_store_at(head->store, offset);
+    stat->site = site;
+    stat->min = UINT64_MAX;
+    stat->keeps = hp_kept_from_start(head, site);
+    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : hp_runtime->settings.time_period;
+    stat->next = head->record->stats;
+    /* Release: who finds the stat finds it whole. The same for nodes below. */
+    __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->record->stat_count, head->record->stat_count + 1, __ATOMIC_RELAXED);
+    return offset;
+}
+
+/* For slots of calls that are kept; without space for it nothing is kept. Not in the list: it counts nothing. */
+static void make_blank_stat(struct hp_head *head)
+{
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
+    __atomic_store_n(&head->record->blank_stat, offset, __ATOMIC_RELAXED);
+}
+
+static uint32_t listed_stat(const struct hp_head *head, uint32_t site)
+{
+    uint32_t offset = head->record->stats;
+    while (offset != 0 && hp_stat_at(head, offset)->site != site)
+        offset = hp_stat_at(head, offset)->next;
+    return offset;
+}
+
+static uint32_t stat_of(struct hp_head *head, uint32_t site)
+{
+    const struct hotpath_slot_ *slot = find_slot(&head->hot, STAT_OF, site);
+    if (slot->key != 0)
+        return slot->node;
+    uint32_t offset = head->index_is_complete ? 0 : listed_stat(head, site);
+    if (offset == 0)
+        offset = new_stat(head, site);
+    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0 && head->record->blank_stat == 0)
+        make_blank_stat(head);
+    if (offset != 0)
+        add_slot(head, &(struct hotpath_slot_){.key = slot_key(STAT_OF, site), .node = offset});
+    return offset;
+}
+
+/* The next free node, or 0. The count in the chunk is raised by the caller, once the node is filled in. */
+static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk)
+{
+    struct hp_thread *record = head->record;
+    struct hp_node_chunk *chunk = record->node_chunks ? hp_store_at(head->store, record->node_chunks) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity) {
+        const uint32_t capacity = chunk == NULL ? FIRST_NODES : NODES_PER_CHUNK;
+        const uint32_t size = (uint32_t)(sizeof *chunk + capacity * sizeof(struct hotpath_node_));
+        const uint32_t offset = hp_thread_allocate(head, size, 64);
+        if (offset == 0)
+            return 0;
+        chunk = hp_store_at(head->store, offset);
+        chunk->capacity = capacity;
+        chunk->next = record->node_chunks;
+        __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
+    }
+    *ret_chunk = chunk;
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
+}
+
+static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
+{
+    struct hp_node_chunk *chunk;
+    const uint32_t offset = stat != 0 ? free_node(head, &chunk) : 0;
+    if (offset == 0)
+        return 0;
+    struct hotpath_node_ *node = hp_store_at(head->store, offset);
+    node->site = site;
+    node->parent = parent;
+    node->stat = stat;
+    if (parent != 0) {
+        node->next_sibling = hp_node_at(head, parent)->first_child;
+        hp_node_at(head, parent)->first_child = offset;
+    }
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->record->node_count, head->record->node_count + 1, __ATOMIC_RELAXED);
+    return offset;
+}
+
+/* The node of `site` among `parent` and its ancestors: there the recursion goes on. */
+static uint32_t ancestor_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    while (parent != 0 && hp_node_at(head, parent)->site != site)
+        parent = hp_node_at(head, parent)->parent;
+    return parent;
+}
+
+static uint32_t child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    uint32_t child = hp_node_at(head, parent)->first_child;
+    while (child != 0 && hp_node_at(head, child)->site != site)
+        child = hp_node_at(head, child)->next_sibling;
+    return child;
+}
+
+/* A handler that interrupted the recorder runs on a thread that has a record of its own. */
+static void count_thread(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (head->is_handler || stat->generation == head->generation)
+        return;
+    stat->generation = head->generation;
+    HOTPATH_PUT_(stat->threads, stat->threads + 1);
+}
+
+/* --- recursion: see HOTPATH_RECURSIVE_ */
+
+static bool is_below(const struct hp_head *head, uint32_t node, uint32_t ancestor)
+{
+    while (node != 0 && node != ancestor)
+        node = hp_node_at(head, node)->parent;
+    return node != 0;
+}
+
+static bool is_recursive(const struct hp_head *head, uint32_t node)
+{
+    for (; node != 0; node = hp_node_at(head, node)->parent)
+        if (hp_node_at(head, node)->is_folded == FOLDED)
+            return true;
+    return false;
+}
+
+bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+    if (!(frame->stat & HOTPATH_RECURSIVE_))
+        return false;
+    HOTPATH_PUT_(stat->open, stat->open - 1);
+    return stat->open != 0;
+}
+
+/* Where calls of a node are counted, with the flags that hold for it now. */
+static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const uint32_t blank = stat->keeps != 0 ? head->record->blank_stat : 0;
+    return (blank != 0 ? blank | HOTPATH_KEPT_ : node->stat) |
+           (is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
+}
+
+static uint64_t sampled_key(const struct hp_head *head, uint32_t node)
+{
+    return hp_stat_at(head, hp_node_at(head, node)->stat)->period > 1 ? HOTPATH_SAMPLED_KEY_ : 0;
+}
+
+/* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
+static void begin_recursion(struct hp_head *head, uint32_t node)
+{
+    struct hotpath_slot_ *slots = head->hot.slots;
+    if (is_recursive(head, node))
+        return;
+    HOTPATH_PUT_(hp_node_at(head, node)->is_folded, FOLDED);
+    for (struct hotpath_slot_ *slot = slots; slot < slots + slot_total(&head->hot); slot++)
+        if (slot->key != 0 && slot->stat != 0 && is_below(head, slot->node, node))
+            slot->stat |= HOTPATH_RECURSIVE_;
+    for (struct hotpath_frame_ *frame = hp_frame_zero(head) + 1; frame <= head->hot.top; frame++)
+        if (!(frame->stat & HOTPATH_RECURSIVE_) && is_below(head, frame->node, node)) {
+            struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
+            HOTPATH_PUT_(stat->open, stat->open + 1);
+            HOTPATH_PUT_(frame->stat, frame->stat | HOTPATH_RECURSIVE_);
+        }
+}
+
+/*
+ * A path that has no room in the tree: its site directly below <other>, or if even that fails <other> itself. What is
+ * there has lost its callers, so it may be open elsewhere, and from then on everything counts its open calls.
+ */
+static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t stat)
+{
+    const uint32_t other = head->record->other;
+    uint32_t node = child_of(head, other, site);
+    hp_lose(head, HP_LOSS_NODES);
+    begin_recursion(head, head->record->root);
+    if (node == 0)
+        node = new_node(head, other, site, stat);
+    return node != 0 ? node : other;
+}
+
+/* The node where `site` leads from `parent`; made if it is not there. In the worst case it is <other>. */
+static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    const uint32_t stat = stat_of(head, site);
+    if (stat != 0)
+        count_thread(head, hp_stat_at(head, stat));
+    uint32_t node = ancestor_of(head, parent, site);
+    if (node != 0) {
+        begin_recursion(head, node);
+        return node;
+    }
+    if (!head->index_is_complete)
+        node = child_of(head, parent, site);
+    if (node == 0 && head->record->node_count < HP_MAX_NODES)
+        node = new_node(head, parent, site, stat);
+    return node != 0 ? node : node_under_other(head, site, stat);
+}
+
+const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
+                                         struct hotpath_slot_ *spare)
+{
+    const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
+    if (slot->key != 0)
+        return slot;
+    spare->node = find_node(head, parent, site);
+    spare->stat = slot_stat(head, spare->node);
+    spare->key = slot_key(parent, site) | sampled_key(head, spare->node);
+    add_slot(head, spare);
+    /* The first call on a path is timed. */
+    HOTPATH_PUT_(hp_stat_at(head, hp_node_at(head, spare->node)->stat)->countdown, 1);
+    return spare;
+}
+
+void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
+{
+    struct hotpath_slot_ *slot = find_slot(&head->hot, parent, hp_node_at(head, node)->site);
+    if (slot->key == 0)
+        return;
+    slot->stat = slot_stat(head, slot->node);
+    slot->key = plain_key(slot) | sampled_key(head, slot->node);
+}
+
+/* One call in so many, so that the report has something to go by. */
+#define LIMITED_PERIOD 256u
+
+/* The ticks that a call takes by itself, and those that measuring adds. Signed: what is measured is never quite the same. */
+void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
+{
+    const struct hotpath_node_ *counted = hp_node_at(head, node);
+    struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
+    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
+    const uint64_t timed = counted->calls - counted->untimed, bound = hp_runtime->settings.measuring_bound;
+    if (bound == 0 || timed == 0 || stat->keeps != 0)
+        return;
+    const uint64_t average = counted->total / timed;
+    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
+    if (cost->ticks * 100 <= bound * (own + cost->ticks))
+        return;
+    if (stat->period < LIMITED_PERIOD) {
+        HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
+        HOTPATH_PUT_(stat->countdown, LIMITED_PERIOD);
+    }
+    hp_tree_refresh(head, parent, node);
+}
+
+void hp_tree_unlimit(struct hotpath_stat_ *stat)
+{
+    const uint32_t usual = hp_runtime->settings.time_period;
+    if (stat->period == usual)
+        return;
+    HOTPATH_PUT_(stat->countdown, usual);
+    HOTPATH_PUT_(stat->period, usual);
+}
+
+/* ------------------------------------------------------------------------------------------- beginning */
+
+bool hp_tree_begin(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (!empty_slots(head))
+        return false;
+    head->index_is_complete = true;
+    record->root = new_node(head, 0, HP_SITE_ROOT, new_stat(head, HP_SITE_ROOT));
+    record->other = record->root ? new_node(head, record->root, HP_SITE_OTHER, new_stat(head, HP_SITE_OTHER)) : 0;
+    return record->other != 0;
+}
+
+bool hp_tree_resume(struct hp_head *head)
+{
+    head->index_is_complete = false;
+    return empty_slots(head);
+}
