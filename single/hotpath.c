@@ -5083,9 +5083,10 @@ HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id
 struct hp_walk {
     uint32_t offset; /* of the record just copied */
     uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack */
+    uint32_t index;  /* within the chunk, or the stack; calls: how many were looked at */
     bool is_begun;
-    uint64_t steps; /* taken so far; bounds every walk */
+    uint64_t number; /* calls: of the one just copied, from 0 */
+    uint64_t steps;  /* taken so far; bounds every walk */
 };
 
 HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
@@ -5112,8 +5113,52 @@ HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const 
 HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Copies the node at an offset that a call names. False: there cannot be one. */
+HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
 /* Copies the stat at an offset that a walk has found. */
 HP_PRIVATE bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
+
+/* A call that was kept, with a copy of its note, which may hold any bytes. */
+struct hp_kept_call {
+    uint64_t start; /* ticks */
+    uint64_t ticks;
+    uint32_t node;
+    uint32_t tid;
+    uint32_t note_length; /* 0: no note */
+    char note[HP_NOTE_BYTES + 1];
+};
+
+/* The moment it ended, in ticks. */
+HP_PRIVATE uint64_t hp_kept_call_end(const struct hp_kept_call *call);
+
+/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
+HP_PRIVATE bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                           struct hp_walk *walk, struct hp_kept_call *ret_call);
+
+/* The slowest call of a stat, with what was inside, in memory of the caller. */
+struct hp_slow_copy {
+    struct hp_kept_call call;
+    uint64_t self;
+    uint32_t row_count;
+    uint32_t rows_left_out;
+    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
+    const char *notes;
+};
+
+/* How long it took, so that one can choose before one copies. False: there is none. */
+HP_PRIVATE bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               uint64_t *ret_ticks);
+
+/* Bytes that a copy may need; at most what the two places in the file have. */
+HP_PRIVATE size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/*
+ * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
+ * it was replaced again and again meanwhile.
+ */
+HP_PRIVATE bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
+                              size_t size, struct hp_slow_copy *ret_copy);
 
 /*
  * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal
@@ -5215,7 +5260,7 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 #define HP_SNAPSHOT_COPY64(to, from, type, field) ((to)->field = hp_snapshot_load64((from) + offsetof(type, field)))
 
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
-static bool hp_snapshot_copy_node(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_node *ret_node)
+bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
     const unsigned char *from = snapshot->bytes + offset;
     if (!hp_snapshot_has(snapshot, offset, sizeof(struct hotpath_node_), 8))
@@ -5346,7 +5391,7 @@ bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_t
         return walk->is_begun = false;
     walk->offset = (uint32_t)offset;
     walk->index++;
-    return hp_snapshot_copy_node(snapshot, offset, ret_node);
+    return hp_snapshot_node(snapshot, walk->offset, ret_node);
 }
 
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
@@ -5377,6 +5422,211 @@ bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_t
                            struct hotpath_frame_ *ret_frame)
 {
     return hp_snapshot_next_frame(snapshot, thread, walk, ret_frame) && ret_frame->zone != 0;
+}
+
+/* ------------------------------------------------------------------------------- calls that are kept */
+
+/*
+ * The writer uses places anew while they are read. It raises a number when a place is whole, and only then goes on to
+ * the next one; so whoever copies a place and then finds the number still within bounds has copied one whole call. The
+ * fence pairs with the writer's between the number and what it writes next.
+ */
+static uint64_t hp_snapshot_look_again64(const unsigned char *at)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return hp_snapshot_load64(at);
+}
+
+static uint32_t hp_snapshot_look_again32(const unsigned char *at)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return hp_snapshot_load32(at);
+}
+
+/* Copies bytes that may change meanwhile, the words among them whole. `from` is aligned to 8. */
+static void hp_snapshot_copy_changing(void *to, const unsigned char *from, size_t bytes)
+{
+    const size_t words = bytes & ~(size_t)7;
+    unsigned char *out = to;
+    hp_snapshot_copy_words(out, from, words, UINT64_MAX);
+    for (size_t at = words; at < bytes; at++)
+        out[at] = __atomic_load_n(from + at, __ATOMIC_RELAXED);
+}
+
+uint64_t hp_kept_call_end(const struct hp_kept_call *call)
+{
+    return call->ticks < UINT64_MAX - call->start ? call->start + call->ticks : UINT64_MAX;
+}
+
+static void hp_snapshot_set_note(struct hp_kept_call *call, const unsigned char *from, uint32_t length)
+{
+    for (uint32_t at = 0; at < length; at++)
+        call->note[at] = (char)__atomic_load_n(from + at, __ATOMIC_RELAXED);
+    call->note[length] = '\0';
+    call->note_length = length;
+}
+
+static void hp_snapshot_set_call(struct hp_kept_call *call, const struct hp_call *stored)
+{
+    call->start = stored->start;
+    call->ticks = stored->ticks;
+    call->node = stored->node;
+    call->tid = stored->tid;
+    call->note_length = 0;
+    call->note[0] = '\0';
+}
+
+/* Copies the call at an offset; a note that is broken counts as none. */
+static bool hp_snapshot_copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
+{
+    struct hp_call stored;
+    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8))
+        return false;
+    hp_snapshot_copy_words(&stored, snapshot->bytes + offset, sizeof stored,
+               HP_SNAPSHOT_BIT_OF(struct hp_call, start) | HP_SNAPSHOT_BIT_OF(struct hp_call, ticks));
+    hp_snapshot_set_call(ret_call, &stored);
+    if (stored.note != 0 && stored.note_length <= HP_NOTE_BYTES &&
+        hp_snapshot_has(snapshot, stored.note, stored.note_length, 1))
+        hp_snapshot_set_note(ret_call, snapshot->bytes + stored.note, stored.note_length);
+    return true;
+}
+
+bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                           struct hp_walk *walk, struct hp_kept_call *ret_call)
+{
+    const uint32_t log = stat->log;
+    if (log == 0 || !hp_snapshot_has(snapshot, log, sizeof(struct hp_call_log), 8))
+        return walk->is_begun = false;
+    const unsigned char *count = snapshot->bytes + log + offsetof(struct hp_call_log, count);
+    const uint32_t capacity = hp_snapshot_field32(snapshot, log, offsetof(struct hp_call_log, capacity));
+    if (!walk->is_begun) {
+        walk->number = hp_snapshot_look_again64(count);
+        walk->index = 0;
+    }
+    /* One place is the writer's, who may be at work in it. */
+    while (walk->number > 0 && (uint64_t)walk->index + 1 < capacity &&
+           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
+        walk->number--;
+        walk->index++;
+        const uint64_t offset =
+            (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
+        const bool is_there = hp_snapshot_copy_call(snapshot, offset, ret_call);
+        if (hp_snapshot_look_again64(count) - walk->number >= capacity)
+            break;
+        if (is_there)
+            return walk->is_begun = true;
+    }
+    return walk->is_begun = false;
+}
+
+#define HP_SNAPSHOT_SLOWEST_TRIES 8u
+
+/* One of the two places of a slowest call. */
+struct hp_snapshot_slow_place {
+    uint32_t number;
+    uint32_t offset;
+    uint32_t bytes;
+};
+
+/* The place of the latest one, with its head within the bytes. */
+static bool hp_snapshot_find_slowest(const struct hp_snapshot *snapshot, uint32_t slowest, struct hp_snapshot_slow_place *ret_place)
+{
+    if (slowest == 0 || !hp_snapshot_has(snapshot, slowest, sizeof(struct hp_slowest), 8))
+        return false;
+    ret_place->number = hp_snapshot_field32(snapshot, slowest, offsetof(struct hp_slowest, number));
+    const size_t which = sizeof(uint32_t) * (ret_place->number % 2);
+    ret_place->offset = hp_snapshot_field32(snapshot, slowest, offsetof(struct hp_slowest, calls) + which);
+    ret_place->bytes = hp_snapshot_field32(snapshot, slowest, offsetof(struct hp_slowest, bytes) + which);
+    return ret_place->number != 0 && ret_place->bytes >= sizeof(struct hp_slow_call) &&
+           hp_snapshot_has(snapshot, ret_place->offset, sizeof(struct hp_slow_call), 8);
+}
+
+/* Whether the place still has what was copied from it: with one more the writer may be at work in it. */
+static bool hp_snapshot_is_unchanged(const struct hp_snapshot *snapshot, uint32_t slowest, const struct hp_snapshot_slow_place *place)
+{
+    return hp_snapshot_look_again32(snapshot->bytes + slowest + offsetof(struct hp_slowest, number)) == place->number;
+}
+
+bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               uint64_t *ret_ticks)
+{
+    struct hp_snapshot_slow_place place;
+    for (unsigned try = 0; try < HP_SNAPSHOT_SLOWEST_TRIES && hp_snapshot_find_slowest(snapshot, stat->slowest, &place); try++) {
+        *ret_ticks = hp_snapshot_load64(snapshot->bytes + place.offset + offsetof(struct hp_slow_call, call.ticks));
+        if (hp_snapshot_is_unchanged(snapshot, stat->slowest, &place))
+            return true;
+    }
+    return false;
+}
+
+size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    const size_t sizes = offsetof(struct hp_slowest, bytes);
+    if (stat->slowest == 0 || !hp_snapshot_has(snapshot, stat->slowest, sizeof(struct hp_slowest), 8))
+        return 0;
+    const uint32_t first = hp_snapshot_field32(snapshot, stat->slowest, sizes);
+    const uint32_t second = hp_snapshot_field32(snapshot, stat->slowest, sizes + sizeof(uint32_t));
+    const uint32_t larger = first > second ? first : second;
+    return larger < snapshot->size ? larger : snapshot->size;
+}
+
+/* Bytes of all that belongs to a slow call, by its head. */
+static uint64_t hp_snapshot_slow_call_bytes(const struct hp_slow_call *head)
+{
+    return sizeof *head + (uint64_t)head->row_count * sizeof(struct hp_slow_row) + head->note_bytes;
+}
+
+static bool hp_snapshot_copy_place(const struct hp_snapshot *snapshot, const struct hp_snapshot_slow_place *place, void *memory,
+                       size_t size)
+{
+    struct hp_slow_call head;
+    hp_snapshot_copy_changing(&head, snapshot->bytes + place->offset, sizeof head);
+    const uint64_t bytes = hp_snapshot_slow_call_bytes(&head);
+    if (bytes > place->bytes || bytes > size || !hp_snapshot_has(snapshot, place->offset, (size_t)bytes, 8))
+        return false;
+    hp_snapshot_copy_changing(memory, snapshot->bytes + place->offset, (size_t)bytes);
+    /* What was checked, and not what has come meanwhile. */
+    memcpy(memory, &head, sizeof head);
+    return true;
+}
+
+static bool hp_snapshot_is_note_within(uint32_t note, uint32_t length, uint32_t note_bytes)
+{
+    return length <= HP_NOTE_BYTES && note <= note_bytes && length <= note_bytes - note;
+}
+
+/* Makes sense of a copy that nobody changes any more. */
+static void hp_snapshot_describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
+{
+    const struct hp_slow_call *slow = memory;
+    struct hp_slow_row *rows = (struct hp_slow_row *)(void *)((unsigned char *)memory + sizeof *slow);
+    const unsigned char *notes = (const unsigned char *)(rows + slow->row_count);
+    for (uint32_t at = 0; at < slow->row_count; at++)
+        if (!hp_snapshot_is_note_within(rows[at].note, rows[at].note_length, slow->note_bytes))
+            rows[at].note = rows[at].note_length = 0;
+    hp_snapshot_set_call(&ret_copy->call, &slow->call);
+    if (hp_snapshot_is_note_within(slow->call.note, slow->call.note_length, slow->note_bytes))
+        hp_snapshot_set_note(&ret_copy->call, notes + slow->call.note, slow->call.note_length);
+    ret_copy->self = slow->self < slow->call.ticks ? slow->self : slow->call.ticks;
+    ret_copy->row_count = slow->row_count;
+    ret_copy->rows_left_out = slow->rows_left_out;
+    ret_copy->rows = rows;
+    ret_copy->notes = (const char *)notes;
+}
+
+bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
+                              size_t size, struct hp_slow_copy *ret_copy)
+{
+    struct hp_snapshot_slow_place place;
+    for (unsigned try = 0; try < HP_SNAPSHOT_SLOWEST_TRIES && hp_snapshot_find_slowest(snapshot, stat->slowest, &place); try++) {
+        const bool is_copied = hp_snapshot_copy_place(snapshot, &place, memory, size);
+        if (!hp_snapshot_is_unchanged(snapshot, stat->slowest, &place))
+            continue;
+        if (is_copied)
+            hp_snapshot_describe_slowest(memory, ret_copy);
+        return is_copied;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */

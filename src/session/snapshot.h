@@ -98,9 +98,10 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 struct hp_walk {
     uint32_t offset; /* of the record just copied */
     uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack */
+    uint32_t index;  /* within the chunk, or the stack; calls: how many were looked at */
     bool is_begun;
-    uint64_t steps; /* taken so far; bounds every walk */
+    uint64_t number; /* calls: of the one just copied, from 0 */
+    uint64_t steps;  /* taken so far; bounds every walk */
 };
 
 void hp_walk_rewind(struct hp_walk *walk);
@@ -127,8 +128,52 @@ bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Copies the node at an offset that a call names. False: there cannot be one. */
+bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
 /* Copies the stat at an offset that a walk has found. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
+
+/* A call that was kept, with a copy of its note, which may hold any bytes. */
+struct hp_kept_call {
+    uint64_t start; /* ticks */
+    uint64_t ticks;
+    uint32_t node;
+    uint32_t tid;
+    uint32_t note_length; /* 0: no note */
+    char note[HP_NOTE_BYTES + 1];
+};
+
+/* The moment it ended, in ticks. */
+uint64_t hp_kept_call_end(const struct hp_kept_call *call);
+
+/* The latest calls of a stat, newest first. Those that are overwritten meanwhile end the walk: older ones were before. */
+bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                           struct hp_walk *walk, struct hp_kept_call *ret_call);
+
+/* The slowest call of a stat, with what was inside, in memory of the caller. */
+struct hp_slow_copy {
+    struct hp_kept_call call;
+    uint64_t self;
+    uint32_t row_count;
+    uint32_t rows_left_out;
+    const struct hp_slow_row *rows; /* notes of rows are within `notes`, or have no length */
+    const char *notes;
+};
+
+/* How long it took, so that one can choose before one copies. False: there is none. */
+bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                               uint64_t *ret_ticks);
+
+/* Bytes that a copy may need; at most what the two places in the file have. */
+size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat);
+
+/*
+ * Copies it into `size` bytes at `memory`, which is aligned to 8. False: there is none, it is broken, it needs more, or
+ * it was replaced again and again meanwhile.
+ */
+bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat, void *memory,
+                              size_t size, struct hp_slow_copy *ret_copy);
 
 /*
  * A histogram of durations. Line 0 counts 0 to 63 ticks one by one; line n counts [32 << n, 64 << n) in 64 equal

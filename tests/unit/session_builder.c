@@ -219,3 +219,72 @@ void builder_open(struct session_builder *builder, uint32_t thread, uint32_t nod
     frame->stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
     frame->zone = UINT64_C(0x7f0000000000) - depth * 64; /* stacks grow downwards */
 }
+
+/* -------------------------------------------------------------------------------- calls that are kept */
+
+uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t site, uint32_t calls)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_call_log) + (calls + 1) * sizeof(struct hp_call), 8);
+    ((struct hp_call_log *)builder_at(builder, offset))->capacity = calls + 1;
+    builder_stat(builder, thread, site)->log = offset;
+    return offset;
+}
+
+static struct hotpath_stat_ *stat_of(struct session_builder *builder, uint32_t node)
+{
+    return builder_at(builder, ((struct hotpath_node_ *)builder_at(builder, node))->stat);
+}
+
+struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
+                                    uint32_t tid, const char *note)
+{
+    const uint32_t bytes = note != NULL ? take(builder, HP_NOTE_BYTES, 8) : 0;
+    struct hp_call_log *log = builder_at(builder, stat_of(builder, node)->log);
+    struct hp_call *call = &log->calls[log->count++ % log->capacity];
+    *call =
+        (struct hp_call){.start = BUILDER_START + start, .ticks = ticks, .node = node, .tid = tid, .note = bytes};
+    if (note != NULL) {
+        call->note_length = (uint32_t)strlen(note);
+        assert(call->note_length <= HP_NOTE_BYTES);
+        memcpy(builder_at(builder, bytes), note, call->note_length);
+    }
+    return call;
+}
+
+uint32_t builder_slow_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
+                           uint64_t self, uint32_t rows, uint32_t note_bytes)
+{
+    const size_t bytes = sizeof(struct hp_slow_call) + rows * sizeof(struct hp_slow_row) + note_bytes;
+    const uint32_t offset = take(builder, bytes, 8);
+    struct hp_slow_call *slow = builder_at(builder, offset);
+    slow->call = (struct hp_call){.start = BUILDER_START + start, .ticks = ticks, .node = node, .tid = 4242};
+    slow->self = self;
+    struct hotpath_stat_ *stat = stat_of(builder, node);
+    if (stat->slowest == 0)
+        stat->slowest = take(builder, sizeof(struct hp_slowest), 8);
+    struct hp_slowest *slowest = builder_at(builder, stat->slowest);
+    const uint32_t place = ++slowest->number % 2;
+    slowest->calls[place] = offset;
+    slowest->bytes[place] = (uint32_t)bytes;
+    return offset;
+}
+
+struct hp_slow_row *builder_slow_row(struct session_builder *builder, uint32_t slow, uint32_t node, uint64_t calls,
+                                     uint64_t total, uint64_t self)
+{
+    struct hp_slow_call *call = builder_at(builder, slow);
+    assert(call->note_bytes == 0);
+    struct hp_slow_row *row = &call->rows[call->row_count++];
+    *row = (struct hp_slow_row){.node = node, .calls = calls, .total = total, .self = self};
+    return row;
+}
+
+void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp_slow_row *row, const char *note)
+{
+    struct hp_slow_call *call = builder_at(builder, slow);
+    const uint32_t length = (uint32_t)strlen(note), at = call->note_bytes;
+    memcpy((char *)&call->rows[call->row_count] + at, note, length);
+    call->note_bytes += length;
+    *(row != NULL ? &row->note : &call->call.note) = at;
+    *(row != NULL ? &row->note_length : &call->call.note_length) = length;
+}

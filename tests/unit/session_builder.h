@@ -58,4 +58,25 @@ void builder_open(struct session_builder *builder, uint32_t thread, uint32_t nod
 /* The stat of a site on a thread, made when it is not there. */
 struct hotpath_stat_ *builder_stat(struct session_builder *builder, uint32_t thread, uint32_t site);
 
+/* Makes the log of a site on a thread, with room for so many calls and the one that is being written. */
+uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t site, uint32_t calls);
+/*
+ * Writes a call of a node, which began `start` ticks after the start of the session, into the log of its site; the note
+ * may be NULL. It is not counted.
+ */
+struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
+                                    uint32_t tid, const char *note);
+
+/*
+ * Makes a call of a node the slowest one of its site, with room for rows and for bytes of notes. The offset of its
+ * struct hp_slow_call.
+ */
+uint32_t builder_slow_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
+                           uint64_t self, uint32_t rows, uint32_t note_bytes);
+/* What ran inside; all rows before the first note. */
+struct hp_slow_row *builder_slow_row(struct session_builder *builder, uint32_t slow, uint32_t node, uint64_t calls,
+                                     uint64_t total, uint64_t self);
+/* Adds a note and gives it to a row, or with NULL to the call itself. */
+void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp_slow_row *row, const char *note);
+
 #endif
