@@ -6307,6 +6307,7 @@ enum hp_column_trait {
     HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
     HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 32, /* text of any length: gives way before names do */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
     HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
@@ -9361,16 +9362,18 @@ int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_se
  * A report as text for people.
  *
  * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
- * columns get their widths; if that is wider than the terminal, the name column gives way first, then columns are
- * dropped from the right, then the name column gives what is left.
+ * columns get their widths; if that is wider than the terminal, elastic columns give way first and then the name
+ * column, each down to a width that still says something; then columns are dropped from the right, then the name column
+ * gives what is left.
  */
 
 #define HP_TABLE_BOLD "\033[1m"
 #define HP_TABLE_DIM "\033[2m"
 #define HP_TABLE_PLAIN "\033[0m"
 
-#define HP_TABLE_NAME_COMFORT 16u /* columns a name needs to be told from others; below that other columns go */
-#define HP_TABLE_INDENT_MAX 64u   /* levels of a tree that are indented */
+#define HP_TABLE_NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
+#define HP_TABLE_ELASTIC_COMFORT 20u /* the same for text of any length, a note say */
+#define HP_TABLE_INDENT_MAX 64u      /* levels of a tree that are indented */
 #define HP_TABLE_CELL_BYTES 2048u
 
 struct hp_table_shown {
@@ -9384,7 +9387,8 @@ struct hp_table_table {
     const struct hotpath_section *section;
     struct hp_text *out;
     const struct hp_table_style *style;
-    size_t order[HP_MAX_COLUMNS]; /* indexes of the columns that are shown */
+    size_t order[HP_MAX_COLUMNS];    /* indexes of the columns that are shown */
+    size_t naturals[HP_MAX_COLUMNS]; /* their widths when there is space enough */
     size_t widths[HP_MAX_COLUMNS];
     size_t count;
     struct hp_table_shown *cells; /* row by row */
@@ -9545,24 +9549,35 @@ static size_t hp_table_name_at(const struct hp_table_table *table)
     return at;
 }
 
-/* Takes from the name column what is too much, but leaves it `least` columns. */
-static void hp_table_shrink_name(struct hp_table_table *table, size_t name, size_t natural, size_t least)
+/* Takes from a column what is too much, but leaves it `least` columns. */
+static void hp_table_shrink(struct hp_table_table *table, size_t at, size_t least)
 {
-    table->widths[name] = natural;
-    const size_t width = hp_table_table_width(table), target = table->style->width;
-    if (width <= target)
+    const size_t width = hp_table_table_width(table), target = table->style->width, natural = table->widths[at];
+    if (width <= target || natural == 0)
         return;
     const size_t excess = width - target, floor = natural < least ? natural : least;
-    table->widths[name] = natural > floor + excess ? natural - excess : floor;
+    table->widths[at] = natural > floor + excess ? natural - excess : floor;
+}
+
+/* Gives columns that may shrink what they would like to have, and takes from them what there is not. */
+static void hp_table_squeeze(struct hp_table_table *table, size_t name, size_t least)
+{
+    table->widths[name] = table->naturals[name];
+    for (size_t at = 0; at < table->count; at++)
+        if ((hp_table_column_at(table, at)->traits & HP_COLUMN_ELASTIC) && table->widths[at] > 0) {
+            table->widths[at] = table->naturals[at];
+            hp_table_shrink(table, at, HP_TABLE_ELASTIC_COMFORT);
+        }
+    hp_table_shrink(table, name, least);
 }
 
 /* Drops columns from the right until the table fits, but none that has one of these traits. */
-static void hp_table_drop_columns(struct hp_table_table *table, size_t name, size_t natural, uint32_t spared)
+static void hp_table_drop_columns(struct hp_table_table *table, size_t name, uint32_t spared)
 {
     for (size_t at = table->count; at-- > 0 && hp_table_table_width(table) > table->style->width;)
         if (!(hp_table_column_at(table, at)->traits & spared)) {
             table->widths[at] = 0;
-            hp_table_shrink_name(table, name, natural, HP_TABLE_NAME_COMFORT);
+            hp_table_squeeze(table, name, HP_TABLE_NAME_COMFORT);
         }
 }
 
@@ -9571,12 +9586,12 @@ static void hp_table_fit_columns(struct hp_table_table *table)
     const size_t name = hp_table_name_at(table);
     if (table->style->width == 0 || hp_table_table_width(table) <= table->style->width || name == table->count)
         return;
-    const size_t natural = table->widths[name];
-    hp_table_shrink_name(table, name, natural, HP_TABLE_NAME_COMFORT);
-    hp_table_drop_columns(table, name, natural, HP_COLUMN_KEEP | HP_COLUMN_LATE);
-    hp_table_drop_columns(table, name, natural, HP_COLUMN_KEEP);
+    memcpy(table->naturals, table->widths, sizeof table->naturals);
+    hp_table_squeeze(table, name, HP_TABLE_NAME_COMFORT);
+    hp_table_drop_columns(table, name, HP_COLUMN_KEEP | HP_COLUMN_LATE);
+    hp_table_drop_columns(table, name, HP_COLUMN_KEEP);
     if (hp_table_table_width(table) > table->style->width)
-        hp_table_shrink_name(table, name, natural, 4);
+        hp_table_squeeze(table, name, 4);
 }
 
 /* ------------------------------------------------------------------------------------------- drawing */

@@ -2,8 +2,9 @@
  * A report as text for people.
  *
  * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
- * columns get their widths; if that is wider than the terminal, the name column gives way first, then columns are
- * dropped from the right, then the name column gives what is left. SPDX-License-Identifier: MIT
+ * columns get their widths; if that is wider than the terminal, elastic columns give way first and then the name
+ * column, each down to a width that still says something; then columns are dropped from the right, then the name column
+ * gives what is left. SPDX-License-Identifier: MIT
  */
 #include "table.h"
 
@@ -18,8 +19,9 @@
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-#define NAME_COMFORT 16u /* columns a name needs to be told from others; below that other columns go */
-#define INDENT_MAX 64u   /* levels of a tree that are indented */
+#define NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
+#define ELASTIC_COMFORT 20u /* the same for text of any length, a note say */
+#define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
 
 struct shown {
@@ -33,7 +35,8 @@ struct table {
     const struct hotpath_section *section;
     struct hp_text *out;
     const struct hp_table_style *style;
-    size_t order[HP_MAX_COLUMNS]; /* indexes of the columns that are shown */
+    size_t order[HP_MAX_COLUMNS];    /* indexes of the columns that are shown */
+    size_t naturals[HP_MAX_COLUMNS]; /* their widths when there is space enough */
     size_t widths[HP_MAX_COLUMNS];
     size_t count;
     struct shown *cells; /* row by row */
@@ -194,24 +197,35 @@ static size_t name_at(const struct table *table)
     return at;
 }
 
-/* Takes from the name column what is too much, but leaves it `least` columns. */
-static void shrink_name(struct table *table, size_t name, size_t natural, size_t least)
+/* Takes from a column what is too much, but leaves it `least` columns. */
+static void shrink(struct table *table, size_t at, size_t least)
 {
-    table->widths[name] = natural;
-    const size_t width = table_width(table), target = table->style->width;
-    if (width <= target)
+    const size_t width = table_width(table), target = table->style->width, natural = table->widths[at];
+    if (width <= target || natural == 0)
         return;
     const size_t excess = width - target, floor = natural < least ? natural : least;
-    table->widths[name] = natural > floor + excess ? natural - excess : floor;
+    table->widths[at] = natural > floor + excess ? natural - excess : floor;
+}
+
+/* Gives columns that may shrink what they would like to have, and takes from them what there is not. */
+static void squeeze(struct table *table, size_t name, size_t least)
+{
+    table->widths[name] = table->naturals[name];
+    for (size_t at = 0; at < table->count; at++)
+        if ((column_at(table, at)->traits & HP_COLUMN_ELASTIC) && table->widths[at] > 0) {
+            table->widths[at] = table->naturals[at];
+            shrink(table, at, ELASTIC_COMFORT);
+        }
+    shrink(table, name, least);
 }
 
 /* Drops columns from the right until the table fits, but none that has one of these traits. */
-static void drop_columns(struct table *table, size_t name, size_t natural, uint32_t spared)
+static void drop_columns(struct table *table, size_t name, uint32_t spared)
 {
     for (size_t at = table->count; at-- > 0 && table_width(table) > table->style->width;)
         if (!(column_at(table, at)->traits & spared)) {
             table->widths[at] = 0;
-            shrink_name(table, name, natural, NAME_COMFORT);
+            squeeze(table, name, NAME_COMFORT);
         }
 }
 
@@ -220,12 +234,12 @@ static void fit_columns(struct table *table)
     const size_t name = name_at(table);
     if (table->style->width == 0 || table_width(table) <= table->style->width || name == table->count)
         return;
-    const size_t natural = table->widths[name];
-    shrink_name(table, name, natural, NAME_COMFORT);
-    drop_columns(table, name, natural, HP_COLUMN_KEEP | HP_COLUMN_LATE);
-    drop_columns(table, name, natural, HP_COLUMN_KEEP);
+    memcpy(table->naturals, table->widths, sizeof table->naturals);
+    squeeze(table, name, NAME_COMFORT);
+    drop_columns(table, name, HP_COLUMN_KEEP | HP_COLUMN_LATE);
+    drop_columns(table, name, HP_COLUMN_KEEP);
     if (table_width(table) > table->style->width)
-        shrink_name(table, name, natural, 4);
+        squeeze(table, name, 4);
 }
 
 /* ------------------------------------------------------------------------------------------- drawing */

@@ -42,6 +42,7 @@ enum hp_column_trait {
     HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
     HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 32, /* text of any length: gives way before names do */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
     HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
