@@ -6419,11 +6419,11 @@ HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *lin
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
 
-/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
+/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
 
-/* The section `calltree`: who called whom, merged over threads. */
+/* The section `calls`: the latest calls of functions whose calls are logged. */
 
-HP_SHARED const struct hp_section_type hotpath_section_calltree_;
+HP_SHARED const struct hp_section_type hotpath_section_calls_;
 
 /* ---- src/sections/profile.h ---------------------------------------------------------------------------------- */
 
@@ -6511,10 +6511,15 @@ struct hp_profile {
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
     bool has_sampled;                /* not all calls were timed, since sampling was asked for */
     bool has_limited;                /* ... since they were too short */
-    bool has_different_mains;        /* the processes have different main functions: there is no such row */
+    struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
+    size_t known_count;
+    bool has_different_mains; /* the processes have different main functions: there is no such row */
 };
 
 HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+
+/* The site that has this id in a session of the run, or NULL. */
+HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
 /* What the mark of open zones means. */
 HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
@@ -6545,6 +6550,255 @@ HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, do
 
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
+
+/* ---- src/sections/stat_walk.h -------------------------------------------------------------------------------- */
+
+/*
+ * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
+ * calls.
+ *
+ *     struct hp_stat_walk walk = {0};
+ *     while (hp_stat_walk_next(&walk, profile))
+ *         if (walk.site != NULL) ... walk.snapshot, walk.thread, walk.stat
+ */
+
+struct hp_stat_walk {
+    uint32_t session; /* index in the run */
+    const struct hp_snapshot *snapshot;
+    struct hp_thread thread;
+    struct hotpath_stat_ stat;
+    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
+    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
+    struct hp_walk threads, stats;   /* private */
+    bool is_in_thread;
+};
+
+HP_PRIVATE bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
+
+/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
+HP_PRIVATE const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
+
+/* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
+
+/*
+ * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
+ * first.
+ *
+ * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
+ * is cut to the length that each of them has.
+ */
+
+struct hp_calls_call {
+    struct hp_calls_call *next; /* in order of arrival */
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session;
+    const char *thread; /* NULL: not known */
+    const char *note;   /* NULL: none */
+    uint64_t ticks;
+    uint64_t end;
+    uint32_t tid;
+};
+
+struct hp_calls_columns {
+    size_t name, ago, duration, note, thread, tid, pid;
+};
+
+struct hp_calls_view {
+    struct hotpath_results *results;
+    struct hp_calls_columns columns;
+    struct hp_calls_call *first;
+    struct hp_calls_call **order;
+    size_t count;
+    uint64_t now; /* the end of the session that ended last */
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+/* What has no text is NULL; false: no memory. */
+static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
+{
+    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
+    return *ret_copy != NULL || text == NULL || length == 0;
+}
+
+static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
+{
+    struct hp_arena *arena = view->results->arena;
+    struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
+    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
+    if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
+        !hp_calls_copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
+        return false;
+    call->site = walk->site;
+    call->session = walk->snapshot;
+    call->ticks = kept->ticks;
+    call->end = hp_kept_call_end(kept);
+    call->tid = kept->tid;
+    call->next = view->first;
+    view->first = call;
+    view->count++;
+    return true;
+}
+
+static bool hp_calls_gather(struct hp_calls_view *view)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, view->results->profile)) {
+        if (walk.site == NULL || !hp_pattern_matches(&view->results->focus, walk.site->name))
+            continue;
+        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            if (!hp_calls_add_call(view, &walk, &kept))
+                return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rank */
+
+static int hp_calls_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The functions in the order of their total time, no two of them mixed. */
+static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
+{
+    int order = hp_calls_by_number(y->sums.total, x->sums.total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : hp_calls_by_number(hp_site_number(x), hp_site_number(y));
+}
+
+static int hp_calls_compare_calls(const void *a, const void *b)
+{
+    const struct hp_calls_call *x = a, *y = b;
+    int order = hp_calls_by_site(x->site, y->site);
+    if (order == 0)
+        order = hp_calls_by_number(y->end, x->end);
+    if (order == 0)
+        order = hp_calls_by_number(x->session->header.pid, y->session->header.pid);
+    if (order == 0)
+        order = hp_calls_by_number(x->tid, y->tid);
+    return order != 0 ? order : hp_calls_by_number(x->ticks, y->ticks);
+}
+
+static bool hp_calls_is_within(size_t count, uint32_t limit)
+{
+    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
+}
+
+/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
+static size_t hp_calls_cut(struct hp_calls_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0, functions = 0, calls = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
+        functions += is_next;
+        calls = is_next ? 0 : calls;
+        if (hp_calls_is_within(functions, settings->functions_limit) && hp_calls_is_within(calls++, settings->logs_limit))
+            view->order[kept++] = view->order[at];
+    }
+    return kept;
+}
+
+static bool hp_calls_rank(struct hp_calls_view *view)
+{
+    size_t at = 0;
+    view->order = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
+    if (view->order == NULL)
+        return false;
+    for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
+        view->order[at++] = call;
+    hp_sort(view->order, view->count, hp_calls_compare_calls);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct hp_calls_call *y)
+{
+    return x->tid != y->tid || x->session != y->session;
+}
+
+/* What is the same in all rows needs no column. */
+static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
+{
+    struct hp_calls_columns *columns = &view->columns;
+    bool has_threads = false, has_notes = false;
+    for (size_t at = 0; at < count; at++) {
+        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
+        has_notes |= view->order[at]->note != NULL;
+    }
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->duration =
+        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
+    columns->pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->run.count > 1);
+    hp_section_show_columns(view->results, section);
+}
+
+static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
+{
+    const struct hp_calls_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->run;
+    hp_section_set_text(row, columns->name, call->site->name);
+    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
+    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (call->note != NULL)
+        hp_section_set_text(row, columns->note, call->note);
+    if (call->thread != NULL)
+        hp_section_set_text(row, columns->thread, call->thread);
+    hp_section_set_count(row, columns->tid, call->tid);
+    hp_section_set_count(row, columns->pid, call->session->header.pid);
+}
+
+static bool hp_calls_has_data(const struct hotpath_results *results)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, results->profile))
+        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            return true;
+    return false;
+}
+
+static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_calls_view view = {.results = results};
+    section->description = "The latest calls, newest first.";
+    for (size_t at = 0; at < results->run.count; at++)
+        view.now =
+            results->run.sessions[at]->now_ticks > view.now ? results->run.sessions[at]->now_ticks : view.now;
+    if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
+        return false;
+    section->total_rows = view.count;
+    section->if_empty = hp_calls_has_data(results)
+                            ? "no function whose calls are logged matches the focus"
+                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
+                              "to the functions whose latest calls are to be kept";
+    const size_t count = hp_calls_cut(&view);
+    hp_calls_describe(&view, section, count);
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
+    if (count > 0 && hp_run_state(&results->run) != HP_SNAPSHOT_RUNNING)
+        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
+    return true;
+}
+
+const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
+
+/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
+
+/* The section `calltree`: who called whom, merged over threads. */
+
+HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
@@ -7508,21 +7762,48 @@ static void hp_profile_choose_main(struct hp_profile *profile)
         profile->main = NULL;
 }
 
+static int hp_profile_compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = hp_site_number(a), y = hp_site_number(b);
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
 static bool hp_profile_list_sites(struct hp_profile_builder *builder)
 {
     struct hp_profile *profile = builder->profile;
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL)
+    profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    if (profile->sites == NULL || profile->known == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
+        profile->known[profile->known_count++] = site;
         if (site->sums.calls > 0)
             profile->sites[profile->site_count++] = site;
+    }
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
         profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
         profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
     }
+    hp_sort(profile->known, profile->known_count, hp_profile_compare_numbers);
     return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+}
+
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    const struct hp_site_sums wanted = {.session = session, .id = id};
+    size_t low = 0, high = profile->known_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_profile_compare_numbers(&wanted, profile->known[middle]);
+        if (order == 0)
+            return profile->known[middle]->same;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
 }
 
 struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
@@ -7719,6 +8000,7 @@ HP_SHARED const struct hp_section_type hotpath_section_timing_;
 const struct hp_section_type *const hotpath_section_types_[] = {
     &hotpath_section_timing_,
     &hotpath_section_calltree_,
+    &hotpath_section_calls_,
     &hotpath_section_processes_,
 };
 
@@ -8552,6 +8834,38 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
         if (!hp_site_table_tell_apart(table, sites, count, &has_moved))
             return false;
     return true;
+}
+
+/* ---- src/sections/stat_walk.c -------------------------------------------------------------------------------- */
+
+/* All stats of a run. */
+
+static bool hp_stat_walk_next_thread(struct hp_stat_walk *walk, const struct hp_run *run)
+{
+    while (walk->session < run->count) {
+        walk->snapshot = run->sessions[walk->session];
+        if (hp_snapshot_next_thread(walk->snapshot, &walk->threads, &walk->thread)) {
+            hp_walk_rewind(&walk->stats);
+            return walk->is_in_thread = true;
+        }
+        *walk = (struct hp_stat_walk){.session = walk->session + 1};
+    }
+    return false;
+}
+
+bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile)
+{
+    while (!walk->is_in_thread || !hp_snapshot_next_stat(walk->snapshot, &walk->thread, &walk->stats, &walk->stat))
+        if (!hp_stat_walk_next_thread(walk, profile->run))
+            return false;
+    hp_walk_rewind(&walk->calls);
+    walk->site = hp_profile_site(profile, walk->session, walk->stat.site);
+    return true;
+}
+
+const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid)
+{
+    return walk->thread.tid == tid && walk->thread.name[0] != '\0' ? walk->thread.name : NULL;
 }
 
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */

@@ -554,21 +554,48 @@ static void choose_main(struct hp_profile *profile)
         profile->main = NULL;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = hp_site_number(a), y = hp_site_number(b);
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
 static bool list_sites(struct builder *builder)
 {
     struct hp_profile *profile = builder->profile;
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL)
+    profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    if (profile->sites == NULL || profile->known == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
+        profile->known[profile->known_count++] = site;
         if (site->sums.calls > 0)
             profile->sites[profile->site_count++] = site;
+    }
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
         profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
         profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
     }
+    hp_sort(profile->known, profile->known_count, compare_numbers);
     return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+}
+
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
+{
+    const struct hp_site_sums wanted = {.session = session, .id = id};
+    size_t low = 0, high = profile->known_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_numbers(&wanted, profile->known[middle]);
+        if (order == 0)
+            return profile->known[middle]->same;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
 }
 
 struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)

@@ -92,10 +92,15 @@ struct hp_profile {
     const struct hp_site_sums *main; /* the 100 % row, or NULL */
     bool has_sampled;                /* not all calls were timed, since sampling was asked for */
     bool has_limited;                /* ... since they were too short */
-    bool has_different_mains;        /* the processes have different main functions: there is no such row */
+    struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
+    size_t known_count;
+    bool has_different_mains; /* the processes have different main functions: there is no such row */
 };
 
 struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+
+/* The site that has this id in a session of the run, or NULL. */
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
 
 /* What the mark of open zones means. */
 const char *hp_profile_open_note(const struct hp_profile *profile);

@@ -1,4 +1,5 @@
 /* The list of sections: a new one is one line here. SPDX-License-Identifier: MIT */
+#include "calls.h"
 #include "calltree.h"
 #include "processes.h"
 #include "section.h"
@@ -7,6 +8,7 @@
 const struct hp_section_type *const hp_section_types[] = {
     &hp_section_timing,
     &hp_section_calltree,
+    &hp_section_calls,
     &hp_section_processes,
 };
 

@@ -1,0 +1,220 @@
+/*
+ * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
+ * first.
+ *
+ * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
+ * is cut to the length that each of them has. SPDX-License-Identifier: MIT
+ */
+#include "calls.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "sort.h"
+#include "stat_walk.h"
+
+struct call {
+    struct call *next; /* in order of arrival */
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session;
+    const char *thread; /* NULL: not known */
+    const char *note;   /* NULL: none */
+    uint64_t ticks;
+    uint64_t end;
+    uint32_t tid;
+};
+
+struct columns {
+    size_t name, ago, duration, note, thread, tid, pid;
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct columns columns;
+    struct call *first;
+    struct call **order;
+    size_t count;
+    uint64_t now; /* the end of the session that ended last */
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+/* What has no text is NULL; false: no memory. */
+static bool copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
+{
+    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
+    return *ret_copy != NULL || text == NULL || length == 0;
+}
+
+static bool add_call(struct view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
+{
+    struct hp_arena *arena = view->results->arena;
+    struct call *call = hp_arena_take(arena, sizeof *call);
+    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
+    if (call == NULL || !copy_text(arena, kept->note, kept->note_length, &call->note) ||
+        !copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
+        return false;
+    call->site = walk->site;
+    call->session = walk->snapshot;
+    call->ticks = kept->ticks;
+    call->end = hp_kept_call_end(kept);
+    call->tid = kept->tid;
+    call->next = view->first;
+    view->first = call;
+    view->count++;
+    return true;
+}
+
+static bool gather(struct view *view)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, view->results->profile)) {
+        if (walk.site == NULL || !hp_pattern_matches(&view->results->focus, walk.site->name))
+            continue;
+        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            if (!add_call(view, &walk, &kept))
+                return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rank */
+
+static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The functions in the order of their total time, no two of them mixed. */
+static int by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
+{
+    int order = by_number(y->sums.total, x->sums.total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : by_number(hp_site_number(x), hp_site_number(y));
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call *x = a, *y = b;
+    int order = by_site(x->site, y->site);
+    if (order == 0)
+        order = by_number(y->end, x->end);
+    if (order == 0)
+        order = by_number(x->session->header.pid, y->session->header.pid);
+    if (order == 0)
+        order = by_number(x->tid, y->tid);
+    return order != 0 ? order : by_number(x->ticks, y->ticks);
+}
+
+static bool is_within(size_t count, uint32_t limit)
+{
+    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
+}
+
+/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
+static size_t cut(struct view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0, functions = 0, calls = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
+        functions += is_next;
+        calls = is_next ? 0 : calls;
+        if (is_within(functions, settings->functions_limit) && is_within(calls++, settings->logs_limit))
+            view->order[kept++] = view->order[at];
+    }
+    return kept;
+}
+
+static bool rank(struct view *view)
+{
+    size_t at = 0;
+    view->order = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
+    if (view->order == NULL)
+        return false;
+    for (struct call *call = view->first; call != NULL; call = call->next)
+        view->order[at++] = call;
+    hp_sort(view->order, view->count, compare_calls);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool is_other_thread(const struct call *x, const struct call *y)
+{
+    return x->tid != y->tid || x->session != y->session;
+}
+
+/* What is the same in all rows needs no column. */
+static void describe(struct view *view, struct hotpath_section *section, size_t count)
+{
+    struct columns *columns = &view->columns;
+    bool has_threads = false, has_notes = false;
+    for (size_t at = 0; at < count; at++) {
+        has_threads |= is_other_thread(view->order[at], view->order[0]);
+        has_notes |= view->order[at]->note != NULL;
+    }
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->duration =
+        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
+    columns->pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->run.count > 1);
+    hp_section_show_columns(view->results, section);
+}
+
+static void fill_row(const struct view *view, struct hp_row *row, const struct call *call)
+{
+    const struct columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->run;
+    hp_section_set_text(row, columns->name, call->site->name);
+    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
+    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (call->note != NULL)
+        hp_section_set_text(row, columns->note, call->note);
+    if (call->thread != NULL)
+        hp_section_set_text(row, columns->thread, call->thread);
+    hp_section_set_count(row, columns->tid, call->tid);
+    hp_section_set_count(row, columns->pid, call->session->header.pid);
+}
+
+static bool has_data(const struct hotpath_results *results)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, results->profile))
+        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            return true;
+    return false;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results};
+    section->description = "The latest calls, newest first.";
+    for (size_t at = 0; at < results->run.count; at++)
+        view.now =
+            results->run.sessions[at]->now_ticks > view.now ? results->run.sessions[at]->now_ticks : view.now;
+    if (!gather(&view) || !rank(&view))
+        return false;
+    section->total_rows = view.count;
+    section->if_empty = has_data(results)
+                            ? "no function whose calls are logged matches the focus"
+                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
+                              "to the functions whose latest calls are to be kept";
+    const size_t count = cut(&view);
+    describe(&view, section, count);
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        fill_row(&view, &section->rows[at], view.order[at]);
+    if (count > 0 && hp_run_state(&results->run) != HP_SNAPSHOT_RUNNING)
+        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
+    return true;
+}
+
+const struct hp_section_type hp_section_calls = {.name = "calls", .has_data = has_data, .fill = fill};
