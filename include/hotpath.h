@@ -86,39 +86,41 @@ extern "C" {
  * named beside it; `hotpath help environment` and docs/environment.md describe each one.
  * Text is copied by hotpath_start.
  */
+/* clang-format off */
 struct hotpath_options {
-    size_t size;             /* sizeof(struct hotpath_options) */
-    const char *percentiles; /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
-    const char *format;      /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
-    const char *output_path; /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
-    const char *report;      /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
-    const char *columns;     /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
-    const char *focus;       /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
-    const char *filter;      /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
-    const char *log;         /* HOTPATH_LOG             sites whose latest calls are kept: as filter */
-    const char *label;       /* HOTPATH_REPORT_LABEL    a name for this run */
-    const char *metadata;    /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
-    const char *dir;         /* HOTPATH_DIR             folder of the session file */
-    const char *record;      /* HOTPATH                 what is recorded: "timing" */
-    const char *time_sampling_rate; /* HOTPATH_TIME_SAMPLING_RATE part of the calls that is timed: "1/16", "0.5" */
-    const char
-        *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE the same for functions and blocks */
-    uint64_t max_bytes;                /* HOTPATH_MAX_BYTES       upper bound of the session file */
-    uint32_t limit;                    /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
-    uint32_t functions_limit;          /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
-    uint32_t calltree_limit;           /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
+    size_t size;              /* sizeof(struct hotpath_options) */
+    const char *percentiles;  /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
+    const char *format;       /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
+    const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
+    const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
+    const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
+    const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
+    const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: as filter */
+    const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
+    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
+    const char *dir;          /* HOTPATH_DIR             folder of the session file */
+    const char *record;       /* HOTPATH                 what is recorded: "timing" */
+    const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
+    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
+    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
+    uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
+    uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
     uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown of a function (default 50) */
+    uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      keys of one HOTPATH_BLOCK_KEY told apart (default 256) */
+    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: functions measured by the compiler are only counted
+                                                         where measuring would be more of their time (default 50) */
     uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
-    uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      keys of one HOTPATH_BLOCK_KEY told apart (default 256) */
-    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent; functions measured by the compiler of whose time
-                                                         measuring would be more are counted (default 50) */
     uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
     uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t reserved[8];
 };
+/* clang-format on */
 
 #define HOTPATH_NO_LIMIT UINT32_MAX
 
@@ -186,6 +188,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, report)
     HOTPATH_OPTION_(const char *, columns)
     HOTPATH_OPTION_(const char *, focus)
+    HOTPATH_OPTION_(const char *, slowest)
     HOTPATH_OPTION_(const char *, filter)
     HOTPATH_OPTION_(const char *, log)
     HOTPATH_OPTION_(const char *, label)

@@ -3781,6 +3781,7 @@ struct hp_settings {
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char focus[256];   /* hp_pattern_compile accepts it */
+    char slowest[256]; /* likewise; empty: no slowest call is shown */
     char filter[256];  /* likewise */
     char log[256];     /* likewise */
     char label[256];
@@ -4156,6 +4157,7 @@ static bool hp_options_parse_pattern(const struct hp_option *option, const char 
 }
 
 _Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
 
@@ -4509,6 +4511,11 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
      "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
      hp_options_parse_pattern},
+    {"HOTPATH_SLOWEST", "slowest", HP_OPTIONS_FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
+     "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
+     "ran "
+     "inside it.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(slowest), hp_options_parse_pattern},
     {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
      hp_options_parse_columns},
@@ -7987,6 +7994,12 @@ double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_
     return ns < most ? ns : most;
 }
 
+/* ---- src/sections/slowest.h ---------------------------------------------------------------------------------- */
+
+/* The section `slowest`: the slowest call of a function, with what ran inside. */
+
+HP_SHARED const struct hp_section_type hotpath_section_slowest_;
+
 /* ---- src/sections/timing.h ----------------------------------------------------------------------------------- */
 
 /* The section `timing`: where the time went, one row per site. */
@@ -7998,10 +8011,11 @@ HP_SHARED const struct hp_section_type hotpath_section_timing_;
 /* The list of sections: a new one is one line here. */
 
 const struct hp_section_type *const hotpath_section_types_[] = {
-    &hotpath_section_timing_,
-    &hotpath_section_calltree_,
-    &hotpath_section_calls_,
-    &hotpath_section_processes_,
+    &hotpath_section_timing_,    /* one line each */
+    &hotpath_section_calltree_,  /* on request */
+    &hotpath_section_calls_,     /* where some were logged */
+    &hotpath_section_slowest_,   /* on request */
+    &hotpath_section_processes_, /* of several */
 };
 
 const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
@@ -8040,7 +8054,7 @@ HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
  *
  * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
  * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
- * matter: the report has one order.
+ * matter: the report has one order. HOTPATH_SLOWEST adds its section.
  */
 
 #define HP_RESULTS_MOST_PIDS 8u /* named in one line */
@@ -8123,6 +8137,8 @@ static void hp_results_choose(struct hotpath_results *results, bool *chosen)
         }
     if (!hp_results_has_plain_item(spec) || !has_known)
         hp_results_set_auto(results, chosen);
+    if (results->settings->slowest[0] != '\0')
+        hp_results_set_named(chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
             hp_results_warn_unknown(results, item + 1, length - 1);
@@ -8835,6 +8851,622 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
             return false;
     return true;
 }
+
+/* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
+
+/*
+ * The section `slowest`: the slowest call of a function and, below it, what ran inside that one call.
+ *
+ * Each thread keeps the slowest call it made itself; of all threads and processes the slowest one is shown. Functions are
+ * those with the name that was asked for, or if there is none those whose name matches it as a pattern.
+ *
+ * A kept call names nodes of its thread's tree. Here these become a tree of their own: below the row of a node's parent,
+ * or of the nearest ancestor that has a row, or else below the call itself. Only a row that comes earlier can be a
+ * parent, so there are no circles, whatever the file says.
+ */
+
+/* Deeper paths are left out, as they are in the call tree. */
+#define HP_SLOWEST_DEEPEST 200u
+/* How far up an ancestor is looked for: those in between were left out for want of space. */
+#define HP_SLOWEST_MOST_STEPS_UP 64u
+#define HP_SLOWEST_NAME_COLUMNS 40u /* of a name within a sentence */
+#define HP_SLOWEST_LINE_BYTES 240u
+
+/* The call, or a path of calls inside it. */
+struct hp_slowest_part {
+    const struct hp_slow_row *stored; /* NULL: the call itself */
+    const char *name;
+    struct hp_slowest_part *parent;
+    struct hp_slowest_part *first_child;
+    struct hp_slowest_part *next_sibling;
+    uint64_t heat; /* the smallest total on the way here */
+    uint32_t parent_node;
+    uint32_t depth;
+    bool is_kept;
+};
+
+/* A function whose slowest call is asked for. */
+struct hp_slowest_function {
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
+    uint32_t session_index;
+    uint32_t record_tid; /* of the thread record, to which the name belongs */
+    char thread[sizeof((struct hp_thread *)0)->name];
+    struct hotpath_stat_ stat;
+    uint64_t ticks;
+    struct hp_slow_copy copy;
+    struct hp_slowest_part *parts;    /* the call, then its rows */
+    struct hp_slowest_part **by_node; /* the rows by node and number */
+    size_t part_count;
+};
+
+struct hp_slowest_columns {
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid;
+};
+
+struct hp_slowest_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_slowest_columns columns;
+    struct hp_slowest_function *functions; /* by number of the site */
+    struct hp_slowest_function **order;    /* the slowest first */
+    size_t count;               /* of functions that match */
+    size_t shown;
+    uint64_t bytes_left; /* for copies: no more than the sessions have in all, even if many claim the same */
+    uint64_t now;
+};
+
+static int hp_slowest_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* --------------------------------------------------------------------------------- which functions */
+
+static int hp_slowest_compare_sites(const void *a, const void *b) { return hp_slowest_by_number(hp_site_number(a), hp_site_number(b)); }
+
+/* Those with this very name, or those that match the pattern. */
+static size_t hp_slowest_choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
+                     const struct hp_site_sums **sites)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (strcmp(profile->sites[at]->name, name) == 0)
+            sites[count++] = profile->sites[at];
+    if (count > 0)
+        return count;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (hp_pattern_matches(pattern, profile->sites[at]->name))
+            sites[count++] = profile->sites[at];
+    return count;
+}
+
+static bool hp_slowest_find_functions(struct hp_slowest_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_arena *arena = view->results->arena;
+    const char *name = view->results->settings->slowest;
+    struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
+    const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
+    if (pattern == NULL || sites == NULL)
+        return false;
+    if (name[0] != '\0' && hp_pattern_compile(pattern, name) == NULL)
+        view->count = hp_slowest_choose(profile, name, pattern, sites);
+    view->functions = hp_arena_take_array(arena, view->count + 1, sizeof *view->functions);
+    view->order = hp_arena_take_array(arena, view->count + 1, sizeof(void *));
+    if (view->functions == NULL || view->order == NULL)
+        return false;
+    hp_sort(sites, view->count, hp_slowest_compare_sites);
+    for (size_t at = 0; at < view->count; at++) {
+        view->functions[at].site = sites[at];
+        view->order[at] = &view->functions[at];
+    }
+    return true;
+}
+
+static struct hp_slowest_function *hp_slowest_function_of(const struct hp_slowest_view *view, const struct hp_site_sums *site)
+{
+    size_t low = 0, high = view->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_slowest_compare_sites(site, view->functions[middle].site);
+        if (order == 0)
+            return &view->functions[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------- which calls */
+
+static void hp_slowest_take_if_slower(struct hp_slowest_function *function, const struct hp_stat_walk *walk)
+{
+    uint64_t ticks;
+    if (!hp_snapshot_slowest_ticks(walk->snapshot, &walk->stat, &ticks) ||
+        (function->session != NULL && ticks <= function->ticks))
+        return;
+    function->ticks = ticks;
+    function->session = walk->snapshot;
+    function->session_index = walk->session;
+    function->record_tid = walk->thread.tid;
+    memcpy(function->thread, walk->thread.name, sizeof function->thread);
+    function->stat = walk->stat;
+}
+
+static uint64_t hp_slowest_longest(const struct hp_slowest_function *function)
+{
+    return function->session != NULL ? function->ticks : function->site->max;
+}
+
+static int hp_slowest_compare_functions(const void *a, const void *b)
+{
+    const struct hp_slowest_function *x = a, *y = b;
+    const int order = hp_slowest_by_number(hp_slowest_longest(y), hp_slowest_longest(x));
+    return order != 0 ? order : strcmp(x->site->name, y->site->name);
+}
+
+/* Copies the call, if it can be had. False: no memory. */
+static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    if (function->session == NULL)
+        return true;
+    const size_t bytes = hp_snapshot_slowest_bytes(function->session, &function->stat);
+    if (bytes > view->bytes_left) {
+        function->session = NULL;
+        return true;
+    }
+    view->bytes_left -= bytes;
+    void *memory = hp_arena_take(view->results->arena, bytes + 8);
+    if (memory == NULL)
+        return false;
+    if (!hp_snapshot_copy_slowest(function->session, &function->stat, memory, bytes, &function->copy))
+        function->session = NULL;
+    function->ticks = function->copy.call.ticks;
+    return true;
+}
+
+static bool hp_slowest_find_calls(struct hp_slowest_view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    const uint32_t limit = view->results->settings->functions_limit;
+    struct hp_stat_walk walk = {0};
+    while (hp_stat_walk_next(&walk, view->results->profile)) {
+        struct hp_slowest_function *function = walk.site != NULL ? hp_slowest_function_of(view, walk.site) : NULL;
+        if (function != NULL)
+            hp_slowest_take_if_slower(function, &walk);
+    }
+    hp_sort(view->order, view->count, hp_slowest_compare_functions);
+    view->shown = limit != 0 && limit < view->count ? limit : view->count;
+    for (size_t at = 0; at < run->count; at++) {
+        view->bytes_left += run->sessions[at]->size;
+        view->now = run->sessions[at]->now_ticks > view->now ? run->sessions[at]->now_ticks : view->now;
+    }
+    for (size_t at = 0; at < view->shown; at++)
+        if (!hp_slowest_copy_call(view, view->order[at]))
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ the tree of a call */
+
+static int hp_slowest_compare_nodes(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    if (x->stored->node != y->stored->node)
+        return x->stored->node < y->stored->node ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* The first part with that node, or NULL. */
+static struct hp_slowest_part *hp_slowest_part_of(const struct hp_slowest_function *function, uint32_t node)
+{
+    size_t low = 0, high = function->part_count - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (function->by_node[middle]->stored->node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < function->part_count - 1 && function->by_node[low]->stored->node == node ? function->by_node[low]
+                                                                                          : NULL;
+}
+
+static struct hp_slowest_part *hp_slowest_parent_of(const struct hp_slowest_function *function, const struct hp_slowest_part *part)
+{
+    struct hp_node above = {.parent = part->parent_node};
+    for (unsigned steps = 0; steps < HP_SLOWEST_MOST_STEPS_UP && above.parent != function->copy.call.node; steps++) {
+        struct hp_slowest_part *parent = hp_slowest_part_of(function, above.parent);
+        if (parent != NULL && parent < part)
+            return parent;
+        if (!hp_snapshot_node(function->session, above.parent, &above))
+            break;
+    }
+    return function->parts;
+}
+
+/* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
+static const char *hp_slowest_name_of(const struct hp_slowest_view *view, const struct hp_slowest_function *function, uint32_t id)
+{
+    struct hp_site stored;
+    const struct hp_site_sums *site = hp_profile_site(view->results->profile, function->session_index, id);
+    if (site != NULL)
+        return site->name;
+    const char *name =
+        hp_snapshot_site(function->session, id, &stored) ? hp_snapshot_text(function->session, stored.name) : "";
+    return name[0] != '\0' ? name : "<unknown>";
+}
+
+static void hp_slowest_set_part(const struct hp_slowest_view *view, const struct hp_slowest_function *function, struct hp_slowest_part *part)
+{
+    struct hp_node node = {.site = HP_SITE_ROOT};
+    if (!hp_snapshot_node(function->session, part->stored->node, &node))
+        node.parent = 0;
+    part->name = hp_slowest_name_of(view, function, node.site);
+    part->parent_node = node.parent;
+}
+
+/* Parents come first, so theirs is known when it is asked for. */
+static void hp_slowest_link_parts(struct hp_slowest_function *function)
+{
+    for (size_t at = 1; at < function->part_count; at++) {
+        struct hp_slowest_part *part = &function->parts[at];
+        part->parent = hp_slowest_parent_of(function, part);
+        part->depth = part->parent->depth + 1;
+        part->heat = part->stored->total < part->parent->heat ? part->stored->total : part->parent->heat;
+    }
+}
+
+static bool hp_slowest_make_parts(struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    const size_t rows = function->session != NULL ? function->copy.row_count : 0;
+    function->part_count = rows + 1;
+    function->parts = hp_arena_take_array(view->results->arena, rows + 1, sizeof *function->parts);
+    function->by_node = hp_arena_take_array(view->results->arena, rows + 1, sizeof(void *));
+    if (function->parts == NULL || function->by_node == NULL)
+        return false;
+    function->parts[0] = (struct hp_slowest_part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
+    for (size_t at = 0; at < rows; at++) {
+        function->by_node[at] = &function->parts[at + 1];
+        function->parts[at + 1].stored = &function->copy.rows[at];
+        hp_slowest_set_part(view, function, &function->parts[at + 1]);
+    }
+    hp_sort(function->by_node, rows, hp_slowest_compare_nodes);
+    hp_slowest_link_parts(function);
+    return true;
+}
+
+static int hp_slowest_compare_heat(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    const int order = hp_slowest_by_number(y->heat, x->heat);
+    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
+}
+
+static int hp_slowest_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    int order = hp_slowest_by_number(y->stored->total, x->stored->total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
+static size_t hp_slowest_keep_hottest(const struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    const uint32_t limit = view->results->settings->calltree_limit;
+    const size_t rows = function->part_count - 1;
+    struct hp_slowest_part **parts = function->by_node; /* not needed any more */
+    size_t kept = 0;
+    hp_sort(parts, rows, hp_slowest_compare_heat);
+    for (size_t at = 0; at < rows && (limit == 0 || kept < limit); at++) {
+        parts[at]->is_kept = parts[at]->depth < HP_SLOWEST_DEEPEST && parts[at]->parent->is_kept;
+        kept += parts[at]->is_kept;
+    }
+    return kept;
+}
+
+/* Siblings are hung onto their parents from the shortest to the longest, each in front. */
+static void hp_slowest_link_children(struct hp_slowest_function *function)
+{
+    const size_t rows = function->part_count - 1;
+    hp_sort(function->by_node, rows, hp_slowest_compare_siblings);
+    for (size_t at = rows; at-- > 0;) {
+        struct hp_slowest_part *part = function->by_node[at];
+        if (!part->is_kept)
+            continue;
+        part->next_sibling = part->parent->first_child;
+        part->parent->first_child = part;
+    }
+}
+
+/* The next part in order of the tree, parents first; without recursion, since the depth is the file's choice. */
+static const struct hp_slowest_part *hp_slowest_next_in_order(const struct hp_slowest_part *part)
+{
+    if (part->first_child != NULL)
+        return part->first_child;
+    while (part != NULL && part->next_sibling == NULL)
+        part = part->parent;
+    return part != NULL ? part->next_sibling : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_has_notes)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_slowest_columns *columns = &view->columns;
+    const bool is_one = view->shown <= 1; /* what is said of it in the heading needs no column */
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, hp_slowest_has_notes);
+    columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, 0, false);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
+    columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
+                                         !is_one && view->results->run.count > 1);
+    hp_section_show_columns(view->results, section);
+}
+
+/* When it began, in ticks after the start of its session, and how long ago it ended. */
+static uint64_t hp_slowest_started(const struct hp_slowest_function *function)
+{
+    const uint64_t start = function->session->header.clock_start.ticks;
+    return function->copy.call.start > start ? function->copy.call.start - start : 0;
+}
+
+static uint64_t hp_slowest_ago(const struct hp_slowest_view *view, const struct hp_slowest_function *function)
+{
+    const uint64_t end = hp_kept_call_end(&function->copy.call);
+    return view->now > end ? view->now - end : 0;
+}
+
+/* The name of the thread that made the call, or NULL: a record has the name of its latest thread only. */
+static const char *hp_slowest_thread_of(const struct hp_slowest_function *function)
+{
+    return function->copy.call.tid == function->record_tid && function->thread[0] != '\0' ? function->thread : NULL;
+}
+
+static bool hp_slowest_set_note(const struct hp_slowest_view *view, struct hp_row *row, const char *note, uint32_t length)
+{
+    if (length == 0)
+        return true;
+    const char *copy = hp_arena_copy(view->results->arena, note, length);
+    if (copy != NULL)
+        hp_section_set_text(row, view->columns.note, copy);
+    return copy != NULL;
+}
+
+static void hp_slowest_set_ns(const struct hp_slowest_view *view, struct hp_row *row, size_t column, uint64_t ticks)
+{
+    hp_section_set_number(row, column, hp_run_ns(&view->results->run, ticks));
+}
+
+static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function)
+{
+    const struct hp_slowest_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, function->site->name);
+    hp_section_set_count(row, columns->calls, 1);
+    hp_section_set_number(row, columns->percent, 100);
+    if (function->session == NULL) {
+        if (function->site->min <= function->site->max)
+            hp_slowest_set_ns(view, row, columns->total, function->site->max);
+        return true;
+    }
+    hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
+    hp_slowest_set_ns(view, row, columns->self, function->copy.self);
+    hp_slowest_set_ns(view, row, columns->started, hp_slowest_started(function));
+    hp_slowest_set_ns(view, row, columns->ago, hp_slowest_ago(view, function));
+    if (hp_slowest_thread_of(function) != NULL)
+        hp_section_set_text(row, columns->thread, function->thread);
+    hp_section_set_count(row, columns->tid, function->copy.call.tid);
+    hp_section_set_count(row, columns->pid, function->session->header.pid);
+    return hp_slowest_set_note(view, row, function->copy.call.note, function->copy.call.note_length);
+}
+
+/* Calls inside others of the same node count in the total, too, so that it may be more than there was time. */
+static double hp_slowest_percent_of(uint64_t ticks, uint64_t whole)
+{
+    return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
+}
+
+static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function,
+                      const struct hp_slowest_part *part)
+{
+    const struct hp_slowest_columns *columns = &view->columns;
+    const struct hp_slow_row *stored = part->stored;
+    hp_section_set_text(row, columns->name, part->name);
+    hp_section_set_count(row, columns->calls, stored->calls);
+    hp_slowest_set_ns(view, row, columns->total, stored->total);
+    hp_slowest_set_ns(view, row, columns->self, stored->self);
+    if (function->copy.call.ticks > 0)
+        hp_section_set_number(row, columns->percent, hp_slowest_percent_of(stored->total, function->copy.call.ticks));
+    row->depth = part->depth;
+    return hp_slowest_set_note(view, row, function->copy.notes + stored->note, stored->note_length);
+}
+
+static bool hp_slowest_has_notes(const struct hp_slowest_function *function)
+{
+    bool has = function->session != NULL && function->copy.call.note_length > 0;
+    for (size_t at = 1; !has && at < function->part_count; at++)
+        has = function->parts[at].is_kept && function->parts[at].stored->note_length > 0;
+    return has;
+}
+
+static bool hp_slowest_fill_rows(struct hp_slowest_view *view)
+{
+    size_t count = 0, row = 0;
+    bool has_note = false;
+    for (size_t at = 0; at < view->shown; at++) {
+        struct hp_slowest_function *function = view->order[at];
+        if (!hp_slowest_make_parts(view, function))
+            return false;
+        count += 1 + hp_slowest_keep_hottest(view, function);
+        hp_slowest_link_children(function);
+        has_note |= hp_slowest_has_notes(function);
+        view->section->total_rows += function->part_count;
+    }
+    view->section->total_rows += view->count - view->shown;
+    hp_slowest_describe(view, has_note);
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < view->shown; at++)
+        for (const struct hp_slowest_part *part = view->order[at]->parts; part != NULL; part = hp_slowest_next_in_order(part), row++) {
+            struct hp_row *to = &view->section->rows[row];
+            if (part->stored == NULL ? !hp_slowest_fill_call(view, to, view->order[at])
+                                     : !hp_slowest_fill_part(view, to, view->order[at], part))
+                return false;
+        }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ sentences */
+
+static void hp_slowest_put_name(struct hp_text *line, const char *name)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text safe;
+    hp_text_init(&safe, bytes, sizeof bytes);
+    hp_utf8_put_safe(&safe, name, strlen(name));
+    hp_utf8_put_fitted(line, bytes, safe.length, HP_SLOWEST_NAME_COLUMNS);
+}
+
+/* A line that was put together, or where that did not go another one. */
+static const char *hp_slowest_keep_line(const struct hp_slowest_view *view, struct hp_text *line, const char *otherwise)
+{
+    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->arena, line->bytes, line->length);
+    return copy != NULL ? copy : otherwise;
+}
+
+/* Where and when the one call was that is shown. */
+static const char *hp_slowest_description(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_slowest_function *function = view->order[0];
+    const struct hp_run *run = &view->results->run;
+    if (view->shown != 1 || function->session == NULL)
+        return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "The slowest call of ");
+    hp_slowest_put_name(&line, function->site->name);
+    hp_text_string(&line, ": ");
+    hp_units_ns(&line, hp_run_ns(run, hp_slowest_started(function)));
+    hp_text_string(&line, " after the start, ");
+    hp_units_ns(&line, hp_run_ns(run, hp_slowest_ago(view, function)));
+    hp_text_string(&line, hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ");
+    hp_text_u64(&line, function->copy.call.tid);
+    if (hp_slowest_thread_of(function) != NULL) {
+        hp_text_string(&line, " (");
+        hp_utf8_put_safe(&line, function->thread, strlen(function->thread));
+        hp_text_char(&line, ')');
+    }
+    hp_text_char(&line, '.');
+    return hp_slowest_keep_line(view, &line, "The slowest call.");
+}
+
+static const char *hp_slowest_if_empty(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const char *name = view->results->settings->slowest;
+    if (name[0] == '\0')
+        return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
+               "inside";
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "no function that was called matches '");
+    hp_slowest_put_name(&line, name);
+    hp_text_char(&line, '\'');
+    return hp_slowest_keep_line(view, &line, "no function that was called matches the name");
+}
+
+static void hp_slowest_note_not_kept(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_slowest_function *missing = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < view->shown; at++)
+        if (view->order[at]->session == NULL) {
+            missing = view->order[at];
+            count++;
+        }
+    if (count == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "what was inside was not kept: ");
+    if (count == 1)
+        hp_slowest_put_name(&line, missing->site->name);
+    else
+        hp_text_u64(&line, count);
+    hp_text_string(&line, count == 1 ? " calls nothing that is measured, is"
+                                     : " functions call nothing that is measured, are");
+    hp_text_string(&line, " too short to be followed, or sampling was on");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "what was inside was not kept"));
+}
+
+static void hp_slowest_note_left_out(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    uint64_t count = 0;
+    for (size_t at = 0; at < view->shown; at++)
+        count += view->order[at]->session != NULL ? view->order[at]->copy.rows_left_out : 0;
+    if (count == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, count);
+    hp_text_string(&line, count == 1 ? " more path of calls inside was not kept: the shortest"
+                                     : " more paths of calls inside were not kept: the shortest ones");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "more was inside and was not kept"));
+}
+
+/* The first of those whose longest call is another one than the one that is shown. */
+static void hp_slowest_note_slower(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    size_t at = 0;
+    while (at < view->shown &&
+           (view->order[at]->session == NULL || view->order[at]->site->max <= view->order[at]->copy.call.ticks))
+        at++;
+    if (at == view->shown)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "a call of ");
+    hp_slowest_put_name(&line, view->order[at]->site->name);
+    hp_text_string(&line, " took longer, ");
+    hp_units_ns(&line, hp_run_ns(&view->results->run, view->order[at]->site->max));
+    hp_text_string(&line, ", and is not over or was not followed");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not followed"));
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_slowest_view view = {.results = results, .section = section};
+    section->is_tree = true;
+    section->percent_of = "call";
+    if (!hp_slowest_find_functions(&view) || !hp_slowest_find_calls(&view) || !hp_slowest_fill_rows(&view))
+        return false;
+    section->description = hp_slowest_description(&view);
+    section->if_empty = hp_slowest_if_empty(&view);
+    hp_slowest_note_not_kept(&view);
+    hp_slowest_note_left_out(&view);
+    hp_slowest_note_slower(&view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_slowest_ = {.name = "slowest", .is_on_request = true, .fill = hp_slowest_fill};
 
 /* ---- src/sections/stat_walk.c -------------------------------------------------------------------------------- */
 

@@ -3,13 +3,15 @@
 #include "calltree.h"
 #include "processes.h"
 #include "section.h"
+#include "slowest.h"
 #include "timing.h"
 
 const struct hp_section_type *const hp_section_types[] = {
-    &hp_section_timing,
-    &hp_section_calltree,
-    &hp_section_calls,
-    &hp_section_processes,
+    &hp_section_timing,    /* one line each */
+    &hp_section_calltree,  /* on request */
+    &hp_section_calls,     /* where some were logged */
+    &hp_section_slowest,   /* on request */
+    &hp_section_processes, /* of several */
 };
 
 const size_t hp_section_type_count = sizeof hp_section_types / sizeof hp_section_types[0];

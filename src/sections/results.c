@@ -3,7 +3,7 @@
  *
  * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
  * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
- * matter: the report has one order. SPDX-License-Identifier: MIT
+ * matter: the report has one order. HOTPATH_SLOWEST adds its section. SPDX-License-Identifier: MIT
  */
 #include "section.h"
 
@@ -95,6 +95,8 @@ static void choose(struct hotpath_results *results, bool *chosen)
         }
     if (!has_plain_item(spec) || !has_known)
         set_auto(results, chosen);
+    if (results->settings->slowest[0] != '\0')
+        set_named(chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !set_item(results, chosen, item + 1, length - 1, false))
             warn_unknown(results, item + 1, length - 1);

@@ -66,6 +66,7 @@ static bool parse_pattern(const struct hp_option *option, const char *text, stru
 }
 
 _Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
 
@@ -419,6 +420,11 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
      "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, AT_BOTH(focus),
      parse_pattern},
+    {"HOTPATH_SLOWEST", "slowest", FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
+     "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
+     "ran "
+     "inside it.",
+     HP_OPTION_TEXT, AT_BOTH(slowest), parse_pattern},
     {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
      parse_columns},

@@ -56,6 +56,7 @@ struct hp_settings {
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char focus[256];   /* hp_pattern_compile accepts it */
+    char slowest[256]; /* likewise; empty: no slowest call is shown */
     char filter[256];  /* likewise */
     char log[256];     /* likewise */
     char label[256];

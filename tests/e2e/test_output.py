@@ -32,6 +32,7 @@ BAD = {
     "HOTPATH_FILTER": "/(/",
     "HOTPATH_REPORT": "!!",
     "HOTPATH_FOCUS": "/[a-/",
+    "HOTPATH_SLOWEST": "/*/",
     "HOTPATH_COLUMNS": "?",
     "HOTPATH_PERCENTILES": "50,101",
     "HOTPATH_LIMIT": "many",

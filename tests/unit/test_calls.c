@@ -1,4 +1,4 @@
-/* The section about single calls: the latest ones. SPDX-License-Identifier: MIT */
+/* The sections about single calls: the latest ones, and the slowest one with what was inside. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -222,6 +222,313 @@ static void notes_are_shown_safely(void **state)
     assert_non_null(strstr(json, "\"note\":\"a\\u001b[31m\\nb"));
 }
 
+/* ----------------------------------------------------------------------------------------- the slowest */
+
+static void assert_part(size_t row, uint32_t depth, const char *name, uint64_t calls, double total, double self,
+                        double percent)
+{
+    const hotpath_section *slowest = section_named("slowest");
+    assert_true(row < hotpath_section_rows(slowest));
+    assert_string_equal(cell_of(slowest, row, "name").text, name);
+    assert_int_equal(slowest->rows[row].depth, depth);
+    assert_int_equal(cell_of(slowest, row, "calls").count, calls);
+    assert_float_equal(cell_of(slowest, row, "total_ns").number, total, 0.001);
+    assert_float_equal(cell_of(slowest, row, "self_ns").number, self, 0.001);
+    assert_float_equal(cell_of(slowest, row, "percent_call").number, percent, 0.001);
+}
+
+static size_t slowest_rows(void) { return hotpath_section_rows(section_named("slowest")); }
+
+static bool has_note(const char *words)
+{
+    const hotpath_section *section = section_named("slowest");
+    for (size_t at = 0; at < section->note_count; at++)
+        if (strstr(section->notes[at], words) != NULL)
+            return true;
+    return false;
+}
+
+/* A call of parse of 1000 ticks, with lex, eval and, inside eval, lex again. */
+static uint32_t build_slow_call(void)
+{
+    build_session();
+    const uint32_t eval_node = builder_node(&builder, thread, parse_node, builder_site(&builder, "eval", "a.c", 3));
+    const uint32_t inner_lex = builder_node(&builder, thread, eval_node, lex);
+    const uint32_t slow = builder_slow_call(&builder, parse_node, 300, 1000, 100, 4, 32);
+    struct hp_slow_row *row = builder_slow_row(&builder, slow, lex_node, 3, 200, 200);
+    builder_slow_row(&builder, slow, eval_node, 2, 700, 250);
+    builder_slow_row(&builder, slow, inner_lex, 9, 450, 450);
+    builder_slow_note(&builder, slow, row, "id=7");
+    builder_slow_note(&builder, slow, NULL, "whole");
+    return slow;
+}
+
+static void the_slowest_call_is_a_tree(void **state)
+{
+    (void)state;
+    build_slow_call();
+    strcpy(settings.slowest, "parse");
+    fixture_build();
+    const hotpath_section *slowest = section_named("slowest");
+    assert_true(slowest->is_tree);
+    assert_string_equal(slowest->percent_of, "call");
+    assert_int_equal(slowest_rows(), 4);
+    assert_int_equal(hotpath_section_total_rows(slowest), 4);
+    assert_part(0, 0, "parse", 1, 1000, 100, 100);
+    assert_part(1, 1, "eval", 2, 700, 250, 70);
+    assert_part(2, 2, "lex", 9, 450, 450, 45);
+    assert_part(3, 1, "lex", 3, 200, 200, 20);
+    assert_text("slowest", 0, "note", "whole");
+    assert_text("slowest", 1, "note", NULL);
+    assert_text("slowest", 3, "note", "id=7");
+    assert_text("slowest", 0, "thread", "demo");
+    assert_text("slowest", 1, "thread", NULL);
+    assert_int_equal(cell_of(slowest, 0, "tid").count, 4242);
+    assert_float_equal(cell_of(slowest, 0, "started_ns").number, 300, 0.001);
+    assert_float_equal(cell_of(slowest, 0, "ago_ns").number, END - 1300, 0.001);
+    assert_false(cell_of(slowest, 1, "started_ns").has_value);
+    assert_string_equal(slowest->description,
+                        "The slowest call of parse: 300.00 ns after the start, 998.70 µs before "
+                        "the end, thread 4242 (demo).");
+    assert_int_equal(slowest->note_count, 0);
+}
+
+static void naming_a_function_adds_the_section(void **state)
+{
+    (void)state;
+    build_slow_call();
+    fixture_build();
+    assert_null(section_named("slowest"));
+    strcpy(settings.slowest, "parse");
+    fixture_build();
+    assert_non_null(section_named("timing"));
+    assert_non_null(section_named("slowest"));
+    strcpy(settings.report, "calltree");
+    fixture_build();
+    assert_null(section_named("timing"));
+    assert_non_null(section_named("slowest"));
+    strcpy(settings.report, "-slowest");
+    fixture_build();
+    assert_null(section_named("slowest"));
+    strcpy(settings.report, "slowest");
+    settings.slowest[0] = '\0';
+    fixture_build();
+    assert_int_equal(slowest_rows(), 0);
+    assert_non_null(strstr(section_named("slowest")->if_empty, "--slowest NAME"));
+}
+
+static void a_name_is_a_whole_one_or_a_pattern(void **state)
+{
+    (void)state;
+    build_slow_call();
+    const uint32_t longer = builder_node(&builder, thread, 0, builder_site(&builder, "parse_all", "a.c", 4));
+    builder_call(&builder, thread, longer, 2000, 0);
+    builder_slow_call(&builder, longer, 0, 2000, 2000, 0, 0);
+    strcpy(settings.slowest, "parse");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4); /* the function of that very name and no other */
+    strcpy(settings.slowest, "pars");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 5);
+    assert_part(0, 0, "parse_all", 1, 2000, 2000, 100);
+    assert_part(1, 0, "parse", 1, 1000, 100, 100);
+    assert_string_equal(section_named("slowest")->description, "The slowest call of each of these functions.");
+    assert_true(is_visible("slowest", "started_ns") && is_visible("slowest", "tid"));
+    settings.functions_limit = 1;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 1);
+    assert_int_equal(hotpath_section_total_rows(section_named("slowest")), 2);
+    strcpy(settings.slowest, "/^parse_/");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 1);
+    strcpy(settings.slowest, "no\x1b"
+                             "body");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 0);
+    assert_string_equal(section_named("slowest")->if_empty, "no function that was called matches 'no\\x1bbody'");
+}
+
+static void of_all_threads_and_processes_the_slowest_counts(void **state)
+{
+    (void)state;
+    build_slow_call();
+    strcpy(settings.slowest, "parse");
+    const uint32_t node = builder_node(&builder, worker, 0, parse);
+    const uint32_t inner = builder_node(&builder, worker, node, lex);
+    builder_call(&builder, worker, node, 5000, 1000);
+    const uint32_t slow = builder_slow_call(&builder, node, 9, 5000, 4000, 1, 0);
+    ((struct hp_slow_call *)builder_at(&builder, slow))->call.tid = 4243;
+    builder_slow_row(&builder, slow, inner, 8, 1000, 1000);
+    fixture_build();
+    assert_int_equal(slowest_rows(), 2);
+    assert_part(0, 0, "parse", 1, 5000, 4000, 100);
+    assert_part(1, 1, "lex", 8, 1000, 1000, 20);
+    assert_text("slowest", 0, "thread", "worker");
+    struct session_builder *other = fixture_add_session();
+    const uint32_t its_thread = builder_thread(other);
+    const uint32_t its_node = builder_node(other, its_thread, 0, builder_site(other, "parse", "a.c", 2));
+    builder_call(other, its_thread, its_node, 6000, 0);
+    builder_slow_call(other, its_node, 0, 6000, 6000, 0, 0);
+    fixture_build();
+    assert_int_equal(slowest_rows(), 1);
+    assert_part(0, 0, "parse", 1, 6000, 6000, 100);
+    assert_int_equal(cell_of(section_named("slowest"), 0, "pid").count, 4243);
+}
+
+static void a_call_that_was_not_followed_is_said(void **state)
+{
+    (void)state;
+    build_session();
+    strcpy(settings.slowest, "lex");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 1);
+    const hotpath_section *slowest = section_named("slowest");
+    assert_float_equal(cell_of(slowest, 0, "total_ns").number, 600, 0.001);
+    assert_false(cell_of(slowest, 0, "self_ns").has_value);
+    assert_false(cell_of(slowest, 0, "tid").has_value);
+    assert_true(has_note("what was inside was not kept: lex calls nothing that is measured, is too short to be "
+                         "followed, or sampling was on"));
+    strcpy(settings.slowest, "/lex|parse/");
+    fixture_build();
+    assert_int_equal(slowest_rows(), 2);
+    assert_true(has_note("what was inside was not kept: 2 functions call nothing that is measured, are too short"));
+    builder_slow_call(&builder, lex_node, 0, 500, 500, 0, 0);
+    strcpy(settings.slowest, "lex");
+    fixture_build();
+    assert_part(0, 0, "lex", 1, 500, 500, 100);
+    assert_true(has_note("a call of lex took longer, 600.00 ns, and is not over or was not followed"));
+}
+
+static void rows_that_were_left_out_are_counted(void **state)
+{
+    (void)state;
+    const uint32_t slow = build_slow_call();
+    strcpy(settings.slowest, "parse");
+    ((struct hp_slow_call *)builder_at(&builder, slow))->rows_left_out = 12;
+    fixture_build();
+    assert_true(has_note("12 more paths of calls inside were not kept"));
+    settings.calltree_limit = 2;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 3); /* the call, and the two hottest rows below it */
+    assert_int_equal(hotpath_section_total_rows(section_named("slowest")), 4);
+    assert_part(2, 2, "lex", 9, 450, 450, 45);
+}
+
+/* A call inside another one of the same node counts as well, so its total may be more than there was time. */
+static void no_share_is_more_than_all(void **state)
+{
+    (void)state;
+    build_session();
+    strcpy(settings.slowest, "parse");
+    const uint32_t slow = builder_slow_call(&builder, parse_node, 300, 1000, 100, 2, 0);
+    builder_slow_row(&builder, slow, lex_node, 3, 1700, 900);
+    builder_slow_row(&builder, slow, parse_node, 1, 300, 300); /* recursion onto the call's own node */
+    fixture_build();
+    assert_part(1, 1, "lex", 3, 1700, 900, 100);
+    assert_part(2, 1, "parse", 1, 300, 300, 30);
+    struct hp_slow_call *call = builder_at(&builder, slow);
+    call->call.ticks = 0;
+    call->rows[0].total = call->rows[0].self = call->rows[0].calls = UINT64_MAX;
+    fixture_build();
+    assert_false(cell_of(section_named("slowest"), 1, "percent_call").has_value);
+}
+
+static struct hotpath_node_ *node_at(uint32_t node) { return builder_at(&builder, node); }
+
+/* Rows whose nodes are not what they should be still have a place. */
+static void broken_trees_are_trees(void **state)
+{
+    (void)state;
+    const uint32_t slow = build_slow_call();
+    strcpy(settings.slowest, "parse");
+    struct hp_slow_call *call = builder_at(&builder, slow);
+    const uint32_t eval_node = call->rows[1].node, inner = call->rows[2].node;
+    /* The parent has no row: the row moves up to its nearest ancestor that has one, here the call. */
+    call->rows[1].node = builder_node(&builder, worker, 0, parse);
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+    assert_part(1, 1, "parse", 2, 700, 250, 70);
+    assert_part(2, 1, "lex", 9, 450, 450, 45);
+    /* A parent that comes later is none, so two that are each other's parents do no harm. */
+    call->rows[1].node = eval_node;
+    node_at(eval_node)->parent = inner;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+    assert_part(1, 1, "eval", 2, 700, 250, 70);
+    assert_part(2, 2, "lex", 9, 450, 450, 45);
+    node_at(eval_node)->parent = eval_node; /* its own parent */
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+    assert_part(2, 2, "lex", 9, 450, 450, 45);
+    /* Nodes that are not there, or none: the same one three times, too. */
+    call->rows[0].node = call->rows[1].node = call->rows[2].node = UINT32_MAX;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+    assert_part(1, 1, "<unknown>", 2, 700, 250, 70);
+    call->rows[0].node = call->rows[1].node = call->rows[2].node = 0;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+    call->call.node = 12345;
+    fixture_build();
+    assert_int_equal(slowest_rows(), 4);
+}
+
+/* A path deeper than readers of JSON bear, and many functions that claim the same large call. */
+static void large_calls_are_bounded(void **state)
+{
+    (void)state;
+    build_session();
+    strcpy(settings.slowest, "/./");
+    settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
+    const uint32_t slow = builder_slow_call(&builder, parse_node, 0, 5000, 0, 1000, 0);
+    uint32_t node = parse_node;
+    for (unsigned depth = 0; depth < 1000; depth++) {
+        node = builder_node(&builder, thread, node, lex);
+        builder_slow_row(&builder, slow, node, 1, 5000 - depth, 1);
+    }
+    fixture_build();
+    const hotpath_section *slowest = section_named("slowest");
+    assert_int_equal(slowest->rows[199].depth, 199);
+    assert_int_equal(slowest_rows(), 200 + 1); /* and lex, of which nothing was kept */
+    const uint32_t shared = builder_stat(&builder, thread, parse)->slowest;
+    for (unsigned count = 0; count < 500; count++) {
+        const uint32_t site = builder_site(&builder, "f", "b.c", count);
+        builder_call(&builder, thread, builder_node(&builder, thread, 0, site), 1, 0);
+        builder_stat(&builder, thread, site)->slowest = shared;
+    }
+    fixture_build();
+    assert_true(slowest_rows() < 502 + builder_size(&builder) / sizeof(struct hp_slow_row));
+}
+
+static void the_slowest_call_is_shown_safely(void **state)
+{
+    (void)state;
+    build_session();
+    const uint32_t site = builder_site(&builder, "e\x1b[31mvil", "a.c", 9);
+    const uint32_t node = builder_node(&builder, thread, 0, site);
+    builder_call(&builder, thread, node, 4000, 0);
+    const uint32_t slow = builder_slow_call(&builder, node, 10, 4000, 1000, 1, 100);
+    struct hp_slow_row *row = builder_slow_row(&builder, slow, lex_node, 3, 3000, 3000);
+    builder_slow_note(&builder, slow, row, "\x1b]0;title\x07 of a note that is longer than twenty columns");
+    strcpy(((struct hp_thread *)builder_at(&builder, thread))->name, "t\x1b[1m");
+    strcpy(settings.report, "slowest");
+    strcpy(settings.slowest, "vil");
+    const char *table = fixture_render(0, false);
+    assert_null(strchr(table, '\x1b'));
+    assert_null(strchr(table, '\x07'));
+    assert_non_null(strstr(table, "slowest - The slowest call of e\\x1b[31mvil: 10.00 ns after the start"));
+    assert_non_null(strstr(table, "thread 4242 (t\\x1b[1m)."));
+    static const uint32_t widths[] = {60, 80, 120};
+    for (size_t at = 0; at < sizeof widths / sizeof widths[0]; at++)
+        assert_lines_fit(fixture_render(widths[at], false), widths[at]);
+    settings.format = HP_FORMAT_JSON;
+    const char *json = fixture_render(0, false);
+    assert_null(strchr(json, '\x1b'));
+    assert_non_null(strstr(json, "\"percent_of\":\"call\""));
+    assert_non_null(strstr(json, "\"children\":[{\"name\":\"lex\",\"calls\":3,\"total_ns\":3000,\"self_ns\":3000,"
+                                 "\"percent_call\":75,\"note\":\"\\u001b]0;title\\u0007 of a note"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -234,6 +541,16 @@ int main(void)
         TEST(processes_are_merged),
         TEST(calls_of_the_future_are_of_now),
         TEST(notes_are_shown_safely),
+        TEST(the_slowest_call_is_a_tree),
+        TEST(naming_a_function_adds_the_section),
+        TEST(a_name_is_a_whole_one_or_a_pattern),
+        TEST(of_all_threads_and_processes_the_slowest_counts),
+        TEST(a_call_that_was_not_followed_is_said),
+        TEST(rows_that_were_left_out_are_counted),
+        TEST(no_share_is_more_than_all),
+        TEST(broken_trees_are_trees),
+        TEST(large_calls_are_bounded),
+        TEST(the_slowest_call_is_shown_safely),
     };
     return cmocka_run_group_tests_name("calls", tests, NULL, NULL);
 }

@@ -105,6 +105,7 @@ static void assert_defaults(void)
     assert_string_equal(settings.report, "auto");
     assert_string_equal(settings.columns, "");
     assert_string_equal(settings.focus, "");
+    assert_string_equal(settings.slowest, "");
     assert_string_equal(settings.filter, "");
     assert_string_equal(settings.label, "");
     assert_string_equal(settings.metadata, "");
@@ -144,7 +145,7 @@ static void table_is_complete(void **state)
         "percentiles",    "format",          "output_path",    "report",      "columns", "focus",
         "filter",         "label",           "metadata",       "dir",         "record",  "max_bytes",
         "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",    "exclude_wrapper",
-        "time_exclusive", "leave_signals",   "reserve",        "logs_limit"};
+        "time_exclusive", "leave_signals",   "reserve",        "logs_limit",  "slowest"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -535,6 +536,7 @@ static void every_field_of_the_program_is_read(void **state)
         .report = "calltree",
         .columns = "self",
         .focus = "shown",
+        .slowest = "explained",
         .filter = "recorded",
         .label = "run",
         .metadata = "a=b",
@@ -559,6 +561,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.report, "calltree");
     assert_string_equal(settings.columns, "self");
     assert_string_equal(settings.focus, "shown");
+    assert_string_equal(settings.slowest, "explained");
     assert_string_equal(settings.filter, "recorded");
     assert_string_equal(settings.label, "run");
     assert_string_equal(settings.metadata, "a=b");

@@ -612,6 +612,7 @@ static void read_all(const unsigned char *bytes, size_t size)
     settings.percentiles[0] = 50;
     settings.percentiles[1] = 99.9;
     settings.percentile_count = 2;
+    strcpy(settings.slowest, "/./");
     settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
     if (hp_snapshot_open(&snapshot, bytes, size, NULL) != NULL)
         return;
