@@ -32,12 +32,14 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     settings->exclude_wrapper = is_exclusive;
     settings->functions_limit = is_exclusive ? 3 : HOTPATH_NO_LIMIT;
     settings->calltree_limit = is_exclusive ? 5 : HOTPATH_NO_LIMIT;
+    settings->logs_limit = is_exclusive ? 2 : HOTPATH_NO_LIMIT;
     settings->percentiles[0] = 0;
     settings->percentiles[1] = 99.9;
     settings->percentile_count = 2;
     strcpy(settings->report, "all");
     strcpy(settings->columns, "all");
     strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
+    strcpy(settings->slowest, is_exclusive ? "parse" : "/./");
 }
 
 static void render(const struct hp_snapshot *const *sessions, size_t count)

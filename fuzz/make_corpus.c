@@ -2,8 +2,8 @@
  * Writes the seeds of fuzz_session into a folder: small sessions of every shape the reader knows. Run it again when
  * the layout changes:
  *
- *     cc -O1 -DHOTPATH=1 -Iinclude -Isrc/session -Itests/unit fuzz/make_corpus.c tests/unit/session_builder.c \
- *         -o make_corpus
+ *     cc -O1 -DHOTPATH=1 -Iinclude -Isrc/os -Isrc/session -Itests/unit fuzz/make_corpus.c \
+ *         tests/unit/session_builder.c -o make_corpus
  *     ./make_corpus fuzz/corpus
  *
  * SPDX-License-Identifier: MIT
@@ -72,6 +72,36 @@ static void build_open(void)
     builder_elapse(&builder, 100000, 0.5);
 }
 
+/* The latest calls on two threads, one of them once around, and slowest calls with rows and notes. */
+static void build_kept(void)
+{
+    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(&builder, "lex", "src/lexer.c", 99);
+    const uint32_t eval = builder_site(&builder, "eval", "src/eval.c", 5);
+    for (uint32_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(&builder);
+        const uint32_t node = builder_node(&builder, thread, 0, parse);
+        const uint32_t inner = builder_node(&builder, thread, node, lex);
+        const uint32_t innermost = builder_node(&builder, thread, inner, eval);
+        strcpy(((struct hp_thread *)builder_at(&builder, thread))->name, threads ? "worker" : "demo");
+        builder_call(&builder, thread, node, 4000 + threads, 3000);
+        builder_call(&builder, thread, inner, 3000, 500);
+        builder_call(&builder, thread, innermost, 500, 0);
+        builder_log(&builder, thread, parse, 4 - threads);
+        for (uint64_t call = 0; call < 4; call++)
+            builder_logged_call(&builder, node, 5000 * call, 100 + call, 4242 + threads,
+                                call % 2 ? "rows=12" : NULL);
+        builder_slow_call(&builder, node, 100, 900, 900, 0, 0);
+        const uint32_t slow = builder_slow_call(&builder, node, 10000, 4000 + threads, 1000, 2, 16);
+        struct hp_slow_row *row = builder_slow_row(&builder, slow, inner, 3, 3000, 2500);
+        builder_slow_row(&builder, slow, innermost, 2, 500, 500);
+        builder_slow_note(&builder, slow, row, "id=\x1b[7m");
+        builder_slow_note(&builder, slow, NULL, "größe");
+        ((struct hp_slow_call *)builder_at(&builder, slow))->rows_left_out = 3;
+        builder_slow_call(&builder, inner, 10, 2000, 2000, 0, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -87,12 +117,15 @@ int main(int argc, char **argv)
     build_open();
     write_seed(argv[1], "open-zones", builder_size(&builder));
     begin();
+    build_kept();
+    write_seed(argv[1], "kept-calls", builder_size(&builder));
+    begin();
     build_tree();
     write_seed(argv[1], "cut-off", builder_size(&builder) / 2 & ~(size_t)7);
     begin();
     write_seed(argv[1], "cut-header", 100);
     begin();
-    builder_header(&builder)->version = 2;
+    builder_header(&builder)->version = HP_LAYOUT_VERSION + 1;
     write_seed(argv[1], "other-version", HP_HEADER_BYTES);
     return 0;
 }
