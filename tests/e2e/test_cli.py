@@ -619,6 +619,54 @@ def test_tree(cli):
     assert "timing - " not in cli("report", "--section", "calltree").stdout
 
 
+KEPT = SOURCE / "fuzz" / "corpus" / "kept-calls"  # a session with logs and slowest calls, all numbers known
+
+
+def test_the_latest_calls_are_shown_where_there_are_some(cli):
+    text = cli("report", KEPT).stdout
+    assert "| timing, calls\n" in text and "\ncalls - " in text and "slowest" not in text
+    assert "calls - " not in cli("report", KEPT, "--section=-calls").stdout
+    rows = json.loads(cli("report", KEPT, "--format", "json").stdout)["sections"]["calls"]["rows"]
+    assert [(row["name"], row["duration_ns"], row["tid"], row["thread"], row["note"]) for row in rows] == [
+        ("parse", 100 + call, 4242 + worker, "worker" if worker else "demo", "rows=12" if call % 2 else None)
+        for call in (3, 2, 1, 0) for worker in (0, 1) if (call, worker) != (0, 1)]
+    assert [row["ago_ns"] for row in rows] == [10**6 - 5000 * call - 100 - call for call in (3, 3, 2, 2, 1, 1, 0)]
+    one = json.loads(cli("report", KEPT, "--format", "json", "--logs-limit", "1").stdout)["sections"]["calls"]
+    assert one["rows"] == rows[:1] and one["total_rows"] == 7
+
+
+def test_the_slowest_call_is_shown_on_request(cli):
+    text = cli("report", KEPT, "--slowest", "parse").stdout
+    assert "| timing, calls, slowest\n" in text and "slowest - The slowest call of parse: 10.00 µs after the start" in text
+    assert r"id=\x1b[7m" in text and "\x1b" not in text
+    assert "3 more paths of calls inside were not kept" in text
+    section = json.loads(cli("report", KEPT, "--slowest", "parse", "-f", "json").stdout)["sections"]["slowest"]
+    [call] = section["rows"]
+    assert (call["name"], call["calls"], call["total_ns"], call["self_ns"]) == ("parse", 1, 4001, 1000)
+    [lex] = call["children"]
+    [inner] = lex["children"]
+    assert (lex["calls"], lex["total_ns"], lex["note"]) == (3, 3000, "id=\x1b[7m")
+    assert (inner["name"], inner["calls"], inner["children"]) == ("eval", 2, [])
+    assert "no function that was called matches 'nobody'" in cli("report", KEPT, "--slowest", "nobody").stdout
+    assert "needs a value" in cli("report", KEPT, "--slowest", status=2).stderr
+    assert "--slowest '/(/'" in cli("report", KEPT, "--slowest", "/(/", status=2).stderr
+
+
+def test_single_calls_follow_the_schema(cli):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((SOURCE / "docs" / "report.schema.json").read_text())
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    for name in ("parse", "eval", "/./", "nobody"):
+        values = json.loads(cli("report", KEPT, "--slowest", name, "--section", "all", "-f", "json").stdout)
+        assert {"timing", "calltree", "calls", "slowest", "processes"} == set(values["sections"])
+        assert list(validator.iter_errors(values)) == []
+    values = json.loads(cli("report", KEPT, "--slowest", "parse", "-f", "json").stdout)
+    for section, key in (("calls", "ago_ns"), ("slowest", "percent_call")):
+        broken = json.loads(json.dumps(values))
+        del broken["sections"][section]["rows"][0][key]
+        assert not validator.is_valid(broken)
+
+
 def test_names_that_report_takes(cli):
     cli.run(GUEST, "five")
     cli.run(GUEST, "ends", "exit", status=7)
