@@ -86,25 +86,32 @@ extern "C" {
  * named beside it; `hotpath help environment` and docs/environment.md describe each one.
  * Text is copied by hotpath_start.
  */
+/* clang-format off */
 struct hotpath_options {
-    size_t size;             /* sizeof(struct hotpath_options) */
-    const char *percentiles; /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
-    const char *format;      /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
-    const char *output_path; /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
-    const char *report;      /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
-    const char *columns;     /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
-    const char *focus;       /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
-    const char *slowest;  /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
-    const char *filter;   /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
-    const char *label;    /* HOTPATH_REPORT_LABEL    a name for this run */
-    const char *metadata; /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
-    const char *dir;      /* HOTPATH_DIR             folder of the session file */
-    const char *record;   /* HOTPATH                 what is recorded: "timing" */
-    uint64_t max_bytes;   /* HOTPATH_MAX_BYTES       upper bound of the session file */
-    uint32_t limit;       /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
+    size_t size;              /* sizeof(struct hotpath_options) */
+    const char *percentiles;  /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
+    const char *format;       /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
+    const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
+    const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
+    const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
+    const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
+    const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: as filter */
+    const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
+    const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
+    const char *dir;          /* HOTPATH_DIR             folder of the session file */
+    const char *record;       /* HOTPATH                 what is recorded: "timing" */
+    const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
+    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
+    uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
     uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown of a function (default 50) */
+    uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      keys of one HOTPATH_BLOCK_KEY told apart (default 256) */
+    uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: functions measured by the compiler are only counted
+                                                         where measuring would be more of their time (default 50) */
     uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
     uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
@@ -113,6 +120,7 @@ struct hotpath_options {
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t reserved[8];
 };
+/* clang-format on */
 
 #define HOTPATH_NO_LIMIT UINT32_MAX
 
@@ -182,10 +190,13 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, focus)
     HOTPATH_OPTION_(const char *, slowest)
     HOTPATH_OPTION_(const char *, filter)
+    HOTPATH_OPTION_(const char *, log)
     HOTPATH_OPTION_(const char *, label)
     HOTPATH_OPTION_(const char *, metadata)
     HOTPATH_OPTION_(const char *, dir)
     HOTPATH_OPTION_(const char *, record)
+    HOTPATH_OPTION_(const char *, time_sampling_rate)
+    HOTPATH_OPTION_(const char *, functions_time_sampling_rate)
     HOTPATH_OPTION_(uint64_t, max_bytes)
     HOTPATH_OPTION_(uint32_t, limit)
     HOTPATH_OPTION_(uint32_t, functions_limit)
@@ -193,11 +204,20 @@ class options : public hotpath_options
     HOTPATH_OPTION_(uint32_t, logs_limit)
     HOTPATH_OPTION_(uint32_t, shutdown_ms)
     HOTPATH_OPTION_(uint32_t, keep)
+    HOTPATH_OPTION_(uint32_t, keys_limit)
+    HOTPATH_OPTION_(uint32_t, measuring_bound)
     HOTPATH_OPTION_(bool, exclude_wrapper)
     HOTPATH_OPTION_(bool, time_exclusive)
     HOTPATH_OPTION_(bool, leave_signals)
     HOTPATH_OPTION_(bool, reserve)
 #undef HOTPATH_OPTION_
+};
+
+/* What HOTPATH_MEASURE(.log(1)) says of its site. */
+struct site_traits {
+    uint32_t is_logged;
+    constexpr explicit site_traits(uint32_t is_logged_ = 0) : is_logged(is_logged_) {}
+    constexpr site_traits log(bool value) const { return site_traits(value); }
 };
 
 inline const hotpath_options *address(const hotpath_options &value) { return &value; }
@@ -225,17 +245,28 @@ extern "C" {
  *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone called z ...
  *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
  *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
+ *   HOTPATH_BLOCK_KEY("label", key) declaration  as HOTPATH_BLOCK, one row for each text that `key` has had
+ *   HOTPATH_NOTE("format", ...)  expression    attaches text, as of printf, to the innermost zone that is open
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
- * Labels are string literals. A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
+ * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
+ * .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls, with their notes, as HOTPATH_LOG does from
+ * outside; in C++ it is .log(1). A note is formatted, and what it is made of is evaluated, only where its call may be kept: in
+ * sites that are logged, and those whose slowest call is followed. Not in signal handlers.
+ *
+ * A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
  * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
  */
-#define HOTPATH_MEASURE() HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_)
-#define HOTPATH_MEASURE_AS(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_LABEL_, "" label "")
-#define HOTPATH_BLOCK(label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_BLOCK_, "" label "")
+#define HOTPATH_MEASURE(...)                                                                                       \
+    HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_, __VA_ARGS__)
+#define HOTPATH_MEASURE_AS(...) HOTPATH_LABELLED_(HOTPATH_KIND_LABEL_, __VA_ARGS__)
+#define HOTPATH_BLOCK(...) HOTPATH_LABELLED_(HOTPATH_KIND_BLOCK_, __VA_ARGS__)
+
+#define HOTPATH_BLOCK_KEY(label, key) HOTPATH_KEYED_(HOTPATH_NAME_(__COUNTER__), "" label "", key)
+#define HOTPATH_NOTE(...) (hotpath_takes_note_() ? hotpath_v1_note(__VA_ARGS__) : (void)0)
 
 #define HOTPATH_BEGIN(zone, label)                                                                                 \
-    HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "");                                       \
+    HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "", );                                     \
     struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
 #define HOTPATH_END(zone) hotpath_close_(&(zone))
 
@@ -254,12 +285,12 @@ extern "C" {
 #endif
 
 #define HOTPATH_MAIN(...)                                                                                          \
-    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                      \
+    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                    \
     HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {hotpath_v1_main(      \
         &hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
 
 #define HOTPATH_SESSION(...)                                                                                       \
-    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_);                                   \
+    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                 \
     HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {           \
         hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
                            HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
@@ -323,7 +354,7 @@ struct hotpath_site {
     uint32_t id;
     uint32_t kind;
     uint32_t line;
-    uint32_t reserved;
+    uint32_t log; /* 1: the latest calls are kept */
     const char *name;
     const char *function;
     const char *file;
@@ -337,16 +368,24 @@ struct hotpath_site {
 #define HOTPATH_KIND_LABEL_ 1u
 #define HOTPATH_KIND_BLOCK_ 2u
 #define HOTPATH_KIND_MAIN_ 3u
+#define HOTPATH_KIND_KEY_ 4u  /* one key of a block */
 #define HOTPATH_KIND_CXX_ 16u /* `name` is a C++ signature to be shortened */
+
+/* The sites of a HOTPATH_BLOCK_KEY, one for each key; the library looks them up, and makes those that are not there yet. */
+struct hotpath_keys_ {
+    struct hotpath_site site; /* what they have in common */
+    void *table;
+};
 
 /*
  * The guard in the host's frame. Its address says which zone it is, and the library trusts nothing else of it:
  * `goto` may have jumped over its initialiser, `longjmp` over its end.
  */
 struct hotpath_zone {
-    uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it */
+    uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it, plus HOTPATH_BY_COUNT_ */
 };
 #define HOTPATH_SKIPPED_ 0u
+#define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted and not timed */
 
 /* An open zone, on the thread's own stack of zones. Frame 0 stands for the thread itself. */
 struct hotpath_frame_ {
@@ -362,7 +401,7 @@ struct hotpath_node_ {
     uint32_t site;
     uint32_t parent;    /* offset of a node, 0 for the thread's root */
     uint32_t stat;      /* offset of the hotpath_stat_ of this site and thread */
-    uint32_t is_folded; /* calls further in were folded onto this node */
+    uint32_t is_folded; /* 1: calls further in were folded onto this node; or HOTPATH_INSIDE_ITSELF_ */
     uint32_t first_child;
     uint32_t next_sibling;
     uint64_t calls;
@@ -404,20 +443,24 @@ struct hotpath_stat_ {
  * onto an ancestor of these: on any other way further in it would have met itself. Until then nobody counts its open calls;
  * from then on all slots and frames below that ancestor carry this bit.
  *
- * SAMPLED, in slots: the stat's countdown says whether this call is timed. UNTIMED, in frames: this one is not.
+ * UNTIMED, in frames: sampling, this call is counted only.
  *
  * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
  * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
  */
 #define HOTPATH_RECURSIVE_ 1u
-#define HOTPATH_SAMPLED_ 2u
-#define HOTPATH_UNTIMED_ 4u
-#define HOTPATH_KEPT_ 8u
+#define HOTPATH_UNTIMED_ 2u
+#define HOTPATH_KEPT_ 4u
 #define HOTPATH_FLAGS_ 63u
+
+#define HOTPATH_INSIDE_ITSELF_ 2u /* nothing was folded, but a call of the site was inside another one */
+
+/* Beside the id of a site in a slot's key, so that zones which do not know of sampling do not find it. */
+#define HOTPATH_SAMPLED_KEY_ ((uint64_t)1 << 31)
 
 /* Where (parent node, site) leads. A table of these is the thread's index into its tree. */
 struct hotpath_slot_ {
-    uint64_t key; /* parent offset << 32 | site id */
+    uint64_t key; /* parent offset << 32 | site id, with HOTPATH_SAMPLED_KEY_ where not all calls are timed */
     uint32_t node;
     uint32_t stat; /* as in hotpath_frame_ */
 };
@@ -454,6 +497,8 @@ HOTPATH_API_ uintptr_t hotpath_v1_session(struct hotpath_zone *zone, struct hotp
                                           const struct hotpath_options *options);
 HOTPATH_API_ void hotpath_v1_session_end(struct hotpath_zone *zone);
 HOTPATH_API_ uint64_t hotpath_v1_clock(void);
+HOTPATH_API_ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *key);
+HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
 #define HOTPATH_GATE_ 48
@@ -516,16 +561,100 @@ hotpath_second_slot_of_(const struct hotpath_head_ *head, uint64_t key)
 }
 
 /*
- * One copy of these two per translation unit, called directly: inlining them into every zone gains 2 % and costs
+ * One copy of these per translation unit, called directly: inlining them into every zone gains 2 % and costs
  * ten times the compile time and eight times the code.
  */
 #define HOTPATH_PER_UNIT_ static inline __attribute__((noinline, unused, no_instrument_function))
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes" /* "inline" and "noinline": units without zones get no copy at all */
 
+/* Pushes a frame for a zone that is found; when it began is for the caller to say. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_frame_ *
+hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
+              const struct hotpath_zone *zone)
+{
+    HOTPATH_PUT_(frame->child, 0);
+    HOTPATH_PUT_(frame->node, slot->node);
+    HOTPATH_PUT_(frame->stat, slot->stat);
+    HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
+    head->top = frame;
+    return frame;
+}
+
+/* Recursion: one more open call of the site. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_open_call_(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+{
+    uint32_t offset = frame->stat & ~HOTPATH_FLAGS_;
+    if (__builtin_expect(frame->stat & HOTPATH_KEPT_, 0))
+        offset = ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->stat;
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + offset);
+    HOTPATH_PUT_(stat->open, stat->open + 1);
+}
+
+/*
+ * Sampling: whether the next zone at this place is timed. The outermost calls of a recursion are, all of them: they are few,
+ * and unlike those inside.
+ */
+static inline __attribute__((always_inline, unused, no_instrument_function)) int
+hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32_t flags)
+{
+    if (flags & HOTPATH_RECURSIVE_) {
+        if (stat->open == 0 && node->is_folded)
+            return 1;
+        if (stat->open != 0 && !node->is_folded)
+            HOTPATH_PUT_(node->is_folded, HOTPATH_INSIDE_ITSELF_);
+    }
+    const uint32_t left = stat->countdown - 1;
+    HOTPATH_PUT_(stat->countdown, left != 0 ? left : stat->period);
+    return left == 0;
+}
+
+/*
+ * Opens a zone that was not found. It may be of a site that is sampled, which is why it is not found under its usual key;
+ * everything else is done out of line. Takes over a head that is held, with `ready` 0, and whose session is on.
+ *
+ * A call that is not timed and in which nothing was ever measured is counted here and now, if it has a guard to tell it so.
+ */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+                                                struct hotpath_site *site, int has_guard)
+{
+    struct hotpath_frame_ *frame = head->top;
+    const uint32_t id = HOTPATH_GET_(site->id);
+    const uint64_t key = (uint64_t)frame->node << 32 | id, sampled = key | HOTPATH_SAMPLED_KEY_;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, id);
+    if (__builtin_expect(slot->key != sampled, 0))
+        slot = hotpath_second_slot_of_(head, key);
+    if (HOTPATH_LIKELY_(slot->key == sampled && (uintptr_t)zone < frame->zone && frame != head->last)) {
+        struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
+        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
+        uintptr_t state = (uintptr_t)head;
+        if (hotpath_is_timed_(stat, node, slot->stat)) {
+            frame = hotpath_push_(head, frame + 1, slot, zone);
+            HOTPATH_PUT_(frame->start, hotpath_ticks_());
+        } else if (has_guard && node->first_child == 0 && !(slot->stat & HOTPATH_RECURSIVE_)) {
+            HOTPATH_ADD_(node->untimed, 1);
+            HOTPATH_ADD_(node->calls, 1);
+            state = HOTPATH_SKIPPED_;
+        } else {
+            frame = hotpath_push_(head, frame + 1, slot, zone);
+            HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
+            state |= HOTPATH_BY_COUNT_;
+        }
+        if (slot->stat & HOTPATH_RECURSIVE_)
+            HOTPATH_PUT_(stat->open, stat->open + 1);
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        return state;
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    return hotpath_v1_enter(zone, site);
+}
+
 /* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
+hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_guard)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     const uint32_t id = HOTPATH_GET_(site->id);
@@ -541,22 +670,15 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
                 slot = hotpath_second_slot_of_(head, key);
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
             if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
-                frame++;
-                HOTPATH_PUT_(frame->child, 0);
-                HOTPATH_PUT_(frame->node, slot->node);
-                HOTPATH_PUT_(frame->stat, slot->stat);
-                HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-                head->top = frame;
+                frame = hotpath_push_(head, frame + 1, slot, zone);
                 HOTPATH_PUT_(frame->start, hotpath_ticks_());
-                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0)) {
-                    struct hotpath_stat_ *stat =
-                        (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_RECURSIVE_));
-                    HOTPATH_PUT_(stat->open, stat->open + 1);
-                }
+                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
+                    hotpath_open_call_(head, frame);
                 HOTPATH_ORDER_();
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return (uintptr_t)head;
             }
+            return hotpath_enter_held_(head, zone, site, has_guard);
         }
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
@@ -566,7 +688,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
 
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    return hotpath_begin_(zone, site);
+    return hotpath_begin_(zone, site, 1);
 }
 
 /*
@@ -578,7 +700,7 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) int
 hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
     struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_RECURSIVE_));
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (frame->stat & ~HOTPATH_FLAGS_));
     const uint64_t now = *ret_now = hotpath_ticks_();
     const uint64_t ticks = now - frame->start;
     const uint32_t octave = hotpath_octave_(ticks);
@@ -608,6 +730,43 @@ hotpath_count_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_
     return 1;
 }
 
+/* The same for a zone that is not timed. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_count_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame)
+{
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->untimed, 1);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + node->stat);
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+    }
+    HOTPATH_PUT_(frame->child, 0);
+    head->top = frame - 1;
+}
+
+/* Closes a zone that was opened by count; all others out of line. */
+HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    int is_done = 0;
+    if (zone->state == ((uintptr_t)head | HOTPATH_BY_COUNT_) && HOTPATH_GET_(head->ready) != 0) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        is_done = HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone &&
+                  (frame->stat & HOTPATH_UNTIMED_);
+        if (HOTPATH_LIKELY_(is_done))
+            hotpath_count_untimed_(head, frame);
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    }
+    if (__builtin_expect(!is_done, 0))
+        hotpath_v1_leave(zone, hotpath_ticks_());
+}
+
 /* Closes a zone; the counterpart of hotpath_enter_. */
 HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
 {
@@ -632,7 +791,7 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
-    hotpath_v1_leave(zone, hotpath_ticks_());
+    hotpath_leave_otherwise_(zone);
 }
 
 #pragma GCC diagnostic pop
@@ -653,6 +812,23 @@ hotpath_close_(struct hotpath_zone *zone)
         hotpath_leave_(zone);
 }
 
+/* Whether the innermost zone may keep a note. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) int hotpath_takes_note_(void)
+{
+    const struct hotpath_head_ *head = hotpath_v1_head;
+    return HOTPATH_GET_(head->ready) != 0 && (HOTPATH_GET_(head->top->stat) & HOTPATH_KEPT_) != 0;
+}
+
+/* Opens a zone of the site that belongs to the key. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
+hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const char *key)
+{
+    if (__builtin_expect(HOTPATH_GET_(hotpath_v1_head->skip) != 0, 0))
+        return HOTPATH_SKIPPED_;
+    struct hotpath_site *site = hotpath_v1_key(keys, key);
+    return site != NULL ? hotpath_enter_(zone, site) : HOTPATH_SKIPPED_;
+}
+
 #ifdef __cplusplus
 #define HOTPATH_POINTER_(options) hotpath::address(options)
 #define HOTPATH_FUNCTION_ __PRETTY_FUNCTION__
@@ -668,13 +844,41 @@ hotpath_close_(struct hotpath_zone *zone)
 #define HOTPATH_SCOPE_ __attribute__((unused))
 #define HOTPATH_AT_END_(function) __attribute__((cleanup(function)))
 
-#define HOTPATH_SITE_(site, kind, label)                                                                           \
-    static struct hotpath_site site = {HOTPATH_ID_NEW_, (kind) | HOTPATH_LANGUAGE_, __LINE__, 0,                   \
-                                       label,           HOTPATH_FUNCTION_,          __FILE__}
-#define HOTPATH_ZONE_(zone, kind, label) HOTPATH_ZONE_NAMED_(zone, kind, label)
-#define HOTPATH_ZONE_NAMED_(zone, kind, label)                                                                     \
-    HOTPATH_SITE_(zone##_site, kind, label);                                                                       \
+/* What a macro says of its site beside its name: .log = 1, in C++ .log(1). */
+#ifdef __cplusplus
+#define HOTPATH_SITE_VALUE_(kind, label, ...)                                                                      \
+    {                                                                                                              \
+        HOTPATH_ID_NEW_, (kind) | HOTPATH_LANGUAGE_, __LINE__, (hotpath::site_traits() __VA_ARGS__).is_logged,     \
+            label, HOTPATH_FUNCTION_, __FILE__                                                                     \
+    }
+#else
+#define HOTPATH_SITE_VALUE_(kind_, label, ...)                                                                     \
+    {                                                                                                              \
+        .id = HOTPATH_ID_NEW_, .kind = (kind_) | HOTPATH_LANGUAGE_, .line = __LINE__, .name = label,               \
+        .function = HOTPATH_FUNCTION_, .file = __FILE__, __VA_ARGS__                                               \
+    }
+#endif
+
+#define HOTPATH_SITE_(site, kind, label, ...)                                                                      \
+    static struct hotpath_site site = HOTPATH_SITE_VALUE_(kind, label, __VA_ARGS__)
+#define HOTPATH_ZONE_(zone, kind, label, ...) HOTPATH_ZONE_NAMED_(zone, kind, label, __VA_ARGS__)
+#define HOTPATH_ZONE_NAMED_(zone, kind, label, ...)                                                                \
+    HOTPATH_SITE_(zone##_site, kind, label, __VA_ARGS__);                                                          \
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {hotpath_open_(&zone, &zone##_site)}
+
+/* A label alone, or a label and a trait. */
+#define HOTPATH_LABELLED_(kind, ...)                                                                               \
+    HOTPATH_PICK_(__VA_ARGS__, HOTPATH_WITH_TRAIT_, HOTPATH_WITHOUT_TRAIT_, )(kind, __VA_ARGS__)
+#define HOTPATH_PICK_(label, trait, picked, ...) picked
+#define HOTPATH_WITHOUT_TRAIT_(kind, label) HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), kind, "" label "", )
+#define HOTPATH_WITH_TRAIT_(kind, label, ...)                                                                      \
+    HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), kind, "" label "", __VA_ARGS__)
+
+#define HOTPATH_KEYED_(zone, label, key) HOTPATH_KEYED_NAMED_(zone, label, key)
+#define HOTPATH_KEYED_NAMED_(zone, label, key)                                                                     \
+    static struct hotpath_keys_ zone##_keys = {HOTPATH_SITE_VALUE_(HOTPATH_KIND_KEY_, label, ), 0};                \
+    HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                                    \
+        hotpath_open_key_(&zone, &zone##_keys, key)}
 
 #else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
 
@@ -688,13 +892,21 @@ hotpath_close_(struct hotpath_zone *zone)
 
 #define HOTPATH_MAIN(...) HOTPATH_NOTHING_(1)
 #define HOTPATH_SESSION(...) HOTPATH_NOTHING_(1)
-#define HOTPATH_MEASURE() HOTPATH_NOTHING_(1)
-#define HOTPATH_MEASURE_AS(label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
-#define HOTPATH_BLOCK(label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
+#define HOTPATH_MEASURE(...) HOTPATH_NOTHING_(1)
+#define HOTPATH_MEASURE_AS(...) HOTPATH_NOTHING_(HOTPATH_IS_LABEL_(__VA_ARGS__, ))
+#define HOTPATH_BLOCK(...) HOTPATH_NOTHING_(HOTPATH_IS_LABEL_(__VA_ARGS__, ))
+#define HOTPATH_IS_LABEL_(label, ...) sizeof("" label "") > 0
+#define HOTPATH_BLOCK_KEY(label, key) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(key) > 0)
+#define HOTPATH_NOTE(...) ((void)sizeof(hotpath_note_nowhere_(__VA_ARGS__)))
 #define HOTPATH_BEGIN(zone, label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
 #define HOTPATH_END(zone) ((void)0)
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_SKIP
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+int hotpath_note_nowhere_(const char *format, ...); /* never called: for the compiler to check what it is given */
 
 #define HOTPATH_OFF_ static inline
 HOTPATH_OFF_ int hotpath_start(const struct hotpath_options *options)

@@ -274,7 +274,7 @@ struct hp_slow_row *builder_slow_row(struct session_builder *builder, uint32_t s
 {
     struct hp_slow_call *call = builder_at(builder, slow);
     assert(call->note_bytes == 0);
-    struct hp_slow_row *row = &call->rows[call->row_count++];
+    struct hp_slow_row *row = builder_rows(call) + call->row_count++;
     *row = (struct hp_slow_row){.node = node, .calls = calls, .total = total, .self = self};
     return row;
 }
@@ -283,7 +283,7 @@ void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp
 {
     struct hp_slow_call *call = builder_at(builder, slow);
     const uint32_t length = (uint32_t)strlen(note), at = call->note_bytes;
-    memcpy((char *)&call->rows[call->row_count] + at, note, length);
+    memcpy((char *)(builder_rows(call) + call->row_count) + at, note, length);
     call->note_bytes += length;
     *(row != NULL ? &row->note : &call->call.note) = at;
     *(row != NULL ? &row->note_length : &call->call.note_length) = length;

@@ -74,6 +74,11 @@ struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t no
 uint32_t builder_slow_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
                            uint64_t self, uint32_t rows, uint32_t note_bytes);
 /* What ran inside; all rows before the first note. */
+/* The rows behind a slow call. */
+static inline struct hp_slow_row *builder_rows(struct hp_slow_call *call)
+{
+    return (struct hp_slow_row *)(void *)(call + 1);
+}
 struct hp_slow_row *builder_slow_row(struct session_builder *builder, uint32_t slow, uint32_t node, uint64_t calls,
                                      uint64_t total, uint64_t self);
 /* Adds a note and gives it to a row, or with NULL to the call itself. */

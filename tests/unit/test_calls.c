@@ -428,7 +428,7 @@ static void no_share_is_more_than_all(void **state)
     assert_part(2, 1, "parse", 1, 300, 300, 30);
     struct hp_slow_call *call = builder_at(&builder, slow);
     call->call.ticks = 0;
-    call->rows[0].total = call->rows[0].self = call->rows[0].calls = UINT64_MAX;
+    builder_rows(call)[0].total = builder_rows(call)[0].self = builder_rows(call)[0].calls = UINT64_MAX;
     fixture_build();
     assert_false(cell_of(section_named("slowest"), 1, "percent_call").has_value);
 }
@@ -442,15 +442,15 @@ static void broken_trees_are_trees(void **state)
     const uint32_t slow = build_slow_call();
     strcpy(settings.slowest, "parse");
     struct hp_slow_call *call = builder_at(&builder, slow);
-    const uint32_t eval_node = call->rows[1].node, inner = call->rows[2].node;
+    const uint32_t eval_node = builder_rows(call)[1].node, inner = builder_rows(call)[2].node;
     /* The parent has no row: the row moves up to its nearest ancestor that has one, here the call. */
-    call->rows[1].node = builder_node(&builder, worker, 0, parse);
+    builder_rows(call)[1].node = builder_node(&builder, worker, 0, parse);
     fixture_build();
     assert_int_equal(slowest_rows(), 4);
     assert_part(1, 1, "parse", 2, 700, 250, 70);
     assert_part(2, 1, "lex", 9, 450, 450, 45);
     /* A parent that comes later is none, so two that are each other's parents do no harm. */
-    call->rows[1].node = eval_node;
+    builder_rows(call)[1].node = eval_node;
     node_at(eval_node)->parent = inner;
     fixture_build();
     assert_int_equal(slowest_rows(), 4);
@@ -461,11 +461,11 @@ static void broken_trees_are_trees(void **state)
     assert_int_equal(slowest_rows(), 4);
     assert_part(2, 2, "lex", 9, 450, 450, 45);
     /* Nodes that are not there, or none: the same one three times, too. */
-    call->rows[0].node = call->rows[1].node = call->rows[2].node = UINT32_MAX;
+    builder_rows(call)[0].node = builder_rows(call)[1].node = builder_rows(call)[2].node = UINT32_MAX;
     fixture_build();
     assert_int_equal(slowest_rows(), 4);
     assert_part(1, 1, "<unknown>", 2, 700, 250, 70);
-    call->rows[0].node = call->rows[1].node = call->rows[2].node = 0;
+    builder_rows(call)[0].node = builder_rows(call)[1].node = builder_rows(call)[2].node = 0;
     fixture_build();
     assert_int_equal(slowest_rows(), 4);
     call->call.node = 12345;

@@ -554,9 +554,9 @@ static void broken_slowest_calls_are_none(void **state)
     slow->self = 101;
     slow->call.note = 4;
     slow->call.note_length = 1;
-    slow->rows[0].note_length = 5;
-    slow->rows[1].note = UINT32_MAX;
-    slow->rows[1].note_length = 2;
+    builder_rows(slow)[0].note_length = 5;
+    builder_rows(slow)[1].note = UINT32_MAX;
+    builder_rows(slow)[1].note_length = 2;
     assert_true(copy_slowest(&stat, &copied));
     assert_int_equal(copied.self, 100);
     assert_int_equal(copied.call.note_length, 0);
