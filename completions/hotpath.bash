@@ -25,6 +25,7 @@ _hotpath()
         run:--section | run:-s) return ;;
         run:--focus) return ;;
         run:--columns | run:-c) return ;;
+        run:--sort) return ;;
         run:--percentiles | run:-p) return ;;
         run:--limit | run:-n) return ;;
         run:--functions-limit) return ;;
@@ -40,6 +41,7 @@ _hotpath()
         report:--section | report:-s) return ;;
         report:--focus) return ;;
         report:--columns | report:-c) return ;;
+        report:--sort) return ;;
         report:--percentiles | report:-p) return ;;
         report:--limit | report:-n) return ;;
         report:--functions-limit) return ;;
@@ -58,8 +60,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

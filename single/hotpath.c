@@ -3774,6 +3774,7 @@ struct hp_settings {
     char dir[1024];
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char focus[256];   /* hp_pattern_compile accepts it */
     char filter[256];  /* likewise */
     char label[256];
@@ -4162,6 +4163,21 @@ static bool hp_options_parse_columns(const struct hp_option *option, const char 
                        "is not a list of columns such as self,min,max or all");
 }
 
+/* One column, without blanks around it. */
+static bool hp_options_parse_sort(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    size_t length = 0, ignored;
+    const char *rest = text;
+    const char *item = hp_text_next_item(&rest, &length);
+    if (item == NULL || !hp_options_is_name(item, length) || hp_text_next_item(&rest, &ignored) != NULL)
+        return hp_options_complain(ret_problem, "is not a column such as total, self, calls or name, or -calls");
+    if (length >= option->settings_size)
+        return hp_options_complain_too_long(ret_problem, option);
+    hp_options_copy_items(hp_options_setting(option, settings), option->settings_size, text);
+    return true;
+}
+
 static bool hp_options_parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem)
 {
@@ -4380,6 +4396,9 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
      hp_options_parse_columns},
+    {"HOTPATH_SORT", "sort", HP_OPTIONS_FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
+     "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(sort), hp_options_parse_sort},
     {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
@@ -5940,6 +5959,14 @@ struct hp_row {
     bool is_main;          /* the row the shares refer to */
 };
 
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* that which the section has by itself */
+    bool is_set;   /* false: rows have an order that no column stands for */
+};
+
 struct hotpath_section {
     const char *name;
     const char *description;
@@ -5951,6 +5978,7 @@ struct hotpath_section {
     bool is_tree;
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
+    struct hp_order order;
     struct hp_row *rows;
     size_t row_count;
     size_t total_rows; /* before the limit */
@@ -6011,6 +6039,8 @@ HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const c
 HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+/* Its index, or how many there are. */
+HP_PRIVATE size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
@@ -6029,6 +6059,26 @@ HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *bef
 /* The section `calltree`: who called whom, merged over threads. */
 
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
+
+/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
+ * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
+ *
+ *     hp_order_choose, when the columns are there; section->order says from then on what holds
+ *     hp_order_apply, when all rows are filled, in the usual order
+ */
+
+/*
+ * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
+ * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+
+/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
 
 /* ---- src/sections/profile.h ---------------------------------------------------------------------------------- */
 
@@ -6149,7 +6199,8 @@ HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time.
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
+ * that HOTPATH_SORT names.
  *
  * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
  * whoever is kept keeps its parents.
@@ -6160,6 +6211,7 @@ HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const
 
 struct hp_calltree_place {
     struct hp_tree_node *node;
+    uint64_t rank;  /* among its siblings: the higher, the earlier */
     uint64_t heat;  /* the smallest total on the way here */
     bool is_wanted; /* it, or something below it, matches the focus */
     bool is_kept;
@@ -6171,6 +6223,8 @@ struct hp_calltree_columns {
 
 struct hp_calltree_view {
     struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_calltree_columns columns;
     struct hp_calltree_place *places; /* by index of the node: parents first */
     struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
@@ -6189,7 +6243,6 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct hp_calltree_place *place = &view->places[at];
-        place->node = node;
         if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
@@ -6230,37 +6283,71 @@ static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
         view->kept[at]->is_kept = true;
 }
 
-static int hp_calltree_compare_siblings(const void *a, const void *b)
+/* What the order of siblings goes by; of text all are alike. */
+static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
 {
-    const struct hp_tree_node *x = a, *y = b;
-    if (x->sums.total != y->sums.total)
-        return x->sums.total > y->sums.total ? -1 : 1;
+    const struct hp_order *order = &view->section->order;
+    const uint64_t number = order->column == view->columns.calls  ? sums->calls
+                            : order->column == view->columns.self ? hp_sums_self(sums)
+                            : order->column == view->columns.open ? sums->open
+                            : order->column == view->columns.name ? 0
+                                                                  : sums->total;
+    return order->is_ascending ? ~number : number;
+}
+
+static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+{
     const int order = strcmp(x->site->name, y->site->name);
     return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
 }
 
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *hp_calltree_sort_siblings(struct hp_tree_node *first, struct hp_tree_node **scratch)
+static int hp_calltree_compare_names(const void *a, const void *b)
 {
+    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
+}
+
+static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
+
+static int hp_calltree_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->node->sums.total != y->node->sums.total)
+        return x->node->sums.total > y->node->sums.total ? -1 : 1;
+    return hp_calltree_by_name(x->node, y->node);
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
+                                          struct hp_calltree_place **scratch)
+{
+    const struct hp_order *order = &view->section->order;
     size_t count = 0;
     for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = node;
-    hp_sort(scratch, count, hp_calltree_compare_siblings);
+        scratch[count++] = hp_calltree_place_of(view, node);
+    hp_sort(scratch, count,
+            order->column != view->columns.name ? hp_calltree_compare_siblings
+            : order->is_ascending               ? hp_calltree_compare_names
+                                                : hp_calltree_compare_names_reversed);
     for (size_t at = 0; at < count; at++)
-        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
-    return count > 0 ? scratch[0] : NULL;
+        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
+    return count > 0 ? scratch[0]->node : NULL;
 }
 
 static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
 {
     struct hp_profile *profile = view->results->profile;
-    struct hp_tree_node **scratch =
-        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
+    struct hp_calltree_place **scratch = hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
-    profile->first_root = hp_calltree_sort_siblings(profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++) {
+        view->places[at].node = profile->nodes[at];
+        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
+    }
+    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = hp_calltree_sort_siblings(profile->nodes[at]->first_child, scratch);
+        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
     return true;
 }
 
@@ -6288,9 +6375,9 @@ static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *s
     return columns;
 }
 
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, const struct hp_calltree_columns *columns, struct hp_row *row,
-                     const struct hp_tree_node *node, uint64_t whole)
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node, uint64_t whole)
 {
+    const struct hp_calltree_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
@@ -6318,8 +6405,6 @@ static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct ho
 static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
 {
     const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
-    const struct hp_calltree_columns columns = hp_calltree_describe(section);
-    hp_section_show_columns(view->results, section);
     section->total_rows = view->wanted_count;
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
@@ -6328,7 +6413,7 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = hp_calltree_next_in_order(view, node))
         if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count) {
-            hp_calltree_fill_row(view, &columns, &section->rows[at], node, whole);
+            hp_calltree_fill_row(view, &section->rows[at], node, whole);
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
@@ -6339,10 +6424,13 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
 static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct hp_calltree_view view = {.results = results};
+    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->is_tree = true;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
@@ -6358,6 +6446,129 @@ static bool hp_calltree_has_data(const struct hotpath_results *results) { return
 
 const struct hp_section_type hotpath_section_calltree_ = {
     .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+
+/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
+ * which come last whatever the direction, stay in the usual order.
+ */
+
+/* ---------------------------------------------------------------------------------------------- choosing */
+
+static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
+    hp_text_string(&line, " are sorted by ");
+    hp_text_string(&line, section->columns[section->order.column].shown.title);
+    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
+    if (copy != NULL)
+        hp_section_note(section, copy);
+    return copy != NULL;
+}
+
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+{
+    const char *sort = results->settings->sort;
+    const bool is_reversed = sort[0] == '-';
+    const char *name = sort + is_reversed;
+    const size_t column = hp_section_find_column(section, name, strlen(name));
+    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    if (sort[0] == '\0' || column == section->column_count)
+        return true;
+    section->columns[column].shown.visible = 1;
+    section->columns[column].traits |= HP_COLUMN_LATE;
+    if (!is_reversed && (column == usual || column == share))
+        return true;
+    section->order.column = column;
+    section->order.is_usual = false;
+    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    return hp_order_add_note(results, section);
+}
+
+/* ----------------------------------------------------------------------------------------------- sorting */
+
+/* A row and what counts of it. */
+struct hp_order_key {
+    struct hp_row row;
+    const char *text; /* NULL: the number counts */
+    double number;
+    bool has_value;
+    bool is_ascending;
+    size_t index; /* in the usual order */
+};
+
+static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
+{
+    int order = x->number < y->number ? -1 : x->number > y->number;
+    if (x->text != NULL && y->text != NULL)
+        order = strcmp(x->text, y->text);
+    return x->is_ascending ? order : -order;
+}
+
+static int hp_order_compare_keys(const void *a, const void *b)
+{
+    const struct hp_order_key *x = a, *y = b;
+    if (x->has_value != y->has_value)
+        return x->has_value ? -1 : 1;
+    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
+{
+    const struct hp_row *row = &section->rows[index];
+    const struct hp_cell *cell = &row->cells[section->order.column];
+    const uint32_t unit = section->columns[section->order.column].shown.unit;
+    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
+    return (struct hp_order_key){
+        .row = *row,
+        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .number = is_whole ? (double)cell->count : cell->number,
+        .has_value = cell->has_value,
+        .is_ascending = section->order.is_ascending,
+        .index = index,
+    };
+}
+
+static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const size_t count = section->row_count;
+    struct hp_order_key *keys = hp_arena_take_array(results->arena, count + 1, sizeof *keys);
+    struct hp_order_key **order = hp_arena_take_array(results->arena, count + 1, sizeof(void *));
+    if (keys == NULL || order == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++) {
+        keys[at] = hp_order_key_of(section, at);
+        order[at] = &keys[at];
+    }
+    hp_sort(order, count, hp_order_compare_keys);
+    for (size_t at = 0; at < count; at++)
+        section->rows[at] = order[at]->row;
+    return true;
+}
+
+static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
+{
+    size_t kept = 0, others = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].is_main || others++ < limit)
+            section->rows[kept++] = section->rows[at];
+    section->row_count = kept;
+}
+
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+{
+    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
+        return false;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
+        hp_order_cut_rows(section, limit);
+    return true;
+}
 
 /* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
 
@@ -6483,12 +6694,6 @@ static struct hp_processes_process **hp_processes_rank(struct hp_processes_view 
     return order;
 }
 
-static size_t hp_processes_limited(const struct hotpath_results *results)
-{
-    const uint32_t limit = results->settings->functions_limit;
-    return limit != 0 && limit < results->run.count ? limit : results->run.count;
-}
-
 static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section)
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
@@ -6501,17 +6706,19 @@ static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_se
 {
     struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(section)};
     hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
     section->total_rows = results->run.count;
     struct hp_processes_process **order = hp_processes_rank(&view);
-    if (order == NULL || !hp_section_make_rows(results, section, hp_processes_limited(results)))
+    if (order == NULL || !hp_section_make_rows(results, section, results->run.count))
         return false;
     for (size_t row = 0; row < section->row_count; row++)
         if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
             return false;
     hp_processes_add_notes(results, section);
-    return true;
+    return hp_order_apply(results, section, results->settings->functions_limit);
 }
 
 static bool hp_processes_has_data(const struct hotpath_results *results) { return results->run.count > 1; }
@@ -7438,6 +7645,18 @@ static void hp_results_warn_unknown_columns(struct hotpath_results *results)
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
+static void hp_results_warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
+}
+
 static void hp_results_set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
@@ -7506,6 +7725,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (!hp_results_fill_chosen(results))
         return NULL;
     hp_results_warn_unknown_columns(results);
+    hp_results_warn_unknown_order(results);
     return results;
 }
 
@@ -7697,12 +7917,17 @@ static bool hp_section_is_called(const struct hp_column *column, const char *nam
     return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
 }
 
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
 {
-    for (size_t at = 0; at < section->column_count; at++)
-        if (hp_section_is_called(&section->columns[at], name, length))
-            return true;
-    return false;
+    return hp_section_find_column(section, name, length) < section->column_count;
 }
 
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
@@ -8107,7 +8332,8 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
  * The section `timing`: one row per site, the time its calls took.
  *
  * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only.
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last.
  */
 
 /* Rows where measuring may be more than this part of the total are marked. */
@@ -8194,7 +8420,7 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
     hp_section_show_columns(view->results, section);
-    return true;
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -8350,11 +8576,14 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     if (view->durations == NULL || !hp_timing_describe(view))
         return false;
     section->total_rows = hp_timing_rank(results, sites);
-    if (!hp_section_make_rows(results, section, hp_timing_cut(results, sites, section->total_rows)))
+    const size_t count = section->order.is_usual ? hp_timing_cut(results, sites, section->total_rows) : section->total_rows;
+    if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
         if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
             return false;
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
     hp_timing_add_notes(section, profile);
     return true;
 }
@@ -8705,6 +8934,15 @@ static void hp_json_report_put_tree_rows(struct hp_json *json, const struct hotp
     }
 }
 
+static void hp_json_report_put_order(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "order");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "column", section->columns[section->order.column].shown.key);
+    hp_json_put_string(json, "direction", section->order.is_ascending ? "ascending" : "descending");
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -8717,6 +8955,8 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
         hp_json_null(json);
     if (section->percent_of != NULL)
         hp_json_put_string(json, "percent_of", section->percent_of);
+    if (section->order.is_set)
+        hp_json_report_put_order(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");

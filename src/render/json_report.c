@@ -174,6 +174,15 @@ static void put_tree_rows(struct hp_json *json, const struct hotpath_section *se
     }
 }
 
+static void put_order(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "order");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "column", section->columns[section->order.column].shown.key);
+    hp_json_put_string(json, "direction", section->order.is_ascending ? "ascending" : "descending");
+    hp_json_end_object(json);
+}
+
 static void put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -186,6 +195,8 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
         hp_json_null(json);
     if (section->percent_of != NULL)
         hp_json_put_string(json, "percent_of", section->percent_of);
+    if (section->order.is_set)
+        put_order(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");

@@ -145,6 +145,18 @@ static void warn_unknown_columns(struct hotpath_results *results)
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
+static void warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
+}
+
 static void set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
@@ -213,6 +225,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (!fill_chosen(results))
         return NULL;
     warn_unknown_columns(results);
+    warn_unknown_order(results);
     return results;
 }
 

@@ -35,12 +35,17 @@ static bool is_called(const struct hp_column *column, const char *name, size_t l
     return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
 }
 
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
 {
-    for (size_t at = 0; at < section->column_count; at++)
-        if (is_called(&section->columns[at], name, length))
-            return true;
-    return false;
+    return hp_section_find_column(section, name, length) < section->column_count;
 }
 
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)

@@ -67,6 +67,14 @@ struct hp_row {
     bool is_main;          /* the row the shares refer to */
 };
 
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* that which the section has by itself */
+    bool is_set;   /* false: rows have an order that no column stands for */
+};
+
 struct hotpath_section {
     const char *name;
     const char *description;
@@ -78,6 +86,7 @@ struct hotpath_section {
     bool is_tree;
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
+    struct hp_order order;
     struct hp_row *rows;
     size_t row_count;
     size_t total_rows; /* before the limit */
@@ -138,6 +147,8 @@ size_t hp_section_add_column(struct hotpath_section *section, const char *key, c
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+/* Its index, or how many there are. */
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);

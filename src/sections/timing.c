@@ -2,13 +2,15 @@
  * The section `timing`: one row per site, the time its calls took.
  *
  * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only. SPDX-License-Identifier: MIT
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last. SPDX-License-Identifier: MIT
  */
 #include "timing.h"
 
 #include <string.h>
 
 #include "arena.h"
+#include "order.h"
 #include "profile.h"
 #include "sort.h"
 #include "text.h"
@@ -97,7 +99,7 @@ static bool describe(struct view *view)
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
     hp_section_show_columns(view->results, section);
-    return true;
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -253,11 +255,14 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view->durations == NULL || !describe(view))
         return false;
     section->total_rows = rank(results, sites);
-    if (!hp_section_make_rows(results, section, cut(results, sites, section->total_rows)))
+    const size_t count = section->order.is_usual ? cut(results, sites, section->total_rows) : section->total_rows;
+    if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
         if (!fill_row(view, &section->rows[at], sites[at]))
             return false;
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
     add_notes(section, profile);
     return true;
 }

@@ -142,6 +142,21 @@ static bool parse_columns(const struct hp_option *option, const char *text, stru
                        "is not a list of columns such as self,min,max or all");
 }
 
+/* One column, without blanks around it. */
+static bool parse_sort(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    size_t length = 0, ignored;
+    const char *rest = text;
+    const char *item = hp_text_next_item(&rest, &length);
+    if (item == NULL || !is_name(item, length) || hp_text_next_item(&rest, &ignored) != NULL)
+        return complain(ret_problem, "is not a column such as total, self, calls or name, or -calls");
+    if (length >= option->settings_size)
+        return complain_too_long(ret_problem, option);
+    copy_items(setting(option, settings), option->settings_size, text);
+    return true;
+}
+
 static bool parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem)
 {
@@ -360,6 +375,9 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
      parse_columns},
+    {"HOTPATH_SORT", "sort", FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
+     "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
+     HP_OPTION_TEXT, AT_BOTH(sort), parse_sort},
     {"HOTPATH_PERCENTILES", "percentiles", FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},

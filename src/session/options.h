@@ -51,6 +51,7 @@ struct hp_settings {
     char dir[1024];
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char focus[256];   /* hp_pattern_compile accepts it */
     char filter[256];  /* likewise */
     char label[256];

@@ -33,6 +33,7 @@ BAD = {
     "HOTPATH_REPORT": "!!",
     "HOTPATH_FOCUS": "/[a-/",
     "HOTPATH_COLUMNS": "?",
+    "HOTPATH_SORT": "calls,self",
     "HOTPATH_PERCENTILES": "50,101",
     "HOTPATH_LIMIT": "many",
     "HOTPATH_FUNCTIONS_LIMIT": "-1",

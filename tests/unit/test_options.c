@@ -103,6 +103,7 @@ static void assert_defaults(void)
     assert_string_equal(settings.dir, "");
     assert_string_equal(settings.report, "auto");
     assert_string_equal(settings.columns, "");
+    assert_string_equal(settings.sort, "");
     assert_string_equal(settings.focus, "");
     assert_string_equal(settings.filter, "");
     assert_string_equal(settings.label, "");
@@ -140,10 +141,10 @@ static void table_is_complete(void **state)
 {
     (void)state;
     static const char *const fields[] = {
-        "percentiles",    "format",          "output_path",    "report",      "columns", "focus",
-        "filter",         "label",           "metadata",       "dir",         "record",  "max_bytes",
-        "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",    "exclude_wrapper",
-        "time_exclusive", "leave_signals",   "reserve"};
+        "percentiles",     "format",         "output_path",     "report",         "columns",     "sort",
+        "focus",           "filter",         "label",           "metadata",       "dir",         "record",
+        "max_bytes",       "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",
+        "exclude_wrapper", "time_exclusive", "leave_signals",   "reserve"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -320,6 +321,7 @@ static void texts_are_bounded(void **state)
         {"HOTPATH_REPORT_LABEL", settings.label, sizeof settings.label, "no label"},
         {"HOTPATH_REPORT", settings.report, sizeof settings.report, "auto"},
         {"HOTPATH_COLUMNS", settings.columns, sizeof settings.columns, "the usual columns"},
+        {"HOTPATH_SORT", settings.sort, sizeof settings.sort, "the usual order"},
         {"HOTPATH_FOCUS", settings.focus, sizeof settings.focus, "no focus (every row)"},
         {"HOTPATH_FILTER", settings.filter, sizeof settings.filter, "no filter (every site)"},
     };
@@ -379,6 +381,31 @@ static void lists_of_names(void **state)
             expected, sizeof expected,
             "hotpath: HOTPATH_COLUMNS='%s' is not a list of columns such as self,min,max or all; using the usual "
             "columns",
+            wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void the_order_is_one_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *sort;
+    } good[] = {{"calls", "calls"}, {" -Self ", "-Self"}, {"p99.9", "p99.9"}, {"percent_total,", "percent_total"}};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        resolve_variable("HOTPATH_SORT", good[i].value);
+        assert_no_warning();
+        assert_string_equal(settings.sort, good[i].sort);
+    }
+    static const char *const wrong[] = {"calls,self", "-", "--calls", "% Total", ",", "+calls"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_SORT", wrong[i]);
+        snprintf(
+            expected, sizeof expected,
+            "hotpath: HOTPATH_SORT='%s' is not a column such as total, self, calls or name, or -calls; using the "
+            "usual order",
             wrong[i]);
         assert_one_warning(expected);
         assert_defaults();
@@ -533,6 +560,7 @@ static void every_field_of_the_program_is_read(void **state)
         .output_path = "out.json",
         .report = "calltree",
         .columns = "self",
+        .sort = "-calls",
         .focus = "shown",
         .filter = "recorded",
         .label = "run",
@@ -556,6 +584,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.output_path, "out.json");
     assert_string_equal(settings.report, "calltree");
     assert_string_equal(settings.columns, "self");
+    assert_string_equal(settings.sort, "-calls");
     assert_string_equal(settings.focus, "shown");
     assert_string_equal(settings.filter, "recorded");
     assert_string_equal(settings.label, "run");
@@ -856,6 +885,7 @@ int main(void)
         cmocka_unit_test(texts_are_bounded),
         cmocka_unit_test(texts_are_copied),
         cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(the_order_is_one_column),
         cmocka_unit_test(patterns),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),
