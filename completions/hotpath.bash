@@ -30,6 +30,7 @@ _hotpath()
         run:--limit | run:-n) return ;;
         run:--functions-limit) return ;;
         run:--calltree-limit) return ;;
+        run:--min-percent) return ;;
         run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
@@ -46,6 +47,7 @@ _hotpath()
         report:--limit | report:-n) return ;;
         report:--functions-limit) return ;;
         report:--calltree-limit) return ;;
+        report:--min-percent) return ;;
         report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
@@ -60,8 +62,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -3754,6 +3754,7 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
@@ -3806,6 +3807,7 @@ enum hp_option_type {
     HP_OPTION_COUNT,  /* uint32_t */
     HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
     HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
     HP_OPTION_FLAG    /* uint8_t */
 };
 
@@ -4224,6 +4226,16 @@ static bool hp_options_parse_percentiles(const struct hp_option *option, const c
     return true;
 }
 
+static bool hp_options_parse_percent(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    double percent;
+    if (!hp_number_decimal(text, strlen(text), &percent) || percent > 100)
+        return hp_options_complain(ret_problem, "is not a number from 0 to 100, such as 0.5");
+    memcpy(hp_options_setting(option, settings), &percent, sizeof percent);
+    return true;
+}
+
 static bool hp_options_parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -4410,6 +4422,9 @@ const struct hp_option hotpath_options_[] = {
      HP_OPTIONS_AT_BOTH(functions_limit), hp_options_parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", HP_OPTIONS_FLAG("calltree-limit", 0, SHOW), "N", "50", "",
      "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(calltree_limit), hp_options_parse_limit},
+    {"HOTPATH_MIN_PERCENT", "min_percent", HP_OPTIONS_FLAG("min-percent", 0, SHOW), "P", "0", "",
+     "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
+     HP_OPTION_NUMBER, HP_OPTIONS_AT_BOTH(min_percent), hp_options_parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
@@ -4505,6 +4520,8 @@ static size_t hp_options_field_size(enum hp_option_type type)
         return sizeof(uint32_t);
     case HP_OPTION_BYTES:
         return sizeof(uint64_t);
+    case HP_OPTION_NUMBER:
+        return sizeof(double);
     case HP_OPTION_FLAG:
         return sizeof(uint8_t);
     case HP_OPTION_TEXT:
@@ -4546,6 +4563,23 @@ static const char *hp_options_number_text(const struct hp_option *option, uint64
     return hp_text_end(&text);
 }
 
+/* The same for one with decimals; what is no number is not taken for one. */
+static const char *hp_options_decimal_text(double number, char buffer[HP_OPTIONS_NUMBER_BYTES])
+{
+    struct hp_text text;
+    hp_text_init(&text, buffer, HP_OPTIONS_NUMBER_BYTES);
+    if (!(number > 0)) {
+        hp_text_string(&text, number < 0 ? "-" : "nan");
+        number = -number;
+    }
+    if (number > 0) {
+        hp_text_fixed(&text, number, 9);
+        while (memchr(buffer, '.', text.length) != NULL && strchr(".0", buffer[text.length - 1]) != NULL)
+            text.length--;
+    }
+    return hp_text_end(&text);
+}
+
 /* What the program says about an option, as the environment would say it; NULL when it says nothing. */
 static const char *hp_options_program_value(const struct hp_option *option, const struct hotpath_options *options,
                                  char buffer[HP_OPTIONS_NUMBER_BYTES])
@@ -4557,6 +4591,11 @@ static const char *hp_options_program_value(const struct hp_option *option, cons
         const char *text;
         memcpy(&text, field, sizeof text);
         return text && text[0] ? text : NULL;
+    }
+    if (option->type == HP_OPTION_NUMBER) {
+        double number;
+        memcpy(&number, field, sizeof number);
+        return number < 0 || number > 0 || number != number ? hp_options_decimal_text(number, buffer) : NULL;
     }
     const uint64_t number = hp_options_field_number(option, field);
     return number != 0 ? hp_options_number_text(option, number, buffer) : NULL;
@@ -6176,6 +6215,9 @@ HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
 HP_PRIVATE uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of);
 
+/* Whether that share of the whole is too small to be shown. */
+HP_PRIVATE bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings);
+
 /* What has to be said about shares of that, or NULL. */
 HP_PRIVATE const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
 
@@ -6225,6 +6267,7 @@ struct hp_calltree_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct hp_calltree_columns columns;
+    uint64_t whole;
     struct hp_calltree_place *places; /* by index of the node: parents first */
     struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
@@ -6250,6 +6293,14 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
     }
 }
 
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->profile->main &&
+           hp_profile_is_small(place->heat, view->whole, results->settings);
+}
+
 static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
 {
     for (size_t at = 0; at < view->results->profile->node_count; at++) {
@@ -6259,7 +6310,7 @@ static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
         if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
             place->heat = hp_calltree_place_of(view, parent)->heat;
         view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST)
+        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
             view->kept[view->kept_count++] = place;
     }
 }
@@ -6375,7 +6426,7 @@ static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *s
     return columns;
 }
 
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node, uint64_t whole)
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct hp_calltree_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
@@ -6383,8 +6434,8 @@ static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
@@ -6404,7 +6455,6 @@ static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct ho
 
 static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
 {
-    const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
     section->total_rows = view->wanted_count;
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
@@ -6413,7 +6463,7 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = hp_calltree_next_in_order(view, node))
         if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count) {
-            hp_calltree_fill_row(view, &section->rows[at], node, whole);
+            hp_calltree_fill_row(view, &section->rows[at], node);
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
@@ -6432,12 +6482,15 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
         return false;
     hp_calltree_mark_wanted(&view);
     hp_calltree_collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
     hp_calltree_keep_hottest(&view);
     return hp_calltree_fill_rows(&view, section);
 }
@@ -7341,6 +7394,11 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
     }
     *ret_percent_of = "elapsed";
     return profile->run->elapsed_ticks;
+}
+
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
 }
 
 static bool hp_profile_has_every_session_main(const struct hp_profile *profile)
@@ -8470,6 +8528,20 @@ static size_t hp_timing_rank(const struct hotpath_results *results, const struct
     return count;
 }
 
+/* Leaves out what has too small a share, but never the main row. */
+static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (sites[at] == view->results->profile->main || !hp_profile_is_small(ticks, view->whole, settings))
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
 /* Cuts to the limit, from which the main row is exempt wherever it stands. */
 static size_t hp_timing_cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
 {
@@ -8576,7 +8648,11 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     if (view->durations == NULL || !hp_timing_describe(view))
         return false;
     section->total_rows = hp_timing_rank(results, sites);
-    const size_t count = section->order.is_usual ? hp_timing_cut(results, sites, section->total_rows) : section->total_rows;
+    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = hp_timing_cut(results, sites, count);
     if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
@@ -9024,6 +9100,10 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_report_put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
         hp_json_put_string(&json, "focus", results->settings->focus);
+    if (results->settings->min_percent > 0) {
+        hp_json_key(&json, "min_percent");
+        hp_json_number(&json, results->settings->min_percent, 15);
+    }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));

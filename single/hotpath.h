@@ -101,6 +101,7 @@ struct hotpath_options {
     const char *dir;          /* HOTPATH_DIR             folder of the session file */
     const char *record;       /* HOTPATH                 what is recorded: "timing" */
     uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    double min_percent;       /* HOTPATH_MIN_PERCENT     rows with a smaller share are left out (default 0) */
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
@@ -186,6 +187,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, dir)
     HOTPATH_OPTION_(const char *, record)
     HOTPATH_OPTION_(uint64_t, max_bytes)
+    HOTPATH_OPTION_(double, min_percent)
     HOTPATH_OPTION_(uint32_t, limit)
     HOTPATH_OPTION_(uint32_t, functions_limit)
     HOTPATH_OPTION_(uint32_t, calltree_limit)

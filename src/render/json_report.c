@@ -264,6 +264,10 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
         hp_json_put_string(&json, "focus", results->settings->focus);
+    if (results->settings->min_percent > 0) {
+        hp_json_key(&json, "min_percent");
+        hp_json_number(&json, results->settings->min_percent, 15);
+    }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));

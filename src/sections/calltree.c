@@ -33,6 +33,7 @@ struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct columns columns;
+    uint64_t whole;
     struct place *places; /* by index of the node: parents first */
     struct place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
@@ -58,6 +59,14 @@ static void mark_wanted(struct view *view)
     }
 }
 
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool is_small(const struct view *view, const struct place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->profile->main &&
+           hp_profile_is_small(place->heat, view->whole, results->settings);
+}
+
 static void collect_wanted(struct view *view)
 {
     for (size_t at = 0; at < view->results->profile->node_count; at++) {
@@ -67,7 +76,7 @@ static void collect_wanted(struct view *view)
         if (parent != NULL && place_of(view, parent)->heat < place->heat)
             place->heat = place_of(view, parent)->heat;
         view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < DEEPEST)
+        if (place->is_wanted && place->node->depth < DEEPEST && !is_small(view, place))
             view->kept[view->kept_count++] = place;
     }
 }
@@ -183,7 +192,7 @@ static struct columns describe(struct hotpath_section *section)
     return columns;
 }
 
-static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node, uint64_t whole)
+static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
@@ -191,8 +200,8 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
@@ -212,7 +221,6 @@ static void add_notes(const struct view *view, struct hotpath_section *section, 
 
 static bool fill_rows(struct view *view, struct hotpath_section *section)
 {
-    const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
     section->total_rows = view->wanted_count;
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
@@ -221,7 +229,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = next_in_order(view, node))
         if (place_of(view, node)->is_kept && at < section->row_count) {
-            fill_row(view, &section->rows[at], node, whole);
+            fill_row(view, &section->rows[at], node);
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
@@ -240,12 +248,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
         return false;
     mark_wanted(&view);
     collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
     keep_hottest(&view);
     return fill_rows(&view, section);
 }

@@ -582,6 +582,11 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
     return profile->run->elapsed_ticks;
 }
 
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
+}
+
 static bool has_every_session_main(const struct hp_profile *profile)
 {
     size_t at = 0;

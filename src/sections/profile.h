@@ -102,6 +102,9 @@ const char *hp_profile_open_note(const struct hp_profile *profile);
 uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of);
 
+/* Whether that share of the whole is too small to be shown. */
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings);
+
 /* What has to be said about shares of that, or NULL. */
 const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
 

@@ -149,6 +149,20 @@ static size_t rank(const struct hotpath_results *results, const struct hp_site_s
     return count;
 }
 
+/* Leaves out what has too small a share, but never the main row. */
+static size_t drop_small(const struct view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (sites[at] == view->results->profile->main || !hp_profile_is_small(ticks, view->whole, settings))
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
 /* Cuts to the limit, from which the main row is exempt wherever it stands. */
 static size_t cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
 {
@@ -255,7 +269,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view->durations == NULL || !describe(view))
         return false;
     section->total_rows = rank(results, sites);
-    const size_t count = section->order.is_usual ? cut(results, sites, section->total_rows) : section->total_rows;
+    size_t count = drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = cut(results, sites, count);
     if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)

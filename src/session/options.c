@@ -203,6 +203,16 @@ static bool parse_percentiles(const struct hp_option *option, const char *text, 
     return true;
 }
 
+static bool parse_percent(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    double percent;
+    if (!hp_number_decimal(text, strlen(text), &percent) || percent > 100)
+        return complain(ret_problem, "is not a number from 0 to 100, such as 0.5");
+    memcpy(setting(option, settings), &percent, sizeof percent);
+    return true;
+}
+
 static bool parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -389,6 +399,9 @@ const struct hp_option hp_options[] = {
      AT_BOTH(functions_limit), parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", FLAG("calltree-limit", 0, SHOW), "N", "50", "",
      "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
+    {"HOTPATH_MIN_PERCENT", "min_percent", FLAG("min-percent", 0, SHOW), "P", "0", "",
+     "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
+     HP_OPTION_NUMBER, AT_BOTH(min_percent), parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      AT_BOTH(time_exclusive), parse_flag},
@@ -484,6 +497,8 @@ static size_t field_size(enum hp_option_type type)
         return sizeof(uint32_t);
     case HP_OPTION_BYTES:
         return sizeof(uint64_t);
+    case HP_OPTION_NUMBER:
+        return sizeof(double);
     case HP_OPTION_FLAG:
         return sizeof(uint8_t);
     case HP_OPTION_TEXT:
@@ -525,6 +540,23 @@ static const char *number_text(const struct hp_option *option, uint64_t number, 
     return hp_text_end(&text);
 }
 
+/* The same for one with decimals; what is no number is not taken for one. */
+static const char *decimal_text(double number, char buffer[NUMBER_BYTES])
+{
+    struct hp_text text;
+    hp_text_init(&text, buffer, NUMBER_BYTES);
+    if (!(number > 0)) {
+        hp_text_string(&text, number < 0 ? "-" : "nan");
+        number = -number;
+    }
+    if (number > 0) {
+        hp_text_fixed(&text, number, 9);
+        while (memchr(buffer, '.', text.length) != NULL && strchr(".0", buffer[text.length - 1]) != NULL)
+            text.length--;
+    }
+    return hp_text_end(&text);
+}
+
 /* What the program says about an option, as the environment would say it; NULL when it says nothing. */
 static const char *program_value(const struct hp_option *option, const struct hotpath_options *options,
                                  char buffer[NUMBER_BYTES])
@@ -536,6 +568,11 @@ static const char *program_value(const struct hp_option *option, const struct ho
         const char *text;
         memcpy(&text, field, sizeof text);
         return text && text[0] ? text : NULL;
+    }
+    if (option->type == HP_OPTION_NUMBER) {
+        double number;
+        memcpy(&number, field, sizeof number);
+        return number < 0 || number > 0 || number != number ? decimal_text(number, buffer) : NULL;
     }
     const uint64_t number = field_number(option, field);
     return number != 0 ? number_text(option, number, buffer) : NULL;

@@ -31,6 +31,7 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
@@ -83,6 +84,7 @@ enum hp_option_type {
     HP_OPTION_COUNT,  /* uint32_t */
     HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
     HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
     HP_OPTION_FLAG    /* uint8_t */
 };
 

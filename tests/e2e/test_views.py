@@ -75,3 +75,33 @@ def test_an_order_that_there_is_not(box):
     [warning] = report.values["warnings"]
     assert "'colour' to sort by" in warning
     assert "--sort 'a,b' is not a column" in box.read(session, "--sort", "a,b", status=2).stderr
+
+
+# -------------------------------------------------------------------------------------------------- small shares
+
+def paths(rows, percent=0.0, above=()):
+    """Paths in a tree, without those on which one row has a smaller share."""
+    found = []
+    for row in rows:
+        if row.percent_total >= percent:
+            found += [(*above, row.name)] + paths(row.children, percent, (*above, row.name))
+    return found
+
+
+@pytest.mark.parametrize("program", ["times", "tree"])
+def test_rows_with_a_small_share_are_left_out(box, program):
+    [session] = box.run(program).sessions()
+    every = box.read(session)
+    assert "min_percent" not in every.values
+    count = len(every.rows())
+    for percent in (0.01, 1, 12.5, 100):
+        report = box.read(session, "--min-percent", str(percent))
+        assert names(report) == [row.name for row in every.rows() if row.percent_total >= percent or row.name == "main"]
+        assert paths(report.rows("calltree")) == paths(every.rows("calltree"), percent)
+        timing = report.section("timing")
+        assert timing["total_rows"] == count and timing["shown_rows"] == len(timing["rows"])
+        assert report.values["min_percent"] == percent
+        follows_the_schema(report)
+        if timing["shown_rows"] < count:
+            assert f"({timing['shown_rows']}/{count})" in table(box, session, "--min-percent", str(percent), "--limit", "0")
+    assert "--min-percent '101' is not a number from 0 to 100" in box.read(session, "--min-percent", "101", status=2).stderr

@@ -2,6 +2,7 @@
  * Options: every one with a value that is allowed and one that is not, the exact warnings, and who overrules whom.
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,6 +80,8 @@ static bool percentiles_are(size_t count, const double *expected)
            memcmp(settings.percentiles, expected, count * sizeof *expected) == 0;
 }
 
+static bool is_share(double percent) { return memcmp(&settings.min_percent, &percent, sizeof percent) == 0; }
+
 /* ----------------------------------------------------------------------------------------------- defaults */
 
 static void assert_defaults(void)
@@ -104,6 +107,7 @@ static void assert_defaults(void)
     assert_string_equal(settings.report, "auto");
     assert_string_equal(settings.columns, "");
     assert_string_equal(settings.sort, "");
+    assert_true(is_share(0));
     assert_string_equal(settings.focus, "");
     assert_string_equal(settings.filter, "");
     assert_string_equal(settings.label, "");
@@ -141,10 +145,10 @@ static void table_is_complete(void **state)
 {
     (void)state;
     static const char *const fields[] = {
-        "percentiles",     "format",         "output_path",     "report",         "columns",     "sort",
-        "focus",           "filter",         "label",           "metadata",       "dir",         "record",
-        "max_bytes",       "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",
-        "exclude_wrapper", "time_exclusive", "leave_signals",   "reserve"};
+        "percentiles",     "format",      "output_path",     "report",         "columns",     "sort",
+        "focus",           "filter",      "label",           "metadata",       "dir",         "record",
+        "max_bytes",       "limit",       "functions_limit", "calltree_limit", "shutdown_ms", "keep",
+        "exclude_wrapper", "min_percent", "time_exclusive",  "leave_signals",  "reserve"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -159,6 +163,7 @@ static void table_is_complete(void **state)
                                        [HP_OPTION_COUNT] = 4,
                                        [HP_OPTION_LIMIT] = 4,
                                        [HP_OPTION_BYTES] = 8,
+                                       [HP_OPTION_NUMBER] = 8,
                                        [HP_OPTION_FLAG] = 1};
         bytes += option->field ? sizes[option->type] : 0;
         assert_true(strncmp(option->variable, "HOTPATH", 7) == 0 || strcmp(option->variable, "NO_COLOR") == 0);
@@ -412,6 +417,55 @@ static void the_order_is_one_column(void **state)
     }
 }
 
+static void the_least_share_is_a_percentage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        double percent;
+    } good[] = {{"0", 0}, {"1", 1}, {"0.05", 0.05}, {"99.999", 99.999}, {"100", 100}, {".5", 0.5}};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        resolve_variable("HOTPATH_MIN_PERCENT", good[i].value);
+        assert_no_warning();
+        assert_true(is_share(good[i].percent));
+    }
+    static const char *const wrong[] = {"-1", "100.1", "5%", "1,5", "one", "1e1"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_MIN_PERCENT", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_MIN_PERCENT='%s' is not a number from 0 to 100, such as 0.5; using 0", wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+/* What a program gives as a number is said as it would write it. */
+static void shares_of_the_program(void **state)
+{
+    (void)state;
+    static const struct {
+        double percent;
+        const char *shown; /* NULL: it is all right */
+    } cases[] = {{0.1, NULL},    {33.25, NULL},  {100, NULL},  {1e-9, NULL},
+                 {-0.5, "-0.5"}, {-100, "-100"}, {250, "250"}, {(double)NAN, "nan"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct hotpath_options program = {.size = sizeof program, .min_percent = cases[i].percent};
+        char expected[256];
+        resolve(&program, NULL);
+        if (cases[i].shown == NULL) {
+            assert_no_warning();
+            assert_true(is_share(cases[i].percent));
+            continue;
+        }
+        snprintf(expected, sizeof expected,
+                 "hotpath: option min_percent='%s' is not a number from 0 to 100, such as 0.5; using 0",
+                 cases[i].shown);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
 static void patterns(void **state)
 {
     (void)state;
@@ -568,6 +622,7 @@ static void every_field_of_the_program_is_read(void **state)
         .dir = "/dir",
         .record = "timing",
         .max_bytes = UINT64_C(4) << 30,
+        .min_percent = 0.125,
         .functions_limit = 3,
         .calltree_limit = 4,
         .shutdown_ms = 5,
@@ -591,6 +646,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.metadata, "a=b");
     assert_string_equal(settings.dir, "/dir");
     assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    assert_true(is_share(0.125));
     assert_int_equal(settings.functions_limit, 3);
     assert_int_equal(settings.calltree_limit, 4);
     assert_int_equal(settings.shutdown_ms, 5);
@@ -886,6 +942,8 @@ int main(void)
         cmocka_unit_test(texts_are_copied),
         cmocka_unit_test(lists_of_names),
         cmocka_unit_test(the_order_is_one_column),
+        cmocka_unit_test(the_least_share_is_a_percentage),
+        cmocka_unit_test(shares_of_the_program),
         cmocka_unit_test(patterns),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),

@@ -172,6 +172,76 @@ static void json_says_the_order(void **state)
         strstr(fixture_render(0, false), "\"order\":{\"column\":\"name\",\"direction\":\"ascending\"}"));
 }
 
+/* ----------------------------------------------------------------------------------------- least shares */
+
+static void small_rows_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        double percent;
+        const char *timing, *tree;
+    } cases[] = {
+        {0, "main once often some never", "main once often some never some"},
+        {0.001, "main once often some", "main once often some some"},
+        {4, "main once often some", "main once often some some"}, /* what is exactly that is not below it */
+        {4.001, "main once often some", "main once often some"},
+        {12.001, "main once often", "main once often"},
+        {33, "main once", "main once"},
+        {100, "main", "main"},
+    };
+    build_session();
+    strcpy(settings.report, "timing,calltree");
+    for (size_t at = 0; at < COUNT(cases); at++) {
+        settings.min_percent = cases[at].percent;
+        fixture_build();
+        assert_string_equal(names_of("timing"), cases[at].timing);
+        assert_string_equal(names_of("calltree"), cases[at].tree);
+        assert_int_equal(hotpath_section_total_rows(section_named("timing")), 5);
+        assert_int_equal(hotpath_section_total_rows(section_named("calltree")), 6);
+    }
+    settings.functions_limit = 1;
+    settings.min_percent = 33;
+    sort_by("calls");
+    assert_string_equal(names_of("timing"), "main once");
+}
+
+/* Self times count where they are shown. */
+static void small_self_times_are_left_out(void **state)
+{
+    (void)state;
+    build_session();
+    settings.time_exclusive = true;
+    settings.min_percent = 11;
+    fixture_build();
+    assert_string_equal(names_of("timing"), "once often some main"); /* main has 10 % */
+    settings.exclude_wrapper = true;
+    settings.min_percent = 30;
+    fixture_build();
+    assert_string_equal(names_of("timing"), "once often"); /* of 940 */
+    settings.min_percent = 60;
+    fixture_build();
+    assert_string_equal(names_of("timing"), "");
+    assert_non_null(strstr(fixture_render(80, false), "(0/4)\nevery function has a smaller share than "
+                                                      "HOTPATH_MIN_PERCENT\n"));
+}
+
+/* A small parent takes its children along, whatever they claim. */
+static void nobody_is_shown_without_its_parents(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t small = builder_node(&builder, thread, 0, builder_site(&builder, "small", "s.c", 1));
+    const uint32_t large = builder_node(&builder, thread, small, builder_site(&builder, "large", "l.c", 1));
+    builder_call(&builder, thread, large, 900, 0);
+    builder_call(&builder, thread, small, 10, 0);
+    builder_elapse(&builder, 1000, 1);
+    strcpy(settings.report, "calltree");
+    settings.min_percent = 50;
+    fixture_build();
+    assert_string_equal(names_of("calltree"), "");
+    assert_int_equal(hotpath_section_total_rows(section_named("calltree")), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +252,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unknown_column_is_said_and_changes_nothing, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(json_says_the_order, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(small_rows_are_left_out, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(small_self_times_are_left_out, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(nobody_is_shown_without_its_parents, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
