@@ -26,6 +26,7 @@ _hotpath()
         run:--focus) return ;;
         run:--columns | run:-c) return ;;
         run:--sort) return ;;
+        run:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
         run:--percentiles | run:-p) return ;;
         run:--limit | run:-n) return ;;
         run:--functions-limit) return ;;
@@ -43,6 +44,7 @@ _hotpath()
         report:--focus) return ;;
         report:--columns | report:-c) return ;;
         report:--sort) return ;;
+        report:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
         report:--percentiles | report:-p) return ;;
         report:--limit | report:-n) return ;;
         report:--functions-limit) return ;;
@@ -62,8 +64,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -94,6 +94,7 @@ struct hotpath_options {
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
+    const char *by;           /* HOTPATH_BY              a row of the timing section: "function", "thread" */
     const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
     const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
@@ -180,6 +181,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, report)
     HOTPATH_OPTION_(const char *, columns)
     HOTPATH_OPTION_(const char *, sort)
+    HOTPATH_OPTION_(const char *, by)
     HOTPATH_OPTION_(const char *, focus)
     HOTPATH_OPTION_(const char *, filter)
     HOTPATH_OPTION_(const char *, label)

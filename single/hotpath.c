@@ -3746,6 +3746,8 @@ struct hp_terminal hp_terminal_of(int fd)
 
 enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
 
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
 /* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
@@ -3757,6 +3759,7 @@ struct hp_settings {
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
+    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -4236,6 +4239,18 @@ static bool hp_options_parse_percent(const struct hp_option *option, const char 
     return true;
 }
 
+/* Sets a uint32_t to the index of the word. */
+static bool hp_options_parse_choice(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         const char *const *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (hp_text_equal_nocase(text, strlen(text), words[i])) {
+            memcpy(hp_options_setting(option, settings), &i, sizeof i);
+            return true;
+        }
+    return false;
+}
+
 static bool hp_options_parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -4245,13 +4260,16 @@ static bool hp_options_parse_format(const struct hp_option *option, const char *
         [HP_FORMAT_JSON_PRETTY] = "json-pretty",
         [HP_FORMAT_NONE] = "none",
     };
-    (void)option;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
-            settings->format = i;
-            return true;
-        }
-    return hp_options_complain(ret_problem, "is not one of table, json, json-pretty, none");
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static bool hp_options_parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                     struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_BY_FUNCTION] = "function", [HP_BY_THREAD] = "thread"};
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of function, thread");
 }
 
 static const struct {
@@ -4411,6 +4429,9 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_SORT", "sort", HP_OPTIONS_FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
      "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(sort), hp_options_parse_sort},
+    {"HOTPATH_BY", "by", HP_OPTIONS_FLAG("by", 0, SHOW), "function|thread", "function", "",
+     "What a row of the timing section is about: a function, or a function on one thread.", HP_OPTION_CHOICE,
+     HP_OPTIONS_AT_BOTH(by), hp_options_parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
@@ -5968,6 +5989,15 @@ struct hp_location {
     uint32_t line;
 };
 
+/* A thread, or several that recorded one after the other in the same place: then the last of them. */
+struct hp_thread_label {
+    const char *name; /* as the kernel knows it; may be empty */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t threads;
+    uint32_t number; /* unlike that of any other of the run */
+};
+
 /* What a renderer may do with a column, beyond what its unit says. */
 enum hp_column_trait {
     HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
@@ -5975,6 +6005,7 @@ enum hp_column_trait {
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 32,  /* likewise a struct hp_thread_label */
 };
 
 struct hp_column {
@@ -5984,10 +6015,13 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;                     /* COUNT, BYTES */
-    double number;                      /* NS, PERCENT */
-    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
-    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+    uint64_t count;   /* COUNT, BYTES */
+    double number;    /* NS, PERCENT */
+    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    union {
+        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+    };
 };
 
 struct hp_row {
@@ -6087,6 +6121,9 @@ HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double 
 /* Also as text, "file:line". */
 HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
+/* As text "name tid", with the process before the tid where there are several. */
+HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
@@ -6125,6 +6162,9 @@ HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_s
  * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
  * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
  *
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
+ * thread alone.
+ *
  * Zones that are open at the moment of their session's snapshot count as calls that end there.
  */
 
@@ -6147,15 +6187,17 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
-    bool is_main;     /* the main function of a process */
-    uint32_t threads; /* threads that called it */
-    uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
+    const struct hp_thread_label *thread; /* NULL: all threads */
+    bool is_main;                         /* the main function of a process */
+    uint32_t threads;                     /* threads that called it */
+    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
     const char *plain_name; /* private to profile.c and site_table.c from here on */
     uint32_t name_level;
+    bool is_named;
     struct hp_site_sums *next;
-    struct hp_site_sums *same; /* the one that counts for it */
+    struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
     struct hp_stat_link *stats;
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
@@ -6165,6 +6207,11 @@ struct hp_site_sums {
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)
 {
     return (uint64_t)site->session << 32 | site->id;
+}
+
+static inline uint32_t hp_thread_number(const struct hp_site_sums *site)
+{
+    return site->thread != NULL ? site->thread->number : 0;
 }
 
 /* A place in the merged call tree. */
@@ -6203,7 +6250,8 @@ struct hp_profile {
     bool has_different_mains;        /* the processes have different main functions: there is no such row */
 };
 
-HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
+HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
 
 /* What the mark of open zones means. */
 HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
@@ -6784,7 +6832,7 @@ const struct hp_section_type hotpath_section_processes_ = {.name = "processes", 
  * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
  * place in code, and named so that no two rows look alike.
  *
- *     for each session: hp_site_table_read, then hp_site_table_find for every id in it
+ *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
  *     hp_site_table_unify, from which on site->same counts
  *     hp_site_table_name for those that are to be shown
  */
@@ -6793,6 +6841,7 @@ struct hp_site_table {
     struct hp_arena *arena;
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
+    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
     struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
     struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
     struct hp_site_sums *all;                     /* those of all sessions, by `next` */
@@ -6867,6 +6916,8 @@ struct hp_profile_builder {
     struct hp_arena *arena;
     const struct hp_run *run;
     struct hp_profile *profile;
+    bool is_by_thread;
+    uint32_t label_count;
     struct hp_site_table sites;
     struct hp_profile_record *first;
     struct hp_profile_record **records;
@@ -6927,24 +6978,115 @@ static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct
     return true;
 }
 
-static bool hp_profile_gather_session(struct hp_profile_builder *builder, const struct hp_snapshot *session, uint32_t index)
+/* The walks of one session. */
+struct hp_profile_walks {
+    struct hp_walk threads, nodes, stats;
+};
+
+static bool hp_profile_gather_thread(struct hp_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
+                          struct hp_profile_walks *walks)
 {
-    struct hp_walk threads = {0}, nodes = {0}, stats = {0};
-    struct hp_thread thread;
+    const struct hp_snapshot *session = builder->run->sessions[index];
     struct hp_node node;
     struct hotpath_stat_ stat;
-    while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        hp_walk_rewind(&nodes);
-        while (hp_snapshot_next_node(session, &thread, &nodes, &node)) {
-            const struct hp_profile_place place = {index, threads.offset, nodes.offset};
-            if (!hp_profile_add_record(builder, &place, &node))
-                return false;
-        }
-        hp_walk_rewind(&stats);
-        while (hp_snapshot_next_stat(session, &thread, &stats, &stat))
-            if (!hp_profile_add_stat(builder, session, stats.offset, &stat))
+    hp_walk_rewind(&walks->nodes);
+    while (hp_snapshot_next_node(session, thread, &walks->nodes, &node)) {
+        const struct hp_profile_place place = {index, offset, walks->nodes.offset};
+        if (!hp_profile_add_record(builder, &place, &node))
+            return false;
+    }
+    hp_walk_rewind(&walks->stats);
+    while (hp_snapshot_next_stat(session, thread, &walks->stats, &stat))
+        if (!hp_profile_add_stat(builder, session, walks->stats.offset, &stat))
+            return false;
+    return true;
+}
+
+static bool hp_profile_gather_session(struct hp_profile_builder *builder, uint32_t index)
+{
+    struct hp_profile_walks walks = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(builder->run->sessions[index], &walks.threads, &thread))
+        if (!hp_profile_gather_thread(builder, index, &thread, walks.threads.offset, &walks))
+            return false;
+    return true;
+}
+
+/* A record of a thread. A thread whose signal handlers measure has several. */
+struct hp_profile_thread {
+    struct hp_profile_thread *next;
+    struct hp_thread record;
+    uint32_t offset;
+};
+
+static int hp_profile_compare_threads(const void *a, const void *b)
+{
+    const struct hp_profile_thread *x = a, *y = b;
+    if (x->record.tid != y->record.tid)
+        return x->record.tid < y->record.tid ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+/* The records of a session, those of one thread side by side. NULL: no memory. */
+static struct hp_profile_thread **hp_profile_list_threads(struct hp_profile_builder *builder, uint32_t index, size_t *ret_count)
+{
+    struct hp_profile_thread *first = NULL, *thread;
+    struct hp_thread record;
+    struct hp_walk walk = {0};
+    for (*ret_count = 0; hp_snapshot_next_thread(builder->run->sessions[index], &walk, &record); ++*ret_count) {
+        thread = hp_arena_take(builder->arena, sizeof *thread);
+        if (thread == NULL)
+            return NULL;
+        *thread = (struct hp_profile_thread){first, record, walk.offset};
+        first = thread;
+    }
+    struct hp_profile_thread **threads = hp_arena_take_array(builder->arena, *ret_count + 1, sizeof(void *));
+    if (threads == NULL)
+        return NULL;
+    for (size_t at = 0; first != NULL; first = first->next)
+        threads[at++] = first;
+    hp_sort(threads, *ret_count, hp_profile_compare_threads);
+    return threads;
+}
+
+/* What the records of one thread are called. Those of handlers have no name, and are not used by more threads. */
+static const struct hp_thread_label *hp_profile_label_threads(struct hp_profile_builder *builder, uint32_t index, struct hp_profile_thread **threads,
+                                                   size_t count)
+{
+    struct hp_thread_label *label = hp_arena_take(builder->arena, sizeof *label);
+    if (label == NULL)
+        return NULL;
+    *label = (struct hp_thread_label){.name = "",
+                                      .pid = builder->run->sessions[index]->header.pid,
+                                      .tid = threads[0]->record.tid,
+                                      .number = ++builder->label_count};
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_thread *record = &threads[at]->record;
+        label->name = label->name[0] != '\0' ? label->name : record->name;
+        label->threads = label->threads > record->generation ? label->threads : record->generation;
+    }
+    return label;
+}
+
+static bool hp_profile_gather_by_thread(struct hp_profile_builder *builder, uint32_t index)
+{
+    struct hp_profile_walks walks = {0};
+    size_t count;
+    struct hp_profile_thread **threads = hp_profile_list_threads(builder, index, &count);
+    if (threads == NULL)
+        return false;
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && threads[from]->record.tid == threads[to]->record.tid)
+            to++;
+        builder->sites.thread = hp_profile_label_threads(builder, index, threads + from, to - from);
+        if (builder->sites.thread == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (!hp_profile_gather_thread(builder, index, &threads[at]->record, threads[at]->offset, &walks))
                 return false;
     }
+    builder->sites.thread = NULL;
     return true;
 }
 
@@ -6967,7 +7109,8 @@ static bool hp_profile_gather(struct hp_profile_builder *builder)
     for (uint32_t index = 0; index < run->count; index++) {
         sums[index].snapshot = run->sessions[index];
         hp_site_table_read(&builder->sites, run->sessions[index], index);
-        if (!hp_profile_find_main(builder, &sums[index]) || !hp_profile_gather_session(builder, run->sessions[index], index))
+        if (!hp_profile_find_main(builder, &sums[index]) ||
+            !(builder->is_by_thread ? hp_profile_gather_by_thread(builder, index) : hp_profile_gather_session(builder, index)))
             return false;
     }
     return true;
@@ -6998,17 +7141,20 @@ static void hp_profile_mark_mains(struct hp_profile *profile)
     }
 }
 
+/* By thread, what is the same has the same name, and numbers of its own. */
 static bool hp_profile_unify(struct hp_profile_builder *builder)
 {
-    if (builder->run->count > 1 && !hp_site_table_unify(&builder->sites))
+    if ((builder->run->count > 1 || builder->is_by_thread) && !hp_site_table_unify(&builder->sites))
         return false;
+    hp_profile_mark_mains(builder->profile);
+    if (builder->is_by_thread)
+        return true;
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
         if (site->same != site)
             hp_profile_move_stats(site->same, site);
     for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
         if (record->site != NULL)
             record->site = record->site->same;
-    hp_profile_mark_mains(builder->profile);
     return true;
 }
 
@@ -7204,7 +7350,10 @@ static int hp_profile_compare_paths(const void *a, const void *b)
         return xp < yp ? -1 : 1;
     const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
     const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
-    return xs == ys ? 0 : xs < ys ? -1 : 1;
+    if (xs != ys || x->site == NULL || y->site == NULL)
+        return xs == ys ? 0 : xs < ys ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x->site), yt = hp_thread_number(y->site);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static struct hp_tree_node *hp_profile_new_tree_node(struct hp_profile_builder *builder, const struct hp_profile_record *record)
@@ -7324,16 +7473,29 @@ static void hp_profile_choose_main(struct hp_profile *profile)
 static bool hp_profile_list_sites(struct hp_profile_builder *builder)
 {
     struct hp_profile *profile = builder->profile;
+    struct hp_site_sums **named = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    size_t named_count = 0;
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL)
+    if (profile->sites == NULL || named == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
-        if (site->sums.calls > 0)
-            profile->sites[profile->site_count++] = site;
-    return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        if (!site->same->is_named)
+            named[named_count++] = site->same;
+        site->same->is_named = true;
+    }
+    if (!hp_site_table_name(&builder->sites, named, named_count))
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        profile->sites[at]->name = profile->sites[at]->same->name;
+        profile->sites[at]->is_main = profile->sites[at]->same->is_main;
+    }
+    return true;
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
 {
     struct hp_profile_builder *builder = hp_arena_take(arena, sizeof *builder);
     struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
@@ -7342,6 +7504,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
     builder->run = run;
+    builder->is_by_thread = is_by_thread;
     builder->profile = profile;
     if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
         return NULL;
@@ -7349,7 +7512,8 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!hp_profile_merge(builder))
         return NULL;
     hp_profile_count_calls_inside(profile);
-    hp_profile_choose_main(profile);
+    if (!is_by_thread)
+        hp_profile_choose_main(profile);
     return hp_profile_list_sites(builder) ? profile : NULL;
 }
 
@@ -7774,7 +7938,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     results->settings = settings;
     results->label = hp_results_first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
     results->metadata = hp_results_first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->profile = hp_profile_build(arena, &results->run);
+    results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
@@ -8052,6 +8216,32 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     return true;
 }
 
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
+    return true;
+}
+
 void hp_section_note(struct hotpath_section *section, const char *line)
 {
     if (section->note_count < HP_MAX_NOTES)
@@ -8133,6 +8323,7 @@ static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, 
         return NULL;
     site->id = id;
     site->session = table->session_index;
+    site->thread = table->thread;
     site->same = site;
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
@@ -8163,7 +8354,7 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
     struct hp_site_sums **place = hp_site_table_site_place(table, id);
     if (place == NULL)
         return NULL;
-    if (*place == NULL || (*place)->session != table->session_index)
+    if (*place == NULL || (*place)->session != table->session_index || (*place)->thread != table->thread)
         *place = hp_site_table_new_site(table, id);
     return *place;
 }
@@ -8240,13 +8431,15 @@ static int hp_site_table_compare_identities(const void *a, const void *b)
 /*
  * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
  * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
+ * By thread there are several with one number, which are the same.
  */
 static void hp_site_table_unify_equals(struct hp_site_table_identity **equals, size_t count, struct hp_site_sums **kept)
 {
     size_t kept_count = 0, nth = 0;
     for (size_t at = 0; at < count; at++) {
         struct hp_site_sums *site = equals[at]->site;
-        nth = at > 0 && site->session == equals[at - 1]->site->session ? nth + 1 : 0;
+        const struct hp_site_sums *before = equals[at > 0 ? at - 1 : 0]->site;
+        nth = site->session == before->session ? nth + (site->id != before->id) : 0;
         if (nth == kept_count)
             kept[kept_count++] = site;
         site->same = kept[nth];
@@ -8387,7 +8580,7 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
 /*
- * The section `timing`: one row per site, the time its calls took.
+ * The section `timing`: one row per site, or per site and thread, and the time its calls took.
  *
  * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
  * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
@@ -8398,7 +8591,7 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
 #define HP_TIMING_ROUGH_PART 0.1
 
 struct hp_timing_columns {
-    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead;
+    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -8406,6 +8599,7 @@ struct hp_timing_columns {
 struct hp_timing_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     struct hp_timing_columns columns;
     struct hp_durations *durations;
     uint64_t whole;
@@ -8457,6 +8651,9 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     struct hp_timing_columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
     for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
@@ -8490,7 +8687,10 @@ static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *
     const int order = strcmp(x->name, y->name);
     if (order != 0)
         return order;
-    return hp_site_number(x) == hp_site_number(y) ? 0 : hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    if (hp_site_number(x) != hp_site_number(y))
+        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static int hp_timing_compare_totals(const void *a, const void *b)
@@ -8505,26 +8705,33 @@ static int hp_timing_compare_selfs(const void *a, const void *b)
     return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
 }
 
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
-static size_t hp_timing_rank(const struct hotpath_results *results, const struct hp_site_sums **sites)
+/* The row of the main function, where the run has one; by thread, that of the first process. */
+static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
 {
-    const struct hp_profile *profile = results->profile;
-    const struct hp_settings *settings = results->settings;
-    const struct hp_site_sums *main = profile->main;
-    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
-                               hp_pattern_matches(&results->focus, main->name);
-    size_t count = 0;
-    if (is_main_first)
-        sites[count++] = main;
-    const size_t first = count;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
-            continue;
-        if (hp_pattern_matches(&results->focus, site->name))
+    return view->results->profile->main != NULL && site->is_main && (site->thread == NULL || site->session == 0);
+}
+
+/* Adds the sites that may be shown, either main rows or others. */
+static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < view->profile->site_count; at++) {
+        const struct hp_site_sums *site = view->profile->sites[at];
+        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
+            hp_pattern_matches(&results->focus, site->name))
             sites[count++] = site;
     }
-    hp_sort(sites + first, count - first, settings->time_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
+    return count;
+}
+
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
+{
+    const bool is_exclusive = view->results->settings->time_exclusive;
+    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
+    const size_t first = is_exclusive ? 0 : mains;
+    hp_sort(sites, first, hp_timing_compare_totals);
+    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
     return count;
 }
 
@@ -8536,24 +8743,22 @@ static size_t hp_timing_drop_small(const struct hp_timing_view *view, const stru
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
         const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
-        if (sites[at] == view->results->profile->main || !hp_profile_is_small(ticks, view->whole, settings))
+        if (hp_timing_is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
             sites[kept++] = sites[at];
     }
     return kept;
 }
 
 /* Cuts to the limit, from which the main row is exempt wherever it stands. */
-static size_t hp_timing_cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
+static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
 {
-    const uint32_t limit = results->settings->functions_limit;
+    const uint32_t limit = view->results->settings->functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
     size_t kept = 0, others = 0;
-    for (size_t at = 0; at < count; at++) {
-        const bool is_main = sites[at] == results->profile->main;
-        if (is_main || others++ < limit)
+    for (size_t at = 0; at < count; at++)
+        if (hp_timing_is_main_row(view, sites[at]) || others++ < limit)
             sites[kept++] = sites[at];
-    }
     return kept;
 }
 
@@ -8601,14 +8806,26 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_timing_fill_durations(view, row, site);
-    row->is_main = site == profile->main;
+    row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
+        return false;
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
 
-static void hp_timing_add_notes(struct hotpath_section *section, const struct hp_profile *profile)
+static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
 {
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+            return true;
+    return false;
+}
+
+static void hp_timing_add_notes(const struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_profile *profile = view->results->profile;
     bool has_open = false, has_rough = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -8618,6 +8835,10 @@ static void hp_timing_add_notes(struct hotpath_section *section, const struct hp
         hp_section_note(section, hp_profile_open_note(profile));
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    if (view->results->settings->by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);
@@ -8625,34 +8846,50 @@ static void hp_timing_add_notes(struct hotpath_section *section, const struct hp
 
 /* ------------------------------------------------------------------------------------------- section */
 
+static const char *hp_timing_describe_rows(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->time_exclusive
+                   ? "Function execution time, thread by thread, without measured functions inside."
+                   : "Function execution time, thread by thread.";
+    return settings->time_exclusive ? "Function execution time, without measured functions inside."
+                                    : "Function execution time.";
+}
+
+static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_timing_view){.results = results, .section = section, .profile = results->profile};
+    if (results->settings->by == HP_BY_THREAD)
+        view->profile = hp_profile_build(results->arena, &results->run, true);
+    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
+    view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
+    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
+}
+
 static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
+    struct hp_timing_view *view = hp_timing_make_view(results, section);
     const struct hp_site_sums **sites =
-        hp_arena_take_array(results->arena, profile->site_count + 1, sizeof(void *));
-    if (view == NULL || sites == NULL)
+        view != NULL ? hp_arena_take_array(results->arena, view->profile->site_count + 1, sizeof(void *)) : NULL;
+    if (sites == NULL)
         return false;
-    *view = (struct hp_timing_view){.results = results, .section = section};
-    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
-    view->whole = hp_profile_whole(profile, results->settings, &section->percent_of);
-    section->description = results->settings->time_exclusive
-                               ? "Function execution time, without measured functions inside."
-                               : "Function execution time.";
+    section->description = hp_timing_describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->if_empty =
         profile->site_count > 0
             ? "no function matches the focus"
             : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
               "into blocks, that run while the session is active";
-    if (view->durations == NULL || !hp_timing_describe(view))
-        return false;
-    section->total_rows = hp_timing_rank(results, sites);
+    section->total_rows = hp_timing_rank(view, sites);
     size_t count = hp_timing_drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)
         section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
     if (section->order.is_usual)
-        count = hp_timing_cut(results, sites, count);
+        count = hp_timing_cut(view, sites, count);
     if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
@@ -8660,7 +8897,7 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
             return false;
     if (!hp_order_apply(results, section, results->settings->functions_limit))
         return false;
-    hp_timing_add_notes(section, profile);
+    hp_timing_add_notes(view);
     return true;
 }
 
@@ -8947,6 +9184,16 @@ static void hp_json_report_put_location(struct hp_json *json, const struct hp_lo
     hp_json_end_object(json);
 }
 
+static void hp_json_report_put_thread(struct hp_json *json, const struct hp_thread_label *thread)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "name", thread->name);
+    hp_json_put_u64(json, "pid", thread->pid);
+    hp_json_put_u64(json, "tid", thread->tid);
+    hp_json_put_u64(json, "threads", thread->threads);
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
 {
     hp_json_key(json, column->shown.key);
@@ -8956,6 +9203,10 @@ static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column
     }
     if (column->traits & HP_COLUMN_LOCATION) {
         hp_json_report_put_location(json, cell->location);
+        return;
+    }
+    if (column->traits & HP_COLUMN_THREAD) {
+        hp_json_report_put_thread(json, cell->thread);
         return;
     }
     switch ((enum hotpath_unit)column->shown.unit) {
@@ -9106,6 +9357,7 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);

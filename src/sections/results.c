@@ -216,7 +216,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     results->settings = settings;
     results->label = first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
     results->metadata = first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->profile = hp_profile_build(arena, &results->run);
+    results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;
     warn_all_left_out(results);

@@ -112,6 +112,32 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     return true;
 }
 
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
+    return true;
+}
+
 void hp_section_note(struct hotpath_section *section, const char *line)
 {
     if (section->note_count < HP_MAX_NOTES)

@@ -37,6 +37,15 @@ struct hp_location {
     uint32_t line;
 };
 
+/* A thread, or several that recorded one after the other in the same place: then the last of them. */
+struct hp_thread_label {
+    const char *name; /* as the kernel knows it; may be empty */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t threads;
+    uint32_t number; /* unlike that of any other of the run */
+};
+
 /* What a renderer may do with a column, beyond what its unit says. */
 enum hp_column_trait {
     HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
@@ -44,6 +53,7 @@ enum hp_column_trait {
     HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
     HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
     HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 32,  /* likewise a struct hp_thread_label */
 };
 
 struct hp_column {
@@ -53,10 +63,13 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;                     /* COUNT, BYTES */
-    double number;                      /* NS, PERCENT */
-    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
-    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+    uint64_t count;   /* COUNT, BYTES */
+    double number;    /* NS, PERCENT */
+    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    union {
+        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+    };
 };
 
 struct hp_row {
@@ -156,6 +169,9 @@ void hp_section_set_number(struct hp_row *row, size_t column, double number);
 /* Also as text, "file:line". */
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
+/* As text "name tid", with the process before the tid where there are several. */
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
 void hp_section_note(struct hotpath_section *section, const char *line);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */

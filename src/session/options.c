@@ -213,6 +213,18 @@ static bool parse_percent(const struct hp_option *option, const char *text, stru
     return true;
 }
 
+/* Sets a uint32_t to the index of the word. */
+static bool parse_choice(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         const char *const *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (hp_text_equal_nocase(text, strlen(text), words[i])) {
+            memcpy(setting(option, settings), &i, sizeof i);
+            return true;
+        }
+    return false;
+}
+
 static bool parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -222,13 +234,16 @@ static bool parse_format(const struct hp_option *option, const char *text, struc
         [HP_FORMAT_JSON_PRETTY] = "json-pretty",
         [HP_FORMAT_NONE] = "none",
     };
-    (void)option;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
-            settings->format = i;
-            return true;
-        }
-    return complain(ret_problem, "is not one of table, json, json-pretty, none");
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static bool parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                     struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_BY_FUNCTION] = "function", [HP_BY_THREAD] = "thread"};
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           complain(ret_problem, "is not one of function, thread");
 }
 
 static const struct {
@@ -388,6 +403,9 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_SORT", "sort", FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
      "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
      HP_OPTION_TEXT, AT_BOTH(sort), parse_sort},
+    {"HOTPATH_BY", "by", FLAG("by", 0, SHOW), "function|thread", "function", "",
+     "What a row of the timing section is about: a function, or a function on one thread.", HP_OPTION_CHOICE,
+     AT_BOTH(by), parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},

@@ -23,6 +23,8 @@
 
 enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
 
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
 /* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
@@ -34,6 +36,7 @@ struct hp_settings {
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
+    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */

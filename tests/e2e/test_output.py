@@ -34,6 +34,7 @@ BAD = {
     "HOTPATH_FOCUS": "/[a-/",
     "HOTPATH_COLUMNS": "?",
     "HOTPATH_SORT": "calls,self",
+    "HOTPATH_BY": "process",
     "HOTPATH_MIN_PERCENT": "5%",
     "HOTPATH_PERCENTILES": "50,101",
     "HOTPATH_LIMIT": "many",

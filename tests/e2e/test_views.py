@@ -105,3 +105,97 @@ def test_rows_with_a_small_share_are_left_out(box, program):
         if timing["shown_rows"] < count:
             assert f"({timing['shown_rows']}/{count})" in table(box, session, "--min-percent", str(percent), "--limit", "0")
     assert "--min-percent '101' is not a number from 0 to 100" in box.read(session, "--min-percent", "101", status=2).stderr
+
+
+# ----------------------------------------------------------------------------------------------- thread by thread
+
+def by_thread(report, name="work"):
+    """Calls of a function: {(thread's name, pid, tid, how many threads): calls}."""
+    found = {}
+    for row in report.rows():
+        if row.name == name:
+            key = tuple(row.thread[part] for part in ("name", "pid", "tid", "threads"))
+            assert key not in found
+            found[key] = row.calls
+    return found
+
+
+def adds_up(split, merged):
+    """What threads have alone is, together, what the row of all of them has."""
+    assert split.values["by"] == "thread" and merged.values["by"] == "function"
+    assert {row.name for row in split.rows()} == {row.name for row in merged.rows()}
+    for row in merged.rows():
+        parts = [part for part in split.rows() if part.name == row.name]
+        assert row.calls == sum(part.calls for part in parts)
+        assert row.threads == sum(part.threads for part in parts)
+        assert row.min_ns == min(part.min_ns for part in parts) and row.max_ns == max(part.max_ns for part in parts)
+        for key in ("total_ns", "self_ns", "percent_total"):
+            assert row.values[key] == pytest.approx(sum(part.values[key] for part in parts), rel=1e-6)
+        assert all(part.min_ns <= part.p95_ns <= part.max_ns for part in parts)
+        assert all("thread" not in other.values for other in merged.rows())
+
+
+def test_threads_at_the_same_time(box):
+    result = box.run("by_thread", "crowd")
+    [session] = result.sessions()
+    split = box.read(session, "--by", "thread")
+    tid, pid = result.told, result.told["main_tid"]
+    assert by_thread(split) == {("by_thread", pid, pid, 1): 5, ("alpha", pid, tid["alpha_tid"], 1): 10,
+                                ("beta", pid, tid["beta_tid"], 1): 20, ("gamma", pid, tid["gamma_tid"], 1): 30}
+    assert by_thread(split, "inner") == by_thread(split)
+    adds_up(split, box.read(session))
+    follows_the_schema(split)
+    slow = [row for row in split.rows() if row.name == "work" and row.thread["name"] == "beta"]
+    assert slow[0].min_ns >= 20000 and slow[0].total_ns >= 20 * 20000
+    assert names(split)[0] == "main" and split.section("timing")["percent_of"] == "main"
+    assert split.rows("calltree")[0].values == box.read(session).rows("calltree")[0].values
+    text = table(box, session, "--by", "thread")
+    assert "| Thread" in text and f"| beta {tid['beta_tid']} " in text and "one after the other" not in text
+
+
+def test_threads_one_after_the_other(box):
+    result = box.run("by_thread", "one_by_one", env={"HOTPATH_BY": "thread"})
+    pid = result.told["main_tid"]
+    assert by_thread(result.report) == {("worker", pid, result.told["worker_tid"], 3): 6}
+    [row] = [row for row in result.report.rows() if row.name == "work"]
+    assert row.threads == 3
+    [session] = result.sessions()
+    adds_up(result.report, box.read(session))
+    text = table(box, session, "--by", "thread")
+    assert f"worker {result.told['worker_tid']} (3 threads)" in text and "one after the other" in text
+
+
+def test_threads_of_several_processes(box):
+    result = box.run("by_thread", "processes")
+    parent, child = result.told["main_tid"], result.told["child"]
+    split = box.read(result.folder, "--by", "thread")
+    assert by_thread(split) == {("by_thread", parent, parent, 1): 4, ("by_thread", child, child, 1): 6}
+    adds_up(split, box.read(result.folder))
+    assert f"by_thread {child}/{child}" in table(box, result.folder, "--by", "thread")
+
+
+def test_handlers_belong_to_the_thread_they_interrupt(box):
+    """Handlers that interrupt the recorder have a record of their own, of the same thread."""
+    result = box.run("signals", "storm", 3000)
+    [session] = result.sessions()
+    split = box.read(session, "--by", "thread")
+    for row in split.rows():
+        assert row.thread["tid"] == row.thread["pid"] and row.thread["name"] == "signals"
+    adds_up(split, box.read(session))
+
+
+def test_columns_of_every_section(box):
+    """All of them, by each of their names."""
+    result = box.run("by_thread", "crowd")
+    [session] = result.sessions()
+    sections = {"timing": ["Thread", "Self", "Min", "Max", "Threads", "Location", "Open", "Overhead"],
+                "calltree": ["Open"], "processes": ["PID", "Parent", "Command"]}
+    for section, titles in sections.items():
+        args = ("--section", section, "--by", "thread")
+        for title in titles:
+            text = table(box, session, *args, "--columns", title)
+            assert f"| {title}" in text or f" {title} |" in text
+            assert "unknown column" not in text
+        every = table(box, session, *args, "--columns", "all")
+        head = next(line for line in every.splitlines() if line.startswith("|"))
+        assert all(title in head for title in titles)

@@ -88,6 +88,7 @@ static void assert_defaults(void)
 {
     assert_true(percentiles_are(1, (const double[]){95}));
     assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.by, HP_BY_FUNCTION);
     assert_int_equal(settings.record, HP_RECORD_TIMING);
     assert_false(settings.record_is_set);
     assert_false(settings.record_is_off);
@@ -145,10 +146,10 @@ static void table_is_complete(void **state)
 {
     (void)state;
     static const char *const fields[] = {
-        "percentiles",     "format",      "output_path",     "report",         "columns",     "sort",
-        "focus",           "filter",      "label",           "metadata",       "dir",         "record",
-        "max_bytes",       "limit",       "functions_limit", "calltree_limit", "shutdown_ms", "keep",
-        "exclude_wrapper", "min_percent", "time_exclusive",  "leave_signals",  "reserve"};
+        "percentiles", "format",          "output_path", "report",          "columns",        "sort",
+        "by",          "focus",           "filter",      "label",           "metadata",       "dir",
+        "record",      "max_bytes",       "limit",       "functions_limit", "calltree_limit", "shutdown_ms",
+        "keep",        "exclude_wrapper", "min_percent", "time_exclusive",  "leave_signals",  "reserve"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -307,6 +308,20 @@ static void formats(void **state)
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "xml");
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, none; "
                        "using table");
+    assert_defaults();
+}
+
+static void what_a_row_is_about(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_BY", "Thread");
+    assert_no_warning();
+    assert_int_equal(settings.by, HP_BY_THREAD);
+    resolve_variable("HOTPATH_BY", "function");
+    assert_no_warning();
+    assert_defaults();
+    resolve_variable("HOTPATH_BY", "process");
+    assert_one_warning("hotpath: HOTPATH_BY='process' is not one of function, thread; using function");
     assert_defaults();
 }
 
@@ -615,6 +630,7 @@ static void every_field_of_the_program_is_read(void **state)
         .report = "calltree",
         .columns = "self",
         .sort = "-calls",
+        .by = "thread",
         .focus = "shown",
         .filter = "recorded",
         .label = "run",
@@ -640,6 +656,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.report, "calltree");
     assert_string_equal(settings.columns, "self");
     assert_string_equal(settings.sort, "-calls");
+    assert_int_equal(settings.by, HP_BY_THREAD);
     assert_string_equal(settings.focus, "shown");
     assert_string_equal(settings.filter, "recorded");
     assert_string_equal(settings.label, "run");
@@ -944,6 +961,7 @@ int main(void)
         cmocka_unit_test(the_order_is_one_column),
         cmocka_unit_test(the_least_share_is_a_percentage),
         cmocka_unit_test(shares_of_the_program),
+        cmocka_unit_test(what_a_row_is_about),
         cmocka_unit_test(patterns),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),

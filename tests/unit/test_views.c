@@ -242,6 +242,188 @@ static void nobody_is_shown_without_its_parents(void **state)
     assert_int_equal(hotpath_section_total_rows(section_named("calltree")), 2);
 }
 
+/* -------------------------------------------------------------------------------------------- by thread */
+
+static void name_thread(struct session_builder *session, uint32_t thread, const char *name, uint32_t tid,
+                        uint32_t generation)
+{
+    struct hp_thread *record = builder_at(session, thread);
+    strcpy(record->name, name);
+    record->tid = tid;
+    record->generation = generation;
+}
+
+/* The row of a function on a thread, by what the column says. */
+static size_t row_of(const char *name, const char *thread)
+{
+    const hotpath_section *timing = section_named("timing");
+    size_t found = SIZE_MAX;
+    for (size_t row = 0; row < hotpath_section_rows(timing); row++)
+        if (strcmp(cell_of(timing, row, "name").text, name) == 0 &&
+            strcmp(cell_of(timing, row, "thread").text, thread) == 0) {
+            assert_int_equal(found, SIZE_MAX);
+            found = row;
+        }
+    assert_int_not_equal(found, SIZE_MAX);
+    return found;
+}
+
+static void assert_numbers(const char *name, const char *thread, uint64_t calls, double total, double least,
+                           double most)
+{
+    const hotpath_section *timing = section_named("timing");
+    const size_t row = row_of(name, thread);
+    assert_int_equal(cell_of(timing, row, "calls").count, calls);
+    assert_float_equal(cell_of(timing, row, "total_ns").number, total, 0.001);
+    assert_float_equal(cell_of(timing, row, "self_ns").number, total, 0.001);
+    assert_float_equal(cell_of(timing, row, "avg_ns").number, (float)(total / (double)calls), 0.001);
+    assert_float_equal(cell_of(timing, row, "min_ns").number, least, 0.001);
+    assert_float_equal(cell_of(timing, row, "max_ns").number, most, 0.001);
+    assert_float_equal(cell_of(timing, row, "p95_ns").number, most, 0.001);
+    assert_float_equal(cell_of(timing, row, "percent_total").number, (float)(total / 10),
+                       0.001); /* main has 1000 */
+}
+
+/* Main on a thread of its own; work on four records: of two threads, of a handler, and of three threads in turn. */
+static uint32_t build_threads(void)
+{
+    const uint32_t main_site = builder_site(&builder, "main", "m.c", 1),
+                   work = builder_site(&builder, "work", "w.c", 1);
+    builder_header(&builder)->main_site = main_site;
+    const uint32_t first = builder_thread(&builder), one = builder_thread(&builder);
+    const uint32_t two = builder_thread(&builder), turns = builder_thread(&builder),
+                   handler = builder_thread(&builder);
+    name_thread(&builder, first, "demo", 4242, 1);
+    name_thread(&builder, one, "worker", 5001, 1);
+    name_thread(&builder, two, "worker", 5002, 1);
+    name_thread(&builder, turns, "", 5003, 3);
+    name_thread(&builder, handler, "", 5001, 1);
+    builder_call(&builder, first, builder_node(&builder, first, 0, main_site), 1000, 0);
+    const uint32_t node = builder_node(&builder, one, 0, work);
+    builder_call(&builder, one, node, 10, 0);
+    builder_call(&builder, one, node, 30, 0);
+    builder_call(&builder, handler, builder_node(&builder, handler, 0, work), 60, 0);
+    builder_call(&builder, two, builder_node(&builder, two, 0, work), 50, 0);
+    builder_call(&builder, turns, builder_node(&builder, turns, 0, work), 20, 0);
+    builder_stat(&builder, turns, work)->threads = 2;
+    builder_elapse(&builder, 2000, 1);
+    return turns;
+}
+
+static void functions_are_split_by_thread(void **state)
+{
+    (void)state;
+    build_threads();
+    settings.by = HP_BY_THREAD;
+    strcpy(settings.report, "timing,calltree");
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), 4);
+    assert_int_equal(row_of("main", "demo 4242"), 0);
+    assert_numbers("work", "worker 5001", 3, 100, 10, 60); /* with its handler */
+    assert_numbers("work", "worker 5002", 1, 50, 50, 50);
+    assert_numbers("work", "5003 (3 threads)", 1, 20, 20, 20);
+    assert_int_equal(cell_of(timing, row_of("work", "5003 (3 threads)"), "threads").count, 2);
+    assert_string_equal(timing->main, "main");
+    assert_int_equal(timing->note_count, 1);
+    assert_string_equal(timing->notes[0],
+                        "(n threads) that ran one after the other are counted together; the number is that of the "
+                        "last");
+    assert_string_equal(names_of("calltree"), "main work"); /* of all threads, as ever */
+    settings.functions_limit = 1;
+    fixture_build();
+    assert_string_equal(names_of("timing"), "main work");
+    assert_int_equal(hotpath_section_total_rows(section_named("timing")), 4);
+    sort_by("-thread");
+    assert_string_equal(cell_of(section_named("timing"), 0, "thread").text, "worker 5002");
+    settings.by = HP_BY_FUNCTION;
+    strcpy(settings.sort, "");
+    fixture_build();
+    assert_false(has_column(section_named("timing"), "thread"));
+}
+
+static void json_has_threads_as_objects(void **state)
+{
+    (void)state;
+    build_threads();
+    settings.by = HP_BY_THREAD;
+    settings.format = HP_FORMAT_JSON;
+    const char *json = fixture_render(0, false);
+    assert_non_null(strstr(json, "\"by\":\"thread\""));
+    assert_non_null(strstr(json, "{\"name\":\"work\",\"thread\":{\"name\":\"worker\",\"pid\":4242,\"tid\":5001,"
+                                 "\"threads\":1},\"calls\":3,"));
+    assert_non_null(strstr(json, "\"thread\":{\"name\":\"\",\"pid\":4242,\"tid\":5003,\"threads\":3}"));
+}
+
+/* Calls of a thread count up to now on that thread alone, and what measuring cost is known of it. */
+static void open_zones_and_overhead_belong_to_a_thread(void **state)
+{
+    (void)state;
+    const uint32_t outer = builder_site(&builder, "outer", "o.c", 1),
+                   inner = builder_site(&builder, "inner", "i.c", 1);
+    const uint32_t one = builder_thread(&builder), two = builder_thread(&builder);
+    name_thread(&builder, one, "one", 1, 1);
+    name_thread(&builder, two, "two", 2, 1);
+    const uint32_t outer_one = builder_node(&builder, one, 0, outer),
+                   outer_two = builder_node(&builder, two, 0, outer);
+    const uint32_t inner_one = builder_node(&builder, one, outer_one, inner);
+    for (int call = 0; call < 10; call++)
+        builder_call(&builder, one, inner_one, 1000, 0);
+    builder_call(&builder, one, outer_one, 20000, 10000);
+    builder_call(&builder, two, builder_node(&builder, two, outer_two, inner), 1000, 0);
+    builder_open(&builder, two, outer_two, 10000, 1000);
+    builder_header(&builder)->zone_cost_ps = 100000;
+    builder_header(&builder)->zone_inner_ps = 40000;
+    builder_elapse(&builder, 40000, 1);
+    settings.by = HP_BY_THREAD;
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), 4);
+    assert_int_equal(cell_of(timing, row_of("outer", "one 1"), "open").count, 0);
+    assert_int_equal(cell_of(timing, row_of("outer", "two 2"), "open").count, 1);
+    assert_float_equal(cell_of(timing, row_of("outer", "two 2"), "total_ns").number, 30000, 0.001);
+    assert_float_equal(cell_of(timing, row_of("outer", "two 2"), "overhead_max_ns").number, 40 + 100, 0.001);
+    assert_float_equal(cell_of(timing, row_of("outer", "one 1"), "overhead_max_ns").number, 40 + 10 * 100, 0.001);
+}
+
+/* Two processes that call the same function, and one that has another of the same name. */
+static void processes_tell_threads_apart(void **state)
+{
+    (void)state;
+    build_threads();
+    struct session_builder *other = fixture_add_session();
+    const uint32_t twin = builder_site(other, "work", "other.c", 9), work = builder_site(other, "work", "w.c", 1);
+    const uint32_t thread = builder_thread(other);
+    name_thread(other, thread, "worker", 5001, 1);
+    builder_call(other, thread, builder_node(other, thread, 0, work), 70, 0);
+    builder_call(other, thread, builder_node(other, thread, 0, twin), 5, 0);
+    builder_elapse(other, 2000, 1);
+    strcpy(settings.report, "timing");
+    settings.by = HP_BY_THREAD;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 6);
+    assert_numbers("w:work", "worker 4242/5001", 3, 100, 10, 60);
+    assert_numbers("w:work", "worker 4243/5001", 1, 70, 70, 70);
+    assert_numbers("other:work", "worker 4243/5001", 1, 5, 5, 5);
+}
+
+static void threads_need_memory(void **state)
+{
+    (void)state;
+    build_threads();
+    settings.by = HP_BY_THREAD;
+    const struct hp_snapshots *snapshots = fixture_open(NULL);
+    size_t failures = 0;
+    for (;; failures++) {
+        struct hp_arena small = {.limit = 16 + failures * 160};
+        const bool is_built = hp_results_build(&small, snapshots, &settings) != NULL;
+        hp_arena_release(&small);
+        if (is_built)
+            break;
+    }
+    assert_true(failures > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +437,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_rows_are_left_out, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(small_self_times_are_left_out, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(nobody_is_shown_without_its_parents, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(functions_are_split_by_thread, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(json_has_threads_as_objects, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(open_zones_and_overhead_belong_to_a_thread, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(processes_tell_threads_apart, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(threads_need_memory, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
