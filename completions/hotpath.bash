@@ -64,8 +64,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --cold --only --filter --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -2553,29 +2553,53 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
         *ret_ticks = *ret_ns;
 }
 
-/* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
+/* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
 
 /*
- * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
- * own signals are held too, which its functions would refuse to do.
+ * What an ELF file of this machine's kind says about functions: where its parts are in memory, and the symbols of its
+ * functions by address. Nothing in the file is believed before it is checked, and tables are copied, since a mapping of the
+ * file would fault when somebody shortens it. Nothing is taken from the heap.
  */
 
-struct hp_signals {
-    uint64_t before; /* the mask to go back to */
-    bool is_held;
+#define HP_ELF_PARTS 16u /* loaded segments of a file; there are four or five */
+
+/* A segment: where it is in the file, and where the linker put it. */
+struct hp_elf_part {
+    uint64_t offset, size, linked;
+    bool is_code;
 };
 
-HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
-HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
+struct hp_elf {
+    ElfW(Ehdr) header;
+    struct hp_elf_part parts[HP_ELF_PARTS];
+    size_t part_count;
+    char *names; /* the table of strings */
+    size_t names_size;
+    ElfW(Sym) * symbols; /* as they are in the file */
+    size_t symbols_size;
+    ElfW(Sym) * *sorted; /* functions by address */
+    size_t count;
+};
 
-/* The signals that wait to be delivered to this thread, as a mask. */
-HP_PRIVATE uint64_t hp_signals_pending(void);
+/* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */
+HP_PRIVATE bool hp_elf_read(struct hp_elf *elf, int fd);
+HP_PRIVATE void hp_elf_free(struct hp_elf *elf);
 
-/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held; those pending before stay. */
-HP_PRIVATE void hp_signals_swallow_write_errors(uint64_t pending_before);
+/* The address that the linker gave to what lies there in the file. */
+HP_PRIVATE bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address);
 
-/* Lets `signal` through in this thread and sends it. */
-HP_PRIVATE void hp_signals_raise_now(int signal);
+/* The last function that begins at or before the address, if it reaches that far; of several the same in every reading. */
+HP_PRIVATE const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address);
+
+/* Of a function. The file is the source of a static one, as the compiler was told; else "". */
+HP_PRIVATE uint64_t hp_elf_start(const ElfW(Sym) * symbol);
+HP_PRIVATE const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol);
+HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol);
+
+/* Pieces of the file. A copy is memory of its own, for hp_memory_unmap; NULL when it is not there. */
+HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
+HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
+HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
 
 /* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
 
@@ -2619,6 +2643,225 @@ static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
 static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+
+/* ---- src/os/elf_file.c --------------------------------------------------------------------------------------- */
+
+/* What an ELF file says about functions. */
+
+#define HP_ELF_FILE_MAX_TABLE (UINT64_C(1) << 30)
+
+/* ---------------------------------------------------------------------------------------------- pieces */
+
+bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+void *hp_elf_copy(int fd, uint64_t offset, uint64_t size)
+{
+    void *bytes = size > 0 && size <= HP_ELF_FILE_MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
+    if (bytes != NULL && !hp_elf_read_at(fd, offset, bytes, (size_t)size)) {
+        hp_memory_unmap(bytes, (size_t)size);
+        return NULL;
+    }
+    return bytes;
+}
+
+bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section)
+{
+    return index < elf->header.e_shnum &&
+           hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
+}
+
+static bool hp_elf_file_read_header(int fd, ElfW(Ehdr) * ret_header)
+{
+    return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
+           memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+}
+
+static void hp_elf_file_read_parts(struct hp_elf *elf, int fd)
+{
+    ElfW(Phdr) part;
+    for (size_t at = 0; at < elf->header.e_phnum && elf->part_count < HP_ELF_PARTS; at++)
+        if (hp_elf_read_at(fd, elf->header.e_phoff + at * sizeof part, &part, sizeof part) &&
+            part.p_type == PT_LOAD)
+            elf->parts[elf->part_count++] =
+                (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
+}
+
+/* --------------------------------------------------------------------------------------------- symbols */
+
+/* The table of all symbols; of a stripped file that of the exported ones. */
+static bool hp_elf_file_find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
+{
+    ElfW(Shdr) section;
+    bool is_found = false;
+    for (size_t index = 0; hp_elf_section(elf, fd, index, &section); index++)
+        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
+            *ret_table = section;
+            is_found = true;
+        }
+    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
+}
+
+static bool hp_elf_file_is_function(const ElfW(Sym) * symbol)
+{
+    const unsigned type = symbol->st_info & 15;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* Of several names of one function a global one comes last, which is the one that is found. */
+static int hp_elf_file_compare_symbols(const void *a, const void *b)
+{
+    const ElfW(Sym) *x = a, *y = b;
+    if (x->st_value != y->st_value)
+        return x->st_value < y->st_value ? -1 : 1;
+    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
+    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
+        return xb == STB_GLOBAL ? 1 : -1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
+static void hp_elf_file_sort_symbols(struct hp_elf *elf, size_t total)
+{
+    size_t count = 0;
+    elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->sorted == NULL)
+        return;
+    for (size_t at = 0; at < total; at++)
+        if (hp_elf_file_is_function(&elf->symbols[at]))
+            elf->sorted[count++] = &elf->symbols[at];
+    hp_sort(elf->sorted, count, hp_elf_file_compare_symbols);
+    __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
+}
+
+static void hp_elf_file_read_symbols(struct hp_elf *elf, int fd)
+{
+    ElfW(Shdr) table = {0}, strings;
+    if (!hp_elf_file_find_table(elf, fd, &table) || !hp_elf_section(elf, fd, table.sh_link, &strings))
+        return;
+    elf->names = hp_elf_copy(fd, strings.sh_offset, strings.sh_size);
+    elf->symbols = hp_elf_copy(fd, table.sh_offset, table.sh_size);
+    elf->names_size = elf->names != NULL ? strings.sh_size : 0;
+    elf->symbols_size = elf->symbols != NULL ? table.sh_size : 0;
+    if (elf->names == NULL || elf->symbols == NULL)
+        return;
+    elf->names[elf->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    hp_elf_file_sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
+}
+
+bool hp_elf_read(struct hp_elf *elf, int fd)
+{
+    if (!hp_elf_file_read_header(fd, &elf->header))
+        return false;
+    hp_elf_file_read_parts(elf, fd);
+    hp_elf_file_read_symbols(elf, fd);
+    return true;
+}
+
+void hp_elf_free(struct hp_elf *elf)
+{
+    const size_t total = elf->symbols_size / sizeof(ElfW(Sym));
+    if (elf->sorted != NULL)
+        hp_memory_unmap(elf->sorted, (total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->symbols != NULL)
+        hp_memory_unmap(elf->symbols, elf->symbols_size);
+    if (elf->names != NULL)
+        hp_memory_unmap(elf->names, elf->names_size);
+    *elf = (struct hp_elf){.part_count = 0};
+}
+
+/* --------------------------------------------------------------------------------------------- finding */
+
+bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address)
+{
+    for (size_t at = 0; at < elf->part_count; at++) {
+        const struct hp_elf_part *part = &elf->parts[at];
+        if (offset >= part->offset && offset - part->offset < part->size) {
+            *ret_address = offset - part->offset + part->linked;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t hp_elf_start(const ElfW(Sym) * symbol)
+{
+#if defined(__arm__)
+    return symbol->st_value & ~UINT64_C(1);
+#else
+    return symbol->st_value;
+#endif
+}
+
+const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address)
+{
+    size_t low = 0, high = elf->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (hp_elf_start(elf->sorted[middle]) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const ElfW(Sym) *symbol = elf->sorted[low - 1];
+    const uint64_t into = address - hp_elf_start(symbol);
+    return into == 0 || into < symbol->st_size ? symbol : NULL;
+}
+
+const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
+}
+
+/* Static functions stand behind the name of their source. */
+const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    if (symbol->st_info >> 4 != STB_LOCAL)
+        return "";
+    for (const ElfW(Sym) *at = symbol; at >= elf->symbols; at--)
+        if ((at->st_info & 15) == STT_FILE)
+            return hp_elf_name(elf, at);
+    return "";
+}
+
+/* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
+ * own signals are held too, which its functions would refuse to do.
+ */
+
+struct hp_signals {
+    uint64_t before; /* the mask to go back to */
+    bool is_held;
+};
+
+HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
+HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
+
+/* The signals that wait to be delivered to this thread, as a mask. */
+HP_PRIVATE uint64_t hp_signals_pending(void);
+
+/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held; those pending before stay. */
+HP_PRIVATE void hp_signals_swallow_write_errors(uint64_t pending_before);
+
+/* Lets `signal` through in this thread and sends it. */
+HP_PRIVATE void hp_signals_raise_now(int signal);
 
 /* ---- src/os/files.c ------------------------------------------------------------------------------------------ */
 
@@ -3257,11 +3500,13 @@ void hp_signals_raise_now(int signal)
  */
 
 struct hp_symbol {
-    const char *name; /* as the linker knows it */
-    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *name;  /* as the linker knows it */
+    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *image; /* the path of the program or library; NULL where it is not known */
+    uint64_t address;  /* that which was asked for, as the linker of that file gave it */
 };
 
-/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
+/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Texts stay valid. */
 HP_PRIVATE bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
 /* The file that is mapped at an address, and how far into it that is. False: none. The path is valid until the next call. */
@@ -3273,16 +3518,13 @@ HP_PRIVATE bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64
  * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
  * program headers turn this into the address the linker gave it, and its symbol table has the name.
  *
- * The tables are copied: a mapping of the file would fault when somebody shortens it. Nothing in the file is believed
- * before it is checked. Where the path leads to another inode than is mapped, the file may have been replaced, or the file
+ * Where the path leads to another inode than is mapped, the file may have been replaced, or the file
  * system may show other numbers than it maps; then its code has to be the one in memory.
  *
  * All that is large is static, since a signal handler may come here on a small stack.
  */
 
 #define HP_SYMBOLS_MAX_IMAGES 256u
-#define HP_SYMBOLS_MAX_PARTS 16u /* loaded segments of a file; there are four or five */
-#define HP_SYMBOLS_MAX_TABLE (UINT64_C(1) << 30)
 #define HP_SYMBOLS_PATH_BYTES 512u
 #define HP_SYMBOLS_CODE_BYTES 16u
 
@@ -3294,21 +3536,10 @@ struct hp_symbols_mapping {
     char path[HP_SYMBOLS_PATH_BYTES];
 };
 
-/* A segment: where it is in the file, and where the linker put it. */
-struct hp_symbols_part {
-    uint64_t offset, size, linked;
-};
-
 struct hp_symbols_image {
     struct hp_symbols_mapping mapping; /* the range that was asked for first */
     struct stat status;     /* of the file, when it was read */
-    struct hp_symbols_part parts[HP_SYMBOLS_MAX_PARTS];
-    size_t part_count;
-    char *names; /* the table of strings */
-    size_t names_size;
-    ElfW(Sym) * symbols; /* as they are in the file */
-    ElfW(Sym) * *sorted; /* functions by address */
-    size_t count;
+    struct hp_elf elf;
 };
 
 static struct hp_symbols_image *hp_symbols_images; /* MAX_IMAGES of them */
@@ -3415,119 +3646,14 @@ static bool hp_symbols_find_mapping(uintptr_t address, struct hp_symbols_mapping
 
 /* --------------------------------------------------------------------------------------------- the file */
 
-static bool hp_symbols_read_at(int fd, uint64_t offset, void *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
-/* A piece of the file in memory of our own; NULL when it is not there. */
-static void *hp_symbols_copy_of(int fd, uint64_t offset, uint64_t size)
-{
-    void *bytes = size > 0 && size <= HP_SYMBOLS_MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
-    if (bytes != NULL && !hp_symbols_read_at(fd, offset, bytes, (size_t)size)) {
-        hp_memory_unmap(bytes, (size_t)size);
-        return NULL;
-    }
-    return bytes;
-}
-
-static bool hp_symbols_read_header(int fd, ElfW(Ehdr) * ret_header)
-{
-    return hp_symbols_read_at(fd, 0, ret_header, sizeof *ret_header) && memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
-}
-
-static void hp_symbols_read_parts(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
-{
-    ElfW(Phdr) part;
-    for (size_t at = 0; at < header->e_phnum && image->part_count < HP_SYMBOLS_MAX_PARTS; at++)
-        if (hp_symbols_read_at(fd, header->e_phoff + at * sizeof part, &part, sizeof part) && part.p_type == PT_LOAD)
-            image->parts[image->part_count++] = (struct hp_symbols_part){part.p_offset, part.p_filesz, part.p_vaddr};
-}
-
-static bool hp_symbols_read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * ret_section)
-{
-    return index < header->e_shnum &&
-           hp_symbols_read_at(fd, header->e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
-}
-
-/* The table of all symbols; of a stripped file that of the exported ones. */
-static bool hp_symbols_find_table(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * ret_table)
-{
-    ElfW(Shdr) section;
-    bool is_found = false;
-    for (size_t index = 0; hp_symbols_read_section(fd, header, index, &section); index++)
-        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
-            *ret_table = section;
-            is_found = true;
-        }
-    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
-}
-
-static bool hp_symbols_is_function(const ElfW(Sym) * symbol)
-{
-    const unsigned type = symbol->st_info & 15;
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
-}
-
-/* Of several names of one function a global one comes last, which is the one that is found. */
-static int hp_symbols_compare_symbols(const void *a, const void *b)
-{
-    const ElfW(Sym) *x = a, *y = b;
-    if (x->st_value != y->st_value)
-        return x->st_value < y->st_value ? -1 : 1;
-    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
-    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
-        return xb == STB_GLOBAL ? 1 : -1;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
-static void hp_symbols_sort_symbols(struct hp_symbols_image *image, size_t total)
-{
-    size_t count = 0;
-    image->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
-    if (image->sorted == NULL)
-        return;
-    for (size_t at = 0; at < total; at++)
-        if (hp_symbols_is_function(&image->symbols[at]))
-            image->sorted[count++] = &image->symbols[at];
-    hp_sort(image->sorted, count, hp_symbols_compare_symbols);
-    __atomic_store_n(&image->count, count, __ATOMIC_RELEASE);
-}
-
-static void hp_symbols_read_symbols(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
-{
-    ElfW(Shdr) table = {0}, strings;
-    if (!hp_symbols_find_table(fd, header, &table) || !hp_symbols_read_section(fd, header, table.sh_link, &strings))
-        return;
-    image->names = hp_symbols_copy_of(fd, strings.sh_offset, strings.sh_size);
-    image->symbols = hp_symbols_copy_of(fd, table.sh_offset, table.sh_size);
-    if (image->names == NULL || image->symbols == NULL)
-        return;
-    image->names_size = strings.sh_size;
-    image->names[image->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
-    hp_symbols_sort_symbols(image, table.sh_size / sizeof(ElfW(Sym)));
-}
-
 /* Whether the file has the code that is in memory, but for a breakpoint or two. Not every code may be read as data. */
 static bool hp_symbols_has_code(int fd, const struct hp_symbols_mapping *mapping, uintptr_t address)
 {
     unsigned char here[HP_SYMBOLS_CODE_BYTES], there[HP_SYMBOLS_CODE_BYTES];
     unsigned differences = 0;
     const int memory = hp_sys_open("/proc/self/mem", O_RDONLY, 0);
-    const bool is_read = memory >= 0 && hp_symbols_read_at(memory, address, here, sizeof here) &&
-                         hp_symbols_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
+    const bool is_read = memory >= 0 && hp_elf_read_at(memory, address, here, sizeof here) &&
+                         hp_elf_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
     if (memory >= 0)
         hp_sys_close(memory);
     for (size_t at = 0; is_read && at < sizeof here; at++)
@@ -3537,15 +3663,12 @@ static bool hp_symbols_has_code(int fd, const struct hp_symbols_mapping *mapping
 
 static void hp_symbols_read_image(struct hp_symbols_image *image, uintptr_t address)
 {
-    ElfW(Ehdr) header;
     const int fd = hp_sys_open(image->mapping.path, O_RDONLY | O_NOCTTY, 0);
     if (fd < 0)
         return;
-    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) && hp_symbols_read_header(fd, &header) &&
-        (image->status.st_ino == image->mapping.inode || hp_symbols_has_code(fd, &image->mapping, address))) {
-        hp_symbols_read_parts(image, fd, &header);
-        hp_symbols_read_symbols(image, fd, &header);
-    }
+    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) &&
+        (image->status.st_ino == image->mapping.inode || hp_symbols_has_code(fd, &image->mapping, address)))
+        hp_elf_read(&image->elf, fd);
     hp_sys_close(fd);
 }
 
@@ -3586,86 +3709,28 @@ static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapp
     return image;
 }
 
-/* The address that the linker gave to what lies there in the file. */
-static bool hp_symbols_linked_address(const struct hp_symbols_image *image, uint64_t offset, uint64_t *ret_address)
+/* The function that lies there, and which address the linker gave to that place. */
+static const ElfW(Sym) *
+    hp_symbols_symbol_in(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address, uint64_t *ret_linked)
 {
-    for (size_t at = 0; at < image->part_count; at++) {
-        const struct hp_symbols_part *part = &image->parts[at];
-        if (offset >= part->offset && offset - part->offset < part->size) {
-            *ret_address = offset - part->offset + part->linked;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t hp_symbols_start_of(const ElfW(Sym) * symbol)
-{
-#if defined(__arm__)
-    return symbol->st_value & ~UINT64_C(1);
-#else
-    return symbol->st_value;
-#endif
-}
-
-/* The last function that begins at or before the address, if it reaches that far. */
-static const ElfW(Sym) * hp_symbols_symbol_at(const struct hp_symbols_image *image, uint64_t address)
-{
-    size_t low = 0, high = image->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (hp_symbols_start_of(image->sorted[middle]) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    if (!hp_elf_linked(&image->elf, address - mapping->from + mapping->offset, ret_linked))
         return NULL;
-    const ElfW(Sym) *symbol = image->sorted[low - 1];
-    const uint64_t into = address - hp_symbols_start_of(symbol);
-    return into == 0 || into < symbol->st_size ? symbol : NULL;
-}
-
-static const char *hp_symbols_name_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
-{
-    return symbol->st_name < image->names_size ? image->names + symbol->st_name : "";
-}
-
-/* Static functions stand behind the name of their source. */
-static const char *hp_symbols_file_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
-{
-    if (symbol->st_info >> 4 != STB_LOCAL)
-        return "";
-    for (const ElfW(Sym) *at = symbol; at >= image->symbols; at--)
-        if ((at->st_info & 15) == STT_FILE)
-            return hp_symbols_name_of(image, at);
-    return "";
-}
-
-static const ElfW(Sym) * hp_symbols_symbol_in(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address)
-{
-    uint64_t linked;
-    if (!hp_symbols_linked_address(image, address - mapping->from + mapping->offset, &linked))
-        return NULL;
-    const ElfW(Sym) *symbol = hp_symbols_symbol_at(image, linked);
-    return symbol != NULL && hp_symbols_name_of(image, symbol)[0] != '\0' ? symbol : NULL;
+    const ElfW(Sym) *symbol = hp_elf_function(&image->elf, *ret_linked);
+    return symbol != NULL && hp_elf_name(&image->elf, symbol)[0] != '\0' ? symbol : NULL;
 }
 
 /*
  * A function that begins at the address in an image that was there before: most likely it still is, which saves looking
  * at the map again. Where another library has taken its place, few of its functions begin where those of the old did.
  */
-static const ElfW(Sym) * hp_symbols_symbol_where_it_was(uintptr_t address, struct hp_symbols_image **ret_image)
+static const ElfW(Sym) * hp_symbols_symbol_where_it_was(uintptr_t address, struct hp_symbols_image **ret_image, uint64_t *ret_linked)
 {
     for (uint32_t at = hp_symbols_image_count; at-- > 0;) {
         struct hp_symbols_image *image = &hp_symbols_images[at];
         if (address < image->mapping.from || address >= image->mapping.to)
             continue;
-        const ElfW(Sym) *symbol = hp_symbols_symbol_in(image, &image->mapping, address);
-        uint64_t linked;
-        if (symbol != NULL &&
-            hp_symbols_linked_address(image, address - image->mapping.from + image->mapping.offset, &linked) &&
-            hp_symbols_start_of(symbol) == linked) {
+        const ElfW(Sym) *symbol = hp_symbols_symbol_in(image, &image->mapping, address, ret_linked);
+        if (symbol != NULL && hp_elf_start(symbol) == *ret_linked) {
             *ret_image = image;
             return symbol;
         }
@@ -3677,18 +3742,21 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 {
     static struct hp_symbols_mapping mapping;
     struct hp_symbols_image *image;
+    uint64_t linked;
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    const ElfW(Sym) *symbol = hp_symbols_symbol_where_it_was(address, &image);
+    const ElfW(Sym) *symbol = hp_symbols_symbol_where_it_was(address, &image, &linked);
     if (symbol == NULL) {
         image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping, address) : NULL;
-        symbol = image != NULL ? hp_symbols_symbol_in(image, &mapping, address) : NULL;
+        symbol = image != NULL ? hp_symbols_symbol_in(image, &mapping, address, &linked) : NULL;
     }
     if (symbol == NULL)
         return false;
-    ret_symbol->name = hp_symbols_name_of(image, symbol);
-    ret_symbol->file = hp_symbols_file_of(image, symbol);
+    ret_symbol->name = hp_elf_name(&image->elf, symbol);
+    ret_symbol->file = hp_elf_source(&image->elf, symbol);
+    ret_symbol->image = image->mapping.path;
+    ret_symbol->address = linked;
     return true;
 }
 
@@ -3876,7 +3944,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 #define HP_LAYOUT_VERSION 1u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -3969,6 +4037,8 @@ struct hp_header {
     uint64_t losses[HP_LOSSES];
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
+    uint32_t unused;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -3983,8 +4053,9 @@ struct hp_site {
     uint32_t function; /* offset of a string */
     uint32_t file;     /* offset of a string */
     uint32_t line;
-    uint32_t kind; /* HOTPATH_KIND_... */
-    uint32_t reserved[3];
+    uint32_t kind;  /* HOTPATH_KIND_... */
+    uint32_t image; /* offset of a string: the file of a function that the compiler measures; 0: not known */
+    uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
 enum hp_thread_state {
@@ -6087,6 +6158,8 @@ struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
+    const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };
@@ -6547,6 +6620,405 @@ static bool hp_calltree_has_data(const struct hotpath_results *results) { return
 
 const struct hp_section_type hotpath_section_calltree_ = {
     .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+
+/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
+ * (src/symbols), which the sections may ask; the library has none.
+ */
+
+struct hp_arena;
+
+struct hp_function {
+    const char *name;
+    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
+    uint64_t address;   /* as the linker gave it */
+    uint64_t size;      /* in bytes */
+    bool is_instrumented;
+};
+
+struct hp_functions {
+    struct hp_function *all; /* by address, each address once */
+    size_t count;
+};
+
+/*
+ * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
+ * begins with the path: "is not there any more".
+ */
+typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
+                                        struct hp_functions *ret_functions);
+
+/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ */
+
+HP_SHARED const struct hp_section_type hotpath_section_cold_;
+
+/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
+HP_SHARED hp_functions_reader *hotpath_cold_reader_;
+
+/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ *
+ * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
+ * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
+ * called is not where it was, and nothing is said about it.
+ *
+ * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
+ */
+
+#define HP_COLD_MOST_IMAGES 256u
+
+hp_functions_reader *hotpath_cold_reader_;
+
+/* A function that a session knows: it was called while the process ran, if not in this session. */
+struct hp_cold_known {
+    const char *image, *name, *source;
+    uint64_t address;
+};
+
+/* What was called in the run is known by these. */
+struct hp_cold_called {
+    const char *name, *source;
+};
+
+/* A row. */
+struct hp_cold_cold {
+    const struct hp_function *function;
+    const char *image;
+};
+
+struct hp_cold_columns {
+    size_t name, size, source, image, path;
+};
+
+struct hp_cold_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_cold_columns columns;
+    struct hp_cold_known **known; /* by image and address */
+    size_t known_count;
+    struct hp_cold_called **called; /* sorted */
+    size_t called_count;
+    struct hp_cold_cold **rows;
+    size_t row_count;
+    size_t row_room;
+    size_t images;       /* that were looked into */
+    size_t unrecognised; /* functions that were called and do not look like it */
+};
+
+/* ------------------------------------------------------------------------------------------ what was called */
+
+/* Many sites may point at one text. */
+static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
+
+static int hp_cold_compare_called(const void *a, const void *b)
+{
+    const struct hp_cold_called *x = a, *y = b;
+    const int order = hp_cold_by_text(x->name, y->name);
+    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
+}
+
+static int hp_cold_compare_known(const void *a, const void *b)
+{
+    const struct hp_cold_known *x = a, *y = b;
+    const int order = hp_cold_by_text(x->image, y->image);
+    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
+}
+
+/* Functions that the compiler measures have no line. */
+static bool hp_cold_gather_called(struct hp_cold_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_cold_called *all = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (all == NULL || view->called == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_location *location = &profile->sites[at]->location;
+        if (location->line != 0)
+            continue;
+        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
+        view->called[view->called_count] = &all[view->called_count];
+        view->called_count++;
+    }
+    hp_sort(view->called, view->called_count, hp_cold_compare_called);
+    return true;
+}
+
+static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
+{
+    const struct hp_cold_called wanted = {function->name, function->source};
+    size_t low = 0, high = view->called_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
+{
+    struct hp_cold_known *known = hp_arena_take(view->results->arena, sizeof *known);
+    if (known == NULL)
+        return false;
+    *known = (struct hp_cold_known){
+        .image = hp_snapshot_text(session, site->image),
+        .name = hp_snapshot_text(session, site->function),
+        .source = hp_snapshot_text(session, site->file),
+        .address = (uint64_t)site->address_high << 32 | site->address_low,
+    };
+    view->known[view->known_count++] = known;
+    return true;
+}
+
+static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
+static bool hp_cold_gather_known(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_site site;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        count += hp_cold_sites_of(run->sessions[at]);
+    view->known = hp_arena_take_array(view->results->arena, count + 1, sizeof(void *));
+    if (view->known == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++)
+        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
+            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
+                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
+                !hp_cold_add_known(view, run->sessions[at], &site))
+                return false;
+    hp_sort(view->known, view->known_count, hp_cold_compare_known);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files */
+
+static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
+}
+
+/* Whether the file is the one that ran: every function that is known lies where it lay. */
+static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
+{
+    size_t unrecognised = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
+        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
+            strcmp(function->source, known[at]->source) != 0)
+            return false;
+        unrecognised += !function->is_instrumented;
+    }
+    view->unrecognised += unrecognised;
+    return true;
+}
+
+/* With a filter only what it lets through could have been seen. */
+static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const char *name)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_pattern pattern;
+    for (size_t at = 0; at < run->count; at++) {
+        const char *filter = hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter);
+        if (filter[0] != '\0' && hp_pattern_compile(&pattern, filter) == NULL &&
+            !hp_pattern_matches(&pattern, name))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cold_make_room(struct hp_cold_view *view)
+{
+    if (view->row_count < view->row_room)
+        return true;
+    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
+    struct hp_cold_cold **rows = hp_arena_take_array(view->results->arena, room, sizeof(void *));
+    if (rows == NULL)
+        return false;
+    if (view->row_count > 0)
+        memcpy(rows, view->rows, view->row_count * sizeof(void *));
+    view->rows = rows;
+    view->row_room = room;
+    return true;
+}
+
+static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
+{
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_function *function = &functions->all[at];
+        if (!function->is_instrumented || hp_cold_was_called(view, function) ||
+            !hp_pattern_matches(&view->results->focus, function->name) || !hp_cold_could_be_recorded(view, function->name))
+            continue;
+        struct hp_cold_cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
+        if (cold == NULL || !hp_cold_make_room(view))
+            return false;
+        *cold = (struct hp_cold_cold){function, image};
+        view->rows[view->row_count++] = cold;
+    }
+    return true;
+}
+
+static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
+{
+    const char *image = known[0]->image;
+    struct hp_functions functions = {0};
+    char problem[160] = ": its functions are not listed, since it ";
+    const char *reason = hotpath_cold_reader_(view->results->arena, image, &functions);
+    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
+        reason = "was built anew after this run: what was called is not where it was";
+    if (reason == NULL) {
+        view->images++;
+        return hp_cold_add_cold(view, &functions, image);
+    }
+    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
+    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
+    return true;
+}
+
+static bool hp_cold_add_images(struct hp_cold_view *view)
+{
+    size_t images = 0;
+    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
+        to = from + 1;
+        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
+            to++;
+        if (!hp_cold_add_image(view, view->known + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- rows */
+
+static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
+{
+    struct hp_cold_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
+    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
+    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static int hp_cold_compare_sizes(const void *a, const void *b)
+{
+    const struct hp_cold_cold *x = a, *y = b;
+    if (x->function->size != y->function->size)
+        return x->function->size > y->function->size ? -1 : 1;
+    const int order = strcmp(x->function->name, y->function->name);
+    if (order != 0)
+        return order;
+    const int image = hp_cold_by_text(x->image, y->image);
+    return image != 0                                     ? image
+           : x->function->address == y->function->address ? 0
+           : x->function->address < y->function->address  ? -1
+                                                          : 1;
+}
+
+static void hp_cold_fill_row(const struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
+{
+    const char *slash = strrchr(cold->image, '/');
+    hp_section_set_text(row, view->columns.name, cold->function->name);
+    hp_section_set_count(row, view->columns.size, cold->function->size);
+    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
+    hp_section_set_text(row, view->columns.path, cold->image);
+    if (cold->function->source[0] != '\0')
+        hp_section_set_text(row, view->columns.source, cold->function->source);
+}
+
+static bool hp_cold_has_filter(const struct hp_run *run)
+{
+    size_t at = 0;
+    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
+        at++;
+    return at < run->count;
+}
+
+static void hp_cold_add_notes(const struct hp_cold_view *view)
+{
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES, HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN};
+    const struct hotpath_results *results = view->results;
+    uint64_t lost = 0;
+    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
+        lost |= results->trust.lost[losses[at]];
+    if (lost != 0)
+        hp_section_note(view->section,
+                        "not everything could be recorded (see the last line): some of these may have "
+                        "been called");
+    if (hp_cold_has_filter(&results->run))
+        hp_section_note(view->section,
+                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+    if (view->unrecognised > 0)
+        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
+                                       "there may be more than these");
+}
+
+static const char *hp_cold_if_empty(const struct hp_cold_view *view)
+{
+    if (view->known_count == 0)
+        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+               "HOTPATH=1";
+    return view->images == 0 ? "no program or library could be looked into"
+                             : "every function that the compiler measures, and that matches the focus, was called";
+}
+
+static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
+    section->description = "Functions that the compiler measures and nobody called.";
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_gather_known(&view) ||
+        !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
+        return false;
+    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
+    section->total_rows = view.row_count;
+    section->if_empty = hp_cold_if_empty(&view);
+    if (!hp_section_make_rows(results, section, view.row_count))
+        return false;
+    for (size_t at = 0; at < view.row_count; at++)
+        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
+    hp_cold_add_notes(&view);
+    return hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
+
+const struct hp_section_type hotpath_section_cold_ = {
+    .name = "cold",
+    .is_on_request = true,
+    .is_available = hp_cold_is_available,
+    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .fill = hp_cold_fill,
+};
 
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
 
@@ -7696,6 +8168,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
     &hotpath_section_timing_,
     &hotpath_section_calltree_,
     &hotpath_section_processes_,
+    &hotpath_section_cold_,
 };
 
 const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
@@ -7747,11 +8220,18 @@ static bool hp_results_answers_to(const struct hp_section_type *type, const char
            (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
 }
 
-static bool hp_results_set_named(bool *chosen, const char *name, size_t length, bool value)
+static bool hp_results_is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++)
         if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
-            chosen[at] = value;
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
             return true;
         }
     return false;
@@ -7761,7 +8241,8 @@ static void hp_results_set_auto(const struct hotpath_results *results, bool *cho
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+        chosen[at] =
+            !type->is_on_request && hp_results_is_available(type) && (type->has_data == NULL || type->has_data(results));
     }
 }
 
@@ -7796,10 +8277,10 @@ static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, c
     }
     if (hp_text_equal_nocase(item, length, "all")) {
         for (size_t at = 0; at < hotpath_section_type_count_; at++)
-            chosen[at] = value;
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
         return true;
     }
-    return hp_results_set_named(chosen, item, length, value);
+    return hp_results_set_named(results, chosen, item, length, value);
 }
 
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
@@ -9970,11 +10451,15 @@ struct hp_fork_page {
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
 };
 
+struct hp_symbol;
+
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
     const char *function;
     const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
     uint32_t line;
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
@@ -10053,8 +10538,8 @@ HP_PRIVATE void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
-HP_PRIVATE void hp_site_register(struct hotpath_site *site);
+/* The same under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -10446,7 +10931,7 @@ static void hp_functions_name_by_place(uintptr_t function, char *name, size_t si
 static struct hotpath_site *hp_functions_make_site(uintptr_t function)
 {
     static char name[256]; /* under the lock; stacks of handlers are small */
-    struct hp_symbol symbol = {name, ""};
+    struct hp_symbol symbol = {.name = name, .file = ""};
     struct hotpath_site *site = hp_functions_new_site();
     if (site == NULL)
         return NULL;
@@ -10457,7 +10942,7 @@ static struct hotpath_site *hp_functions_make_site(uintptr_t function)
                                   .name = symbol.name,
                                   .function = symbol.name,
                                   .file = symbol.file};
-    hp_site_register(site);
+    hp_site_register(site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
         hp_session_suggest_main(site->id);
     site->name = site->function = site->file = "";
@@ -10640,6 +11125,7 @@ static void hp_lifecycle_fill_header(void)
     header->system = hp_lifecycle_described(hp_process_system);
     header->label = hp_store_text(store, hotpath_runtime_->settings.label);
     header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
+    header->filter = hp_store_text(store, hotpath_runtime_->settings.filter);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
     hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
@@ -11214,6 +11700,7 @@ void hp_say(const char *line)
 
 #define HP_SITES_TEXT_PIECE (64u << 10)
 #define HP_SITES_NAME_BYTES 256
+#define HP_SITES_IMAGES_BACK 16u
 
 static uint32_t hp_sites_hash_text(uint32_t hash, const char *text)
 {
@@ -11263,6 +11750,22 @@ static bool hp_sites_is_same(const struct hp_known_site *known, const char *name
            strcmp(known->function, site->function) == 0 && strcmp(known->name, name) == 0;
 }
 
+static struct hp_site *hp_sites_stored_site(const struct hp_header *header, uint32_t id)
+{
+    const uint32_t chunk = header->site_chunks[id / HP_SITES_PER_CHUNK];
+    return (struct hp_site *)hp_store_at(hotpath_runtime_->store, chunk) + id % HP_SITES_PER_CHUNK;
+}
+
+/* The path of a site's file; most have that of one of the last. */
+static uint32_t hp_sites_image_text(const struct hp_header *header, uint32_t id)
+{
+    const char *image = hp_sites_known_site(id)->image;
+    for (uint32_t back = 1; image != NULL && back <= id && back <= HP_SITES_IMAGES_BACK; back++)
+        if (hp_sites_known_site(id - back)->image == image && header->site_chunks[(id - back) / HP_SITES_PER_CHUNK] != 0)
+            return hp_sites_stored_site(header, id - back)->image;
+    return image != NULL ? hp_store_text(hotpath_runtime_->store, image) : 0;
+}
+
 /* Writes one site into the running session's table. */
 static bool hp_sites_write_site(uint32_t id)
 {
@@ -11276,7 +11779,7 @@ static bool hp_sites_write_site(uint32_t id)
         __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
     }
     const struct hp_known_site *known = hp_sites_known_site(id);
-    struct hp_site *site = (struct hp_site *)hp_store_at(store, *chunk) + id % HP_SITES_PER_CHUNK;
+    struct hp_site *site = hp_sites_stored_site(header, id);
     const uint32_t name = hp_store_text(store, known->name);
     if (name == 0)
         return false;
@@ -11284,6 +11787,9 @@ static bool hp_sites_write_site(uint32_t id)
     site->file = hp_store_text(store, known->file);
     site->line = known->line;
     site->kind = known->kind;
+    site->image = hp_sites_image_text(header, id);
+    site->address_low = (uint32_t)known->address;
+    site->address_high = (uint32_t)(known->address >> 32);
     /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
     __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
     if (header->site_count <= id)
@@ -11320,7 +11826,8 @@ static uint32_t hp_sites_find_site(uint32_t hash, const char *name, const struct
     return HOTPATH_ID_NEW_;
 }
 
-static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct hotpath_site *site,
+                         const struct hp_symbol *symbol)
 {
     const uint32_t id = hotpath_runtime_->site_count;
     if (id == HP_MAX_SITES)
@@ -11338,6 +11845,8 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     known->file = hp_sites_keep_text(site->file);
     if (known->name == NULL || known->function == NULL || known->file == NULL)
         return HOTPATH_ID_EXCLUDED_;
+    known->image = symbol != NULL ? symbol->image : NULL;
+    known->address = symbol != NULL ? symbol->address : 0;
     known->line = site->line;
     known->kind = site->kind;
     known->hash = hash;
@@ -11357,7 +11866,7 @@ static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site
     return hp_pattern_compile(&pattern, hotpath_runtime_->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
 }
 
-static uint32_t hp_sites_register_site(const struct hotpath_site *site)
+static uint32_t hp_sites_register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     char buffer[HP_SITES_NAME_BYTES];
     const char *name = hp_sites_shown_name(site, buffer);
@@ -11369,15 +11878,15 @@ static uint32_t hp_sites_register_site(const struct hotpath_site *site)
     uint32_t id = hp_sites_find_site(hash, name, site);
     if (id != HOTPATH_ID_NEW_)
         return id;
-    id = hp_sites_add_site(hash, name, site);
+    id = hp_sites_add_site(hash, name, site, symbol);
     if (id == HOTPATH_ID_EXCLUDED_)
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
     return id;
 }
 
-void hp_site_register(struct hotpath_site *site)
+void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    HOTPATH_PUT_(site->id, hp_sites_register_site(site));
+    HOTPATH_PUT_(site->id, hp_sites_register_site(site, symbol));
     if (!hp_is_sealed())
         hp_session_touch();
 }
@@ -11389,7 +11898,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
     if (hotpath_runtime_->gate != 0)
-        hp_site_register(site);
+        hp_site_register(site, NULL);
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
 }

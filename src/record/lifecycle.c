@@ -97,6 +97,7 @@ static void fill_header(void)
     header->system = described(hp_process_system);
     header->label = hp_store_text(store, hp_runtime->settings.label);
     header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
+    header->filter = hp_store_text(store, hp_runtime->settings.filter);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hp_zones_calibrate(&header->zone_cost_ps, &header->zone_inner_ps);
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);

@@ -80,11 +80,15 @@ struct hp_fork_page {
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
 };
 
+struct hp_symbol;
+
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
     const char *function;
     const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
     uint32_t line;
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
@@ -163,8 +167,8 @@ void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
-void hp_site_register(struct hotpath_site *site);
+/* The same under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */

@@ -25,11 +25,18 @@ static bool answers_to(const struct hp_section_type *type, const char *name, siz
            (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
 }
 
-static bool set_named(bool *chosen, const char *name, size_t length, bool value)
+static bool is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
     for (size_t at = 0; at < hp_section_type_count; at++)
         if (answers_to(hp_section_types[at], name, length)) {
-            chosen[at] = value;
+            chosen[at] = value && is_available(hp_section_types[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hp_section_types[at]->elsewhere);
             return true;
         }
     return false;
@@ -39,7 +46,8 @@ static void set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hp_section_type_count; at++) {
         const struct hp_section_type *type = hp_section_types[at];
-        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+        chosen[at] =
+            !type->is_on_request && is_available(type) && (type->has_data == NULL || type->has_data(results));
     }
 }
 
@@ -74,10 +82,10 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
     }
     if (hp_text_equal_nocase(item, length, "all")) {
         for (size_t at = 0; at < hp_section_type_count; at++)
-            chosen[at] = value;
+            chosen[at] = value && is_available(hp_section_types[at]);
         return true;
     }
-    return set_named(chosen, item, length, value);
+    return set_named(results, chosen, item, length, value);
 }
 
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */

@@ -135,6 +135,8 @@ struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
+    const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };

@@ -30,7 +30,7 @@
 #define HP_LAYOUT_VERSION 1u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1360u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -123,6 +123,8 @@ struct hp_header {
     uint64_t losses[HP_LOSSES];
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
+    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
+    uint32_t unused;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -137,8 +139,9 @@ struct hp_site {
     uint32_t function; /* offset of a string */
     uint32_t file;     /* offset of a string */
     uint32_t line;
-    uint32_t kind; /* HOTPATH_KIND_... */
-    uint32_t reserved[3];
+    uint32_t kind;  /* HOTPATH_KIND_... */
+    uint32_t image; /* offset of a string: the file of a function that the compiler measures; 0: not known */
+    uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
 enum hp_thread_state {

@@ -400,7 +400,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
     assert_string_equal(results->warnings[0],
-                        "unknown section 'sql': known are auto, all, timing, calltree, processes");
+                        "unknown section 'sql': known are auto, all, timing, calltree, processes, cold");
 }
 
 static void columns_are_shown_on_request(void **state)
