@@ -31,11 +31,14 @@ _hotpath()
         run:--focus) return ;;
         run:--slowest) return ;;
         run:--columns | run:-c) return ;;
+        run:--sort) return ;;
+        run:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
         run:--percentiles | run:-p) return ;;
         run:--limit | run:-n) return ;;
         run:--functions-limit) return ;;
         run:--calltree-limit) return ;;
         run:--logs-limit) return ;;
+        run:--min-percent) return ;;
         run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
@@ -48,11 +51,14 @@ _hotpath()
         report:--focus) return ;;
         report:--slowest) return ;;
         report:--columns | report:-c) return ;;
+        report:--sort) return ;;
+        report:--by) COMPREPLY=($(compgen -W 'function thread' -- "$word")); return ;;
         report:--percentiles | report:-p) return ;;
         report:--limit | report:-n) return ;;
         report:--functions-limit) return ;;
         report:--calltree-limit) return ;;
         report:--logs-limit) return ;;
+        report:--min-percent) return ;;
         report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
@@ -67,8 +73,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --slowest --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --cold --only --filter --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

@@ -40,6 +40,9 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     strcpy(settings->columns, "all");
     strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
     strcpy(settings->slowest, is_exclusive ? "parse" : "/./");
+    strcpy(settings->sort, is_exclusive ? "-avg" : "name");
+    settings->by = is_exclusive ? HP_BY_FUNCTION : HP_BY_THREAD;
+    settings->min_percent = is_exclusive ? 0.5 : 0;
 }
 
 static void render(const struct hp_snapshot *const *sessions, size_t count)

@@ -2555,29 +2555,53 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
         *ret_ticks = *ret_ns;
 }
 
-/* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
+/* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
 
 /*
- * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
- * own signals are held too, which its functions would refuse to do.
+ * What an ELF file of this machine's kind says about functions: where its parts are in memory, and the symbols of its
+ * functions by address. Nothing in the file is believed before it is checked, and tables are copied, since a mapping of the
+ * file would fault when somebody shortens it. Nothing is taken from the heap.
  */
 
-struct hp_signals {
-    uint64_t before; /* the mask to go back to */
-    bool is_held;
+#define HP_ELF_PARTS 16u /* loaded segments of a file; there are four or five */
+
+/* A segment: where it is in the file, and where the linker put it. */
+struct hp_elf_part {
+    uint64_t offset, size, linked;
+    bool is_code;
 };
 
-HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
-HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
+struct hp_elf {
+    ElfW(Ehdr) header;
+    struct hp_elf_part parts[HP_ELF_PARTS];
+    size_t part_count;
+    char *names; /* the table of strings */
+    size_t names_size;
+    ElfW(Sym) * symbols; /* as they are in the file */
+    size_t symbols_size;
+    ElfW(Sym) * *sorted; /* functions by address */
+    size_t count;
+};
 
-/* The signals that wait to be delivered to this thread, as a mask. */
-HP_PRIVATE uint64_t hp_signals_pending(void);
+/* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */
+HP_PRIVATE bool hp_elf_read(struct hp_elf *elf, int fd);
+HP_PRIVATE void hp_elf_free(struct hp_elf *elf);
 
-/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held; those pending before stay. */
-HP_PRIVATE void hp_signals_swallow_write_errors(uint64_t pending_before);
+/* The address that the linker gave to what lies there in the file. */
+HP_PRIVATE bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address);
 
-/* Lets `signal` through in this thread and sends it. */
-HP_PRIVATE void hp_signals_raise_now(int signal);
+/* The last function that begins at or before the address, if it reaches that far; of several the same in every reading. */
+HP_PRIVATE const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address);
+
+/* Of a function. The file is the source of a static one, as the compiler was told; else "". */
+HP_PRIVATE uint64_t hp_elf_start(const ElfW(Sym) * symbol);
+HP_PRIVATE const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol);
+HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol);
+
+/* Pieces of the file. A copy is memory of its own, for hp_memory_unmap; NULL when it is not there. */
+HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
+HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
+HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
 
 /* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
 
@@ -2621,6 +2645,225 @@ static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
 static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+
+/* ---- src/os/elf_file.c --------------------------------------------------------------------------------------- */
+
+/* What an ELF file says about functions. */
+
+#define HP_ELF_FILE_MAX_TABLE (UINT64_C(1) << 30)
+
+/* ---------------------------------------------------------------------------------------------- pieces */
+
+bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+void *hp_elf_copy(int fd, uint64_t offset, uint64_t size)
+{
+    void *bytes = size > 0 && size <= HP_ELF_FILE_MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
+    if (bytes != NULL && !hp_elf_read_at(fd, offset, bytes, (size_t)size)) {
+        hp_memory_unmap(bytes, (size_t)size);
+        return NULL;
+    }
+    return bytes;
+}
+
+bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section)
+{
+    return index < elf->header.e_shnum &&
+           hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
+}
+
+static bool hp_elf_file_read_header(int fd, ElfW(Ehdr) * ret_header)
+{
+    return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
+           memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+}
+
+static void hp_elf_file_read_parts(struct hp_elf *elf, int fd)
+{
+    ElfW(Phdr) part;
+    for (size_t at = 0; at < elf->header.e_phnum && elf->part_count < HP_ELF_PARTS; at++)
+        if (hp_elf_read_at(fd, elf->header.e_phoff + at * sizeof part, &part, sizeof part) &&
+            part.p_type == PT_LOAD)
+            elf->parts[elf->part_count++] =
+                (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
+}
+
+/* --------------------------------------------------------------------------------------------- symbols */
+
+/* The table of all symbols; of a stripped file that of the exported ones. */
+static bool hp_elf_file_find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
+{
+    ElfW(Shdr) section;
+    bool is_found = false;
+    for (size_t index = 0; hp_elf_section(elf, fd, index, &section); index++)
+        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
+            *ret_table = section;
+            is_found = true;
+        }
+    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
+}
+
+static bool hp_elf_file_is_function(const ElfW(Sym) * symbol)
+{
+    const unsigned type = symbol->st_info & 15;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* Of several names of one function a global one comes last, which is the one that is found. */
+static int hp_elf_file_compare_symbols(const void *a, const void *b)
+{
+    const ElfW(Sym) *x = a, *y = b;
+    if (x->st_value != y->st_value)
+        return x->st_value < y->st_value ? -1 : 1;
+    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
+    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
+        return xb == STB_GLOBAL ? 1 : -1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
+static void hp_elf_file_sort_symbols(struct hp_elf *elf, size_t total)
+{
+    size_t count = 0;
+    elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->sorted == NULL)
+        return;
+    for (size_t at = 0; at < total; at++)
+        if (hp_elf_file_is_function(&elf->symbols[at]))
+            elf->sorted[count++] = &elf->symbols[at];
+    hp_sort(elf->sorted, count, hp_elf_file_compare_symbols);
+    __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
+}
+
+static void hp_elf_file_read_symbols(struct hp_elf *elf, int fd)
+{
+    ElfW(Shdr) table = {0}, strings;
+    if (!hp_elf_file_find_table(elf, fd, &table) || !hp_elf_section(elf, fd, table.sh_link, &strings))
+        return;
+    elf->names = hp_elf_copy(fd, strings.sh_offset, strings.sh_size);
+    elf->symbols = hp_elf_copy(fd, table.sh_offset, table.sh_size);
+    elf->names_size = elf->names != NULL ? strings.sh_size : 0;
+    elf->symbols_size = elf->symbols != NULL ? table.sh_size : 0;
+    if (elf->names == NULL || elf->symbols == NULL)
+        return;
+    elf->names[elf->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    hp_elf_file_sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
+}
+
+bool hp_elf_read(struct hp_elf *elf, int fd)
+{
+    if (!hp_elf_file_read_header(fd, &elf->header))
+        return false;
+    hp_elf_file_read_parts(elf, fd);
+    hp_elf_file_read_symbols(elf, fd);
+    return true;
+}
+
+void hp_elf_free(struct hp_elf *elf)
+{
+    const size_t total = elf->symbols_size / sizeof(ElfW(Sym));
+    if (elf->sorted != NULL)
+        hp_memory_unmap(elf->sorted, (total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->symbols != NULL)
+        hp_memory_unmap(elf->symbols, elf->symbols_size);
+    if (elf->names != NULL)
+        hp_memory_unmap(elf->names, elf->names_size);
+    *elf = (struct hp_elf){.part_count = 0};
+}
+
+/* --------------------------------------------------------------------------------------------- finding */
+
+bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address)
+{
+    for (size_t at = 0; at < elf->part_count; at++) {
+        const struct hp_elf_part *part = &elf->parts[at];
+        if (offset >= part->offset && offset - part->offset < part->size) {
+            *ret_address = offset - part->offset + part->linked;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t hp_elf_start(const ElfW(Sym) * symbol)
+{
+#if defined(__arm__)
+    return symbol->st_value & ~UINT64_C(1);
+#else
+    return symbol->st_value;
+#endif
+}
+
+const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address)
+{
+    size_t low = 0, high = elf->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (hp_elf_start(elf->sorted[middle]) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const ElfW(Sym) *symbol = elf->sorted[low - 1];
+    const uint64_t into = address - hp_elf_start(symbol);
+    return into == 0 || into < symbol->st_size ? symbol : NULL;
+}
+
+const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
+}
+
+/* Static functions stand behind the name of their source. */
+const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    if (symbol->st_info >> 4 != STB_LOCAL)
+        return "";
+    for (const ElfW(Sym) *at = symbol; at >= elf->symbols; at--)
+        if ((at->st_info & 15) == STT_FILE)
+            return hp_elf_name(elf, at);
+    return "";
+}
+
+/* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * Holding signals back. While they are held, nothing interrupts this thread, not even a cancellation: libc's
+ * own signals are held too, which its functions would refuse to do.
+ */
+
+struct hp_signals {
+    uint64_t before; /* the mask to go back to */
+    bool is_held;
+};
+
+HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
+HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
+
+/* The signals that wait to be delivered to this thread, as a mask. */
+HP_PRIVATE uint64_t hp_signals_pending(void);
+
+/* Takes away SIGPIPE and SIGXFSZ that a write of ours caused while they were held; those pending before stay. */
+HP_PRIVATE void hp_signals_swallow_write_errors(uint64_t pending_before);
+
+/* Lets `signal` through in this thread and sends it. */
+HP_PRIVATE void hp_signals_raise_now(int signal);
 
 /* ---- src/os/files.c ------------------------------------------------------------------------------------------ */
 
@@ -3259,11 +3502,13 @@ void hp_signals_raise_now(int signal)
  */
 
 struct hp_symbol {
-    const char *name; /* as the linker knows it */
-    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *name;  /* as the linker knows it */
+    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *image; /* the path of the program or library; NULL where it is not known */
+    uint64_t address;  /* that which was asked for, as the linker of that file gave it */
 };
 
-/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
+/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Texts stay valid. */
 HP_PRIVATE bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
 /* The file that is mapped at an address, and how far into it that is. False: none. The path is valid until the next call. */
@@ -3275,16 +3520,13 @@ HP_PRIVATE bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64
  * Names of functions. /proc/self/maps says which file is mapped at an address, and where in the file that is; the file's
  * program headers turn this into the address the linker gave it, and its symbol table has the name.
  *
- * The tables are copied: a mapping of the file would fault when somebody shortens it. Nothing in the file is believed
- * before it is checked. Where the path leads to another inode than is mapped, the file may have been replaced, or the file
+ * Where the path leads to another inode than is mapped, the file may have been replaced, or the file
  * system may show other numbers than it maps; then its code has to be the one in memory.
  *
  * All that is large is static, since a signal handler may come here on a small stack.
  */
 
 #define HP_SYMBOLS_MAX_IMAGES 256u
-#define HP_SYMBOLS_MAX_PARTS 16u /* loaded segments of a file; there are four or five */
-#define HP_SYMBOLS_MAX_TABLE (UINT64_C(1) << 30)
 #define HP_SYMBOLS_PATH_BYTES 512u
 #define HP_SYMBOLS_CODE_BYTES 16u
 
@@ -3296,21 +3538,10 @@ struct hp_symbols_mapping {
     char path[HP_SYMBOLS_PATH_BYTES];
 };
 
-/* A segment: where it is in the file, and where the linker put it. */
-struct hp_symbols_part {
-    uint64_t offset, size, linked;
-};
-
 struct hp_symbols_image {
     struct hp_symbols_mapping mapping; /* the range that was asked for first */
     struct stat status;     /* of the file, when it was read */
-    struct hp_symbols_part parts[HP_SYMBOLS_MAX_PARTS];
-    size_t part_count;
-    char *names; /* the table of strings */
-    size_t names_size;
-    ElfW(Sym) * symbols; /* as they are in the file */
-    ElfW(Sym) * *sorted; /* functions by address */
-    size_t count;
+    struct hp_elf elf;
 };
 
 static struct hp_symbols_image *hp_symbols_images; /* MAX_IMAGES of them */
@@ -3417,119 +3648,14 @@ static bool hp_symbols_find_mapping(uintptr_t address, struct hp_symbols_mapping
 
 /* --------------------------------------------------------------------------------------------- the file */
 
-static bool hp_symbols_read_at(int fd, uint64_t offset, void *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
-/* A piece of the file in memory of our own; NULL when it is not there. */
-static void *hp_symbols_copy_of(int fd, uint64_t offset, uint64_t size)
-{
-    void *bytes = size > 0 && size <= HP_SYMBOLS_MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
-    if (bytes != NULL && !hp_symbols_read_at(fd, offset, bytes, (size_t)size)) {
-        hp_memory_unmap(bytes, (size_t)size);
-        return NULL;
-    }
-    return bytes;
-}
-
-static bool hp_symbols_read_header(int fd, ElfW(Ehdr) * ret_header)
-{
-    return hp_symbols_read_at(fd, 0, ret_header, sizeof *ret_header) && memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
-}
-
-static void hp_symbols_read_parts(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
-{
-    ElfW(Phdr) part;
-    for (size_t at = 0; at < header->e_phnum && image->part_count < HP_SYMBOLS_MAX_PARTS; at++)
-        if (hp_symbols_read_at(fd, header->e_phoff + at * sizeof part, &part, sizeof part) && part.p_type == PT_LOAD)
-            image->parts[image->part_count++] = (struct hp_symbols_part){part.p_offset, part.p_filesz, part.p_vaddr};
-}
-
-static bool hp_symbols_read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * ret_section)
-{
-    return index < header->e_shnum &&
-           hp_symbols_read_at(fd, header->e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
-}
-
-/* The table of all symbols; of a stripped file that of the exported ones. */
-static bool hp_symbols_find_table(int fd, const ElfW(Ehdr) * header, ElfW(Shdr) * ret_table)
-{
-    ElfW(Shdr) section;
-    bool is_found = false;
-    for (size_t index = 0; hp_symbols_read_section(fd, header, index, &section); index++)
-        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
-            *ret_table = section;
-            is_found = true;
-        }
-    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
-}
-
-static bool hp_symbols_is_function(const ElfW(Sym) * symbol)
-{
-    const unsigned type = symbol->st_info & 15;
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
-}
-
-/* Of several names of one function a global one comes last, which is the one that is found. */
-static int hp_symbols_compare_symbols(const void *a, const void *b)
-{
-    const ElfW(Sym) *x = a, *y = b;
-    if (x->st_value != y->st_value)
-        return x->st_value < y->st_value ? -1 : 1;
-    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
-    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
-        return xb == STB_GLOBAL ? 1 : -1;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
-static void hp_symbols_sort_symbols(struct hp_symbols_image *image, size_t total)
-{
-    size_t count = 0;
-    image->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
-    if (image->sorted == NULL)
-        return;
-    for (size_t at = 0; at < total; at++)
-        if (hp_symbols_is_function(&image->symbols[at]))
-            image->sorted[count++] = &image->symbols[at];
-    hp_sort(image->sorted, count, hp_symbols_compare_symbols);
-    __atomic_store_n(&image->count, count, __ATOMIC_RELEASE);
-}
-
-static void hp_symbols_read_symbols(struct hp_symbols_image *image, int fd, const ElfW(Ehdr) * header)
-{
-    ElfW(Shdr) table = {0}, strings;
-    if (!hp_symbols_find_table(fd, header, &table) || !hp_symbols_read_section(fd, header, table.sh_link, &strings))
-        return;
-    image->names = hp_symbols_copy_of(fd, strings.sh_offset, strings.sh_size);
-    image->symbols = hp_symbols_copy_of(fd, table.sh_offset, table.sh_size);
-    if (image->names == NULL || image->symbols == NULL)
-        return;
-    image->names_size = strings.sh_size;
-    image->names[image->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
-    hp_symbols_sort_symbols(image, table.sh_size / sizeof(ElfW(Sym)));
-}
-
 /* Whether the file has the code that is in memory, but for a breakpoint or two. Not every code may be read as data. */
 static bool hp_symbols_has_code(int fd, const struct hp_symbols_mapping *mapping, uintptr_t address)
 {
     unsigned char here[HP_SYMBOLS_CODE_BYTES], there[HP_SYMBOLS_CODE_BYTES];
     unsigned differences = 0;
     const int memory = hp_sys_open("/proc/self/mem", O_RDONLY, 0);
-    const bool is_read = memory >= 0 && hp_symbols_read_at(memory, address, here, sizeof here) &&
-                         hp_symbols_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
+    const bool is_read = memory >= 0 && hp_elf_read_at(memory, address, here, sizeof here) &&
+                         hp_elf_read_at(fd, address - mapping->from + mapping->offset, there, sizeof there);
     if (memory >= 0)
         hp_sys_close(memory);
     for (size_t at = 0; is_read && at < sizeof here; at++)
@@ -3539,15 +3665,12 @@ static bool hp_symbols_has_code(int fd, const struct hp_symbols_mapping *mapping
 
 static void hp_symbols_read_image(struct hp_symbols_image *image, uintptr_t address)
 {
-    ElfW(Ehdr) header;
     const int fd = hp_sys_open(image->mapping.path, O_RDONLY | O_NOCTTY, 0);
     if (fd < 0)
         return;
-    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) && hp_symbols_read_header(fd, &header) &&
-        (image->status.st_ino == image->mapping.inode || hp_symbols_has_code(fd, &image->mapping, address))) {
-        hp_symbols_read_parts(image, fd, &header);
-        hp_symbols_read_symbols(image, fd, &header);
-    }
+    if (fstat(fd, &image->status) == 0 && S_ISREG(image->status.st_mode) &&
+        (image->status.st_ino == image->mapping.inode || hp_symbols_has_code(fd, &image->mapping, address)))
+        hp_elf_read(&image->elf, fd);
     hp_sys_close(fd);
 }
 
@@ -3588,86 +3711,28 @@ static struct hp_symbols_image *hp_symbols_image_of(const struct hp_symbols_mapp
     return image;
 }
 
-/* The address that the linker gave to what lies there in the file. */
-static bool hp_symbols_linked_address(const struct hp_symbols_image *image, uint64_t offset, uint64_t *ret_address)
+/* The function that lies there, and which address the linker gave to that place. */
+static const ElfW(Sym) *
+    hp_symbols_symbol_in(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address, uint64_t *ret_linked)
 {
-    for (size_t at = 0; at < image->part_count; at++) {
-        const struct hp_symbols_part *part = &image->parts[at];
-        if (offset >= part->offset && offset - part->offset < part->size) {
-            *ret_address = offset - part->offset + part->linked;
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t hp_symbols_start_of(const ElfW(Sym) * symbol)
-{
-#if defined(__arm__)
-    return symbol->st_value & ~UINT64_C(1);
-#else
-    return symbol->st_value;
-#endif
-}
-
-/* The last function that begins at or before the address, if it reaches that far. */
-static const ElfW(Sym) * hp_symbols_symbol_at(const struct hp_symbols_image *image, uint64_t address)
-{
-    size_t low = 0, high = image->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (hp_symbols_start_of(image->sorted[middle]) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    if (!hp_elf_linked(&image->elf, address - mapping->from + mapping->offset, ret_linked))
         return NULL;
-    const ElfW(Sym) *symbol = image->sorted[low - 1];
-    const uint64_t into = address - hp_symbols_start_of(symbol);
-    return into == 0 || into < symbol->st_size ? symbol : NULL;
-}
-
-static const char *hp_symbols_name_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
-{
-    return symbol->st_name < image->names_size ? image->names + symbol->st_name : "";
-}
-
-/* Static functions stand behind the name of their source. */
-static const char *hp_symbols_file_of(const struct hp_symbols_image *image, const ElfW(Sym) * symbol)
-{
-    if (symbol->st_info >> 4 != STB_LOCAL)
-        return "";
-    for (const ElfW(Sym) *at = symbol; at >= image->symbols; at--)
-        if ((at->st_info & 15) == STT_FILE)
-            return hp_symbols_name_of(image, at);
-    return "";
-}
-
-static const ElfW(Sym) * hp_symbols_symbol_in(const struct hp_symbols_image *image, const struct hp_symbols_mapping *mapping, uintptr_t address)
-{
-    uint64_t linked;
-    if (!hp_symbols_linked_address(image, address - mapping->from + mapping->offset, &linked))
-        return NULL;
-    const ElfW(Sym) *symbol = hp_symbols_symbol_at(image, linked);
-    return symbol != NULL && hp_symbols_name_of(image, symbol)[0] != '\0' ? symbol : NULL;
+    const ElfW(Sym) *symbol = hp_elf_function(&image->elf, *ret_linked);
+    return symbol != NULL && hp_elf_name(&image->elf, symbol)[0] != '\0' ? symbol : NULL;
 }
 
 /*
  * A function that begins at the address in an image that was there before: most likely it still is, which saves looking
  * at the map again. Where another library has taken its place, few of its functions begin where those of the old did.
  */
-static const ElfW(Sym) * hp_symbols_symbol_where_it_was(uintptr_t address, struct hp_symbols_image **ret_image)
+static const ElfW(Sym) * hp_symbols_symbol_where_it_was(uintptr_t address, struct hp_symbols_image **ret_image, uint64_t *ret_linked)
 {
     for (uint32_t at = hp_symbols_image_count; at-- > 0;) {
         struct hp_symbols_image *image = &hp_symbols_images[at];
         if (address < image->mapping.from || address >= image->mapping.to)
             continue;
-        const ElfW(Sym) *symbol = hp_symbols_symbol_in(image, &image->mapping, address);
-        uint64_t linked;
-        if (symbol != NULL &&
-            hp_symbols_linked_address(image, address - image->mapping.from + image->mapping.offset, &linked) &&
-            hp_symbols_start_of(symbol) == linked) {
+        const ElfW(Sym) *symbol = hp_symbols_symbol_in(image, &image->mapping, address, ret_linked);
+        if (symbol != NULL && hp_elf_start(symbol) == *ret_linked) {
             *ret_image = image;
             return symbol;
         }
@@ -3679,18 +3744,21 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
 {
     static struct hp_symbols_mapping mapping;
     struct hp_symbols_image *image;
+    uint64_t linked;
 #if defined(__arm__)
     address &= ~(uintptr_t)1; /* tells the kind of code */
 #endif
-    const ElfW(Sym) *symbol = hp_symbols_symbol_where_it_was(address, &image);
+    const ElfW(Sym) *symbol = hp_symbols_symbol_where_it_was(address, &image, &linked);
     if (symbol == NULL) {
         image = hp_symbols_find_mapping(address, &mapping) ? hp_symbols_image_of(&mapping, address) : NULL;
-        symbol = image != NULL ? hp_symbols_symbol_in(image, &mapping, address) : NULL;
+        symbol = image != NULL ? hp_symbols_symbol_in(image, &mapping, address, &linked) : NULL;
     }
     if (symbol == NULL)
         return false;
-    ret_symbol->name = hp_symbols_name_of(image, symbol);
-    ret_symbol->file = hp_symbols_file_of(image, symbol);
+    ret_symbol->name = hp_elf_name(&image->elf, symbol);
+    ret_symbol->file = hp_elf_source(&image->elf, symbol);
+    ret_symbol->image = image->mapping.path;
+    ret_symbol->address = linked;
     return true;
 }
 
@@ -3748,6 +3816,8 @@ struct hp_terminal hp_terminal_of(int fd)
 
 enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
 
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
 /* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
@@ -3756,8 +3826,10 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
+    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -3780,6 +3852,7 @@ struct hp_settings {
     char dir[1024];
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char focus[256];   /* hp_pattern_compile accepts it */
     char slowest[256]; /* likewise; empty: no slowest call is shown */
     char filter[256];  /* likewise */
@@ -3813,6 +3886,7 @@ enum hp_option_type {
     HP_OPTION_COUNT,  /* uint32_t */
     HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
     HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
     HP_OPTION_FLAG    /* uint8_t */
 };
 
@@ -3975,7 +4049,7 @@ struct hp_header {
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
-    uint32_t also_reserved;
+    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -3990,8 +4064,9 @@ struct hp_site {
     uint32_t function; /* offset of a string */
     uint32_t file;     /* offset of a string */
     uint32_t line;
-    uint32_t kind; /* HOTPATH_KIND_... */
-    uint32_t reserved[3];
+    uint32_t kind;  /* HOTPATH_KIND_... */
+    uint32_t image; /* offset of a string: the file of a function that the compiler measures; 0: not known */
+    uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
 enum hp_thread_state {
@@ -4235,6 +4310,21 @@ static bool hp_options_parse_columns(const struct hp_option *option, const char 
                        "is not a list of columns such as self,min,max or all");
 }
 
+/* One column, without blanks around it. */
+static bool hp_options_parse_sort(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    size_t length = 0, ignored;
+    const char *rest = text;
+    const char *item = hp_text_next_item(&rest, &length);
+    if (item == NULL || !hp_options_is_name(item, length) || hp_text_next_item(&rest, &ignored) != NULL)
+        return hp_options_complain(ret_problem, "is not a column such as total, self, calls or name, or -calls");
+    if (length >= option->settings_size)
+        return hp_options_complain_too_long(ret_problem, option);
+    hp_options_copy_items(hp_options_setting(option, settings), option->settings_size, text);
+    return true;
+}
+
 static bool hp_options_parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem)
 {
@@ -4281,6 +4371,28 @@ static bool hp_options_parse_percentiles(const struct hp_option *option, const c
     return true;
 }
 
+static bool hp_options_parse_percent(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    double percent;
+    if (!hp_number_decimal(text, strlen(text), &percent) || percent > 100)
+        return hp_options_complain(ret_problem, "is not a number from 0 to 100, such as 0.5");
+    memcpy(hp_options_setting(option, settings), &percent, sizeof percent);
+    return true;
+}
+
+/* Sets a uint32_t to the index of the word. */
+static bool hp_options_parse_choice(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         const char *const *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (hp_text_equal_nocase(text, strlen(text), words[i])) {
+            memcpy(hp_options_setting(option, settings), &i, sizeof i);
+            return true;
+        }
+    return false;
+}
+
 static bool hp_options_parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -4290,13 +4402,16 @@ static bool hp_options_parse_format(const struct hp_option *option, const char *
         [HP_FORMAT_JSON_PRETTY] = "json-pretty",
         [HP_FORMAT_NONE] = "none",
     };
-    (void)option;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
-            settings->format = i;
-            return true;
-        }
-    return hp_options_complain(ret_problem, "is not one of table, json, json-pretty, none");
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static bool hp_options_parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                     struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_BY_FUNCTION] = "function", [HP_BY_THREAD] = "thread"};
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of function, thread");
 }
 
 static const struct {
@@ -4519,6 +4634,12 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
      hp_options_parse_columns},
+    {"HOTPATH_SORT", "sort", HP_OPTIONS_FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
+     "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(sort), hp_options_parse_sort},
+    {"HOTPATH_BY", "by", HP_OPTIONS_FLAG("by", 0, SHOW), "function|thread", "function", "",
+     "What a row of the timing section is about: a function, or a function on one thread.", HP_OPTION_CHOICE,
+     HP_OPTIONS_AT_BOTH(by), hp_options_parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
@@ -4533,6 +4654,9 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_LOGS_LIMIT", "logs_limit", HP_OPTIONS_FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
      "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
      HP_OPTIONS_AT_BOTH(logs_limit), hp_options_parse_limit},
+    {"HOTPATH_MIN_PERCENT", "min_percent", HP_OPTIONS_FLAG("min-percent", 0, SHOW), "P", "0", "",
+     "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
+     HP_OPTION_NUMBER, HP_OPTIONS_AT_BOTH(min_percent), hp_options_parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
@@ -4628,6 +4752,8 @@ static size_t hp_options_field_size(enum hp_option_type type)
         return sizeof(uint32_t);
     case HP_OPTION_BYTES:
         return sizeof(uint64_t);
+    case HP_OPTION_NUMBER:
+        return sizeof(double);
     case HP_OPTION_FLAG:
         return sizeof(uint8_t);
     case HP_OPTION_TEXT:
@@ -4669,6 +4795,23 @@ static const char *hp_options_number_text(const struct hp_option *option, uint64
     return hp_text_end(&text);
 }
 
+/* The same for one with decimals; what is no number is not taken for one. */
+static const char *hp_options_decimal_text(double number, char buffer[HP_OPTIONS_NUMBER_BYTES])
+{
+    struct hp_text text;
+    hp_text_init(&text, buffer, HP_OPTIONS_NUMBER_BYTES);
+    if (!(number > 0)) {
+        hp_text_string(&text, number < 0 ? "-" : "nan");
+        number = -number;
+    }
+    if (number > 0) {
+        hp_text_fixed(&text, number, 9);
+        while (memchr(buffer, '.', text.length) != NULL && strchr(".0", buffer[text.length - 1]) != NULL)
+            text.length--;
+    }
+    return hp_text_end(&text);
+}
+
 /* What the program says about an option, as the environment would say it; NULL when it says nothing. */
 static const char *hp_options_program_value(const struct hp_option *option, const struct hotpath_options *options,
                                  char buffer[HP_OPTIONS_NUMBER_BYTES])
@@ -4680,6 +4823,11 @@ static const char *hp_options_program_value(const struct hp_option *option, cons
         const char *text;
         memcpy(&text, field, sizeof text);
         return text && text[0] ? text : NULL;
+    }
+    if (option->type == HP_OPTION_NUMBER) {
+        double number;
+        memcpy(&number, field, sizeof number);
+        return number < 0 || number > 0 || number != number ? hp_options_decimal_text(number, buffer) : NULL;
     }
     const uint64_t number = hp_options_field_number(option, field);
     return number != 0 ? hp_options_number_text(option, number, buffer) : NULL;
@@ -6309,15 +6457,26 @@ struct hp_location {
     uint32_t line;
 };
 
+/* A thread, or several that recorded one after the other in the same place: then the last of them. */
+struct hp_thread_label {
+    const char *name; /* as the kernel knows it; may be empty */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t threads;
+    uint32_t number; /* unlike that of any other of the run */
+};
+
 /* What a renderer may do with a column, beyond what its unit says. */
 enum hp_column_trait {
-    HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 32, /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_NAME =
+        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 1 << 1,     /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,     /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,  /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
 };
 
 struct hp_column {
@@ -6327,10 +6486,13 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;                     /* COUNT, BYTES */
-    double number;                      /* NS, PERCENT */
-    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
-    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+    uint64_t count;   /* COUNT, BYTES */
+    double number;    /* NS, PERCENT */
+    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    union {
+        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+    };
 };
 
 struct hp_row {
@@ -6340,6 +6502,14 @@ struct hp_row {
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
     bool is_sampled;       /* not all of its calls were timed */
+};
+
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* that which the section has by itself */
+    bool is_set;   /* false: rows have an order that no column stands for */
 };
 
 struct hotpath_section {
@@ -6353,6 +6523,7 @@ struct hotpath_section {
     bool is_tree;
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
+    struct hp_order order;
     struct hp_row *rows;
     size_t row_count;
     size_t total_rows; /* before the limit */
@@ -6388,6 +6559,8 @@ struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
+    const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };
@@ -6413,6 +6586,8 @@ HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const c
 HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+/* Its index, or how many there are. */
+HP_PRIVATE size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
@@ -6420,6 +6595,9 @@ HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double 
 /* Also as text, "file:line". */
 HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
+/* As text "name tid", with the process before the tid where there are several. */
+HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
@@ -6437,6 +6615,9 @@ HP_SHARED const struct hp_section_type hotpath_section_calls_;
 /*
  * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
  * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
+ *
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
+ * thread alone.
  *
  * Zones that are open at the moment of their session's snapshot count as calls that end there.
  */
@@ -6461,16 +6642,18 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
-    bool is_main;     /* the main function of a process */
-    bool is_limited;  /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
-    uint32_t threads; /* threads that called it */
-    uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
+    bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    const struct hp_thread_label *thread; /* NULL: all threads */
+    bool is_main;                         /* the main function of a process */
+    uint32_t threads;                     /* threads that called it */
+    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
     const char *plain_name; /* private to profile.c and site_table.c from here on */
     uint32_t name_level;
+    bool is_named;
     struct hp_site_sums *next;
-    struct hp_site_sums *same; /* the one that counts for it */
+    struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
     struct hp_stat_link *stats;
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
@@ -6480,6 +6663,11 @@ struct hp_site_sums {
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)
 {
     return (uint64_t)site->session << 32 | site->id;
+}
+
+static inline uint32_t hp_thread_number(const struct hp_site_sums *site)
+{
+    return site->thread != NULL ? site->thread->number : 0;
 }
 
 /* A place in the merged call tree. */
@@ -6523,7 +6711,8 @@ struct hp_profile {
     bool has_different_mains; /* the processes have different main functions: there is no such row */
 };
 
-HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
+HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
 
 /* The site that has this id in a session of the run, or NULL. */
 HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
@@ -6537,6 +6726,9 @@ HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
  */
 HP_PRIVATE uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of);
+
+/* Whether that share of the whole is too small to be shown. */
+HP_PRIVATE bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings);
 
 /* What has to be said about shares of that, or NULL. */
 HP_PRIVATE const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
@@ -6807,10 +6999,31 @@ const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_dat
 
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 
+/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
+ * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
+ *
+ *     hp_order_choose, when the columns are there; section->order says from then on what holds
+ *     hp_order_apply, when all rows are filled, in the usual order
+ */
+
+/*
+ * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
+ * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+
+/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
 /*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time.
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
+ * that HOTPATH_SORT names.
  *
  * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
  * whoever is kept keeps its parents.
@@ -6821,6 +7034,7 @@ HP_SHARED const struct hp_section_type hotpath_section_calltree_;
 
 struct hp_calltree_place {
     struct hp_tree_node *node;
+    uint64_t rank;  /* among its siblings: the higher, the earlier */
     uint64_t heat;  /* the smallest total on the way here */
     bool is_wanted; /* it, or something below it, matches the focus */
     bool is_kept;
@@ -6832,6 +7046,9 @@ struct hp_calltree_columns {
 
 struct hp_calltree_view {
     struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_calltree_columns columns;
+    uint64_t whole;
     struct hp_calltree_place *places; /* by index of the node: parents first */
     struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
@@ -6850,12 +7067,19 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct hp_calltree_place *place = &view->places[at];
-        place->node = node;
         if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             hp_calltree_place_of(view, node->parent)->is_wanted = true;
     }
+}
+
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->profile->main &&
+           hp_profile_is_small(place->heat, view->whole, results->settings);
 }
 
 static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
@@ -6867,7 +7091,7 @@ static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
         if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
             place->heat = hp_calltree_place_of(view, parent)->heat;
         view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST)
+        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
             view->kept[view->kept_count++] = place;
     }
 }
@@ -6891,37 +7115,71 @@ static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
         view->kept[at]->is_kept = true;
 }
 
-static int hp_calltree_compare_siblings(const void *a, const void *b)
+/* What the order of siblings goes by; of text all are alike. */
+static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
 {
-    const struct hp_tree_node *x = a, *y = b;
-    if (x->sums.total != y->sums.total)
-        return x->sums.total > y->sums.total ? -1 : 1;
+    const struct hp_order *order = &view->section->order;
+    const uint64_t number = order->column == view->columns.calls  ? sums->calls
+                            : order->column == view->columns.self ? hp_sums_self(sums)
+                            : order->column == view->columns.open ? sums->open
+                            : order->column == view->columns.name ? 0
+                                                                  : sums->total;
+    return order->is_ascending ? ~number : number;
+}
+
+static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+{
     const int order = strcmp(x->site->name, y->site->name);
     return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
 }
 
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *hp_calltree_sort_siblings(struct hp_tree_node *first, struct hp_tree_node **scratch)
+static int hp_calltree_compare_names(const void *a, const void *b)
 {
+    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
+}
+
+static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
+
+static int hp_calltree_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->node->sums.total != y->node->sums.total)
+        return x->node->sums.total > y->node->sums.total ? -1 : 1;
+    return hp_calltree_by_name(x->node, y->node);
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
+                                          struct hp_calltree_place **scratch)
+{
+    const struct hp_order *order = &view->section->order;
     size_t count = 0;
     for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = node;
-    hp_sort(scratch, count, hp_calltree_compare_siblings);
+        scratch[count++] = hp_calltree_place_of(view, node);
+    hp_sort(scratch, count,
+            order->column != view->columns.name ? hp_calltree_compare_siblings
+            : order->is_ascending               ? hp_calltree_compare_names
+                                                : hp_calltree_compare_names_reversed);
     for (size_t at = 0; at < count; at++)
-        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
-    return count > 0 ? scratch[0] : NULL;
+        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
+    return count > 0 ? scratch[0]->node : NULL;
 }
 
 static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
 {
     struct hp_profile *profile = view->results->profile;
-    struct hp_tree_node **scratch =
-        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
+    struct hp_calltree_place **scratch = hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
-    profile->first_root = hp_calltree_sort_siblings(profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++) {
+        view->places[at].node = profile->nodes[at];
+        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
+    }
+    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = hp_calltree_sort_siblings(profile->nodes[at]->first_child, scratch);
+        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
     return true;
 }
 
@@ -6949,16 +7207,16 @@ static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *s
     return columns;
 }
 
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, const struct hp_calltree_columns *columns, struct hp_row *row,
-                     const struct hp_tree_node *node, uint64_t whole)
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
+    const struct hp_calltree_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
@@ -6978,9 +7236,6 @@ static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct ho
 
 static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
 {
-    const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
-    const struct hp_calltree_columns columns = hp_calltree_describe(section);
-    hp_section_show_columns(view->results, section);
     section->total_rows = view->wanted_count;
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
@@ -6989,7 +7244,7 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = hp_calltree_next_in_order(view, node))
         if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count) {
-            hp_calltree_fill_row(view, &columns, &section->rows[at], node, whole);
+            hp_calltree_fill_row(view, &section->rows[at], node);
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
@@ -7000,17 +7255,23 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
 static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct hp_calltree_view view = {.results = results};
+    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->is_tree = true;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
         return false;
     hp_calltree_mark_wanted(&view);
     hp_calltree_collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
     hp_calltree_keep_hottest(&view);
     return hp_calltree_fill_rows(&view, section);
 }
@@ -7019,6 +7280,528 @@ static bool hp_calltree_has_data(const struct hotpath_results *results) { return
 
 const struct hp_section_type hotpath_section_calltree_ = {
     .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+
+/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
+ * (src/symbols), which the sections may ask; the library has none.
+ */
+
+struct hp_arena;
+
+struct hp_function {
+    const char *name;
+    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
+    uint64_t address;   /* as the linker gave it */
+    uint64_t size;      /* in bytes */
+    bool is_instrumented;
+};
+
+struct hp_functions {
+    struct hp_function *all; /* by address, each address once */
+    size_t count;
+};
+
+/*
+ * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
+ * begins with the path: "is not there any more".
+ */
+typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
+                                        struct hp_functions *ret_functions);
+
+/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ */
+
+HP_SHARED const struct hp_section_type hotpath_section_cold_;
+
+/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
+HP_SHARED hp_functions_reader *hotpath_cold_reader_;
+
+/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ *
+ * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
+ * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
+ * called is not where it was, and nothing is said about it.
+ *
+ * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
+ */
+
+#define HP_COLD_MOST_IMAGES 256u
+
+hp_functions_reader *hotpath_cold_reader_;
+
+/* A function that a session knows: it was called while the process ran, if not in this session. */
+struct hp_cold_known {
+    const char *image, *name, *source;
+    uint64_t address;
+};
+
+/* What was called in the run is known by these. */
+struct hp_cold_called {
+    const char *name, *source;
+};
+
+/* A row. */
+struct hp_cold_cold {
+    const struct hp_function *function;
+    const char *image;
+};
+
+struct hp_cold_columns {
+    size_t name, size, source, image, path;
+};
+
+struct hp_cold_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_cold_columns columns;
+    struct hp_cold_known **known; /* by image and address */
+    size_t known_count;
+    struct hp_cold_called **called; /* sorted */
+    size_t called_count;
+    struct hp_cold_cold **rows;
+    size_t row_count;
+    size_t row_room;
+    size_t images;       /* that were looked into */
+    size_t unrecognised; /* functions that were called and do not look like it */
+};
+
+/* ------------------------------------------------------------------------------------------ what was called */
+
+/* Many sites may point at one text. */
+static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
+
+static int hp_cold_compare_called(const void *a, const void *b)
+{
+    const struct hp_cold_called *x = a, *y = b;
+    const int order = hp_cold_by_text(x->name, y->name);
+    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
+}
+
+static int hp_cold_compare_known(const void *a, const void *b)
+{
+    const struct hp_cold_known *x = a, *y = b;
+    const int order = hp_cold_by_text(x->image, y->image);
+    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
+}
+
+/* Functions that the compiler measures have no line. */
+static bool hp_cold_gather_called(struct hp_cold_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_cold_called *all = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (all == NULL || view->called == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_location *location = &profile->sites[at]->location;
+        if (location->line != 0)
+            continue;
+        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
+        view->called[view->called_count] = &all[view->called_count];
+        view->called_count++;
+    }
+    hp_sort(view->called, view->called_count, hp_cold_compare_called);
+    return true;
+}
+
+static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
+{
+    const struct hp_cold_called wanted = {function->name, function->source};
+    size_t low = 0, high = view->called_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
+{
+    struct hp_cold_known *known = hp_arena_take(view->results->arena, sizeof *known);
+    if (known == NULL)
+        return false;
+    *known = (struct hp_cold_known){
+        .image = hp_snapshot_text(session, site->image),
+        .name = hp_snapshot_text(session, site->function),
+        .source = hp_snapshot_text(session, site->file),
+        .address = (uint64_t)site->address_high << 32 | site->address_low,
+    };
+    view->known[view->known_count++] = known;
+    return true;
+}
+
+static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
+static bool hp_cold_gather_known(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_site site;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        count += hp_cold_sites_of(run->sessions[at]);
+    view->known = hp_arena_take_array(view->results->arena, count + 1, sizeof(void *));
+    if (view->known == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++)
+        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
+            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
+                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
+                !hp_cold_add_known(view, run->sessions[at], &site))
+                return false;
+    hp_sort(view->known, view->known_count, hp_cold_compare_known);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files */
+
+static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
+}
+
+/* Whether the file is the one that ran: every function that is known lies where it lay. */
+static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
+{
+    size_t unrecognised = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
+        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
+            strcmp(function->source, known[at]->source) != 0)
+            return false;
+        unrecognised += !function->is_instrumented;
+    }
+    view->unrecognised += unrecognised;
+    return true;
+}
+
+/* With a filter only what it lets through could have been seen. */
+static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const char *name)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_pattern pattern;
+    for (size_t at = 0; at < run->count; at++) {
+        const char *filter = hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter);
+        if (filter[0] != '\0' && hp_pattern_compile(&pattern, filter) == NULL &&
+            !hp_pattern_matches(&pattern, name))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cold_make_room(struct hp_cold_view *view)
+{
+    if (view->row_count < view->row_room)
+        return true;
+    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
+    struct hp_cold_cold **rows = hp_arena_take_array(view->results->arena, room, sizeof(void *));
+    if (rows == NULL)
+        return false;
+    if (view->row_count > 0)
+        memcpy(rows, view->rows, view->row_count * sizeof(void *));
+    view->rows = rows;
+    view->row_room = room;
+    return true;
+}
+
+static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
+{
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_function *function = &functions->all[at];
+        if (!function->is_instrumented || hp_cold_was_called(view, function) ||
+            !hp_pattern_matches(&view->results->focus, function->name) || !hp_cold_could_be_recorded(view, function->name))
+            continue;
+        struct hp_cold_cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
+        if (cold == NULL || !hp_cold_make_room(view))
+            return false;
+        *cold = (struct hp_cold_cold){function, image};
+        view->rows[view->row_count++] = cold;
+    }
+    return true;
+}
+
+static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
+{
+    const char *image = known[0]->image;
+    struct hp_functions functions = {0};
+    char problem[160] = ": its functions are not listed, since it ";
+    const char *reason = hotpath_cold_reader_(view->results->arena, image, &functions);
+    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
+        reason = "was built anew after this run: what was called is not where it was";
+    if (reason == NULL) {
+        view->images++;
+        return hp_cold_add_cold(view, &functions, image);
+    }
+    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
+    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
+    return true;
+}
+
+static bool hp_cold_add_images(struct hp_cold_view *view)
+{
+    size_t images = 0;
+    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
+        to = from + 1;
+        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
+            to++;
+        if (!hp_cold_add_image(view, view->known + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- rows */
+
+static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
+{
+    struct hp_cold_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
+    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
+    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static int hp_cold_compare_sizes(const void *a, const void *b)
+{
+    const struct hp_cold_cold *x = a, *y = b;
+    if (x->function->size != y->function->size)
+        return x->function->size > y->function->size ? -1 : 1;
+    const int order = strcmp(x->function->name, y->function->name);
+    if (order != 0)
+        return order;
+    const int image = hp_cold_by_text(x->image, y->image);
+    return image != 0                                     ? image
+           : x->function->address == y->function->address ? 0
+           : x->function->address < y->function->address  ? -1
+                                                          : 1;
+}
+
+static void hp_cold_fill_row(const struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
+{
+    const char *slash = strrchr(cold->image, '/');
+    hp_section_set_text(row, view->columns.name, cold->function->name);
+    hp_section_set_count(row, view->columns.size, cold->function->size);
+    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
+    hp_section_set_text(row, view->columns.path, cold->image);
+    if (cold->function->source[0] != '\0')
+        hp_section_set_text(row, view->columns.source, cold->function->source);
+}
+
+static bool hp_cold_has_filter(const struct hp_run *run)
+{
+    size_t at = 0;
+    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
+        at++;
+    return at < run->count;
+}
+
+static void hp_cold_add_notes(const struct hp_cold_view *view)
+{
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES, HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN};
+    const struct hotpath_results *results = view->results;
+    uint64_t lost = 0;
+    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
+        lost |= results->trust.lost[losses[at]];
+    if (lost != 0)
+        hp_section_note(view->section,
+                        "not everything could be recorded (see the last line): some of these may have "
+                        "been called");
+    if (hp_cold_has_filter(&results->run))
+        hp_section_note(view->section,
+                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+    if (view->unrecognised > 0)
+        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
+                                       "there may be more than these");
+}
+
+static const char *hp_cold_if_empty(const struct hp_cold_view *view)
+{
+    if (view->known_count == 0)
+        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+               "HOTPATH=1";
+    return view->images == 0 ? "no program or library could be looked into"
+                             : "every function that the compiler measures, and that matches the focus, was called";
+}
+
+static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
+    section->description = "Functions that the compiler measures and nobody called.";
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_gather_known(&view) ||
+        !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
+        return false;
+    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
+    section->total_rows = view.row_count;
+    section->if_empty = hp_cold_if_empty(&view);
+    if (!hp_section_make_rows(results, section, view.row_count))
+        return false;
+    for (size_t at = 0; at < view.row_count; at++)
+        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
+    hp_cold_add_notes(&view);
+    return hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
+
+const struct hp_section_type hotpath_section_cold_ = {
+    .name = "cold",
+    .is_on_request = true,
+    .is_available = hp_cold_is_available,
+    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .fill = hp_cold_fill,
+};
+
+/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
+ * which come last whatever the direction, stay in the usual order.
+ */
+
+/* ---------------------------------------------------------------------------------------------- choosing */
+
+static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
+    hp_text_string(&line, " are sorted by ");
+    hp_text_string(&line, section->columns[section->order.column].shown.title);
+    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
+    if (copy != NULL)
+        hp_section_note(section, copy);
+    return copy != NULL;
+}
+
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+{
+    const char *sort = results->settings->sort;
+    const bool is_reversed = sort[0] == '-';
+    const char *name = sort + is_reversed;
+    const size_t column = hp_section_find_column(section, name, strlen(name));
+    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    if (sort[0] == '\0' || column == section->column_count)
+        return true;
+    section->columns[column].shown.visible = 1;
+    section->columns[column].traits |= HP_COLUMN_LATE;
+    if (!is_reversed && (column == usual || column == share))
+        return true;
+    section->order.column = column;
+    section->order.is_usual = false;
+    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    return hp_order_add_note(results, section);
+}
+
+/* ----------------------------------------------------------------------------------------------- sorting */
+
+/* A row and what counts of it. */
+struct hp_order_key {
+    struct hp_row row;
+    const char *text; /* NULL: the number counts */
+    double number;
+    bool has_value;
+    bool is_ascending;
+    size_t index; /* in the usual order */
+};
+
+static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
+{
+    int order = x->number < y->number ? -1 : x->number > y->number;
+    if (x->text != NULL && y->text != NULL)
+        order = strcmp(x->text, y->text);
+    return x->is_ascending ? order : -order;
+}
+
+static int hp_order_compare_keys(const void *a, const void *b)
+{
+    const struct hp_order_key *x = a, *y = b;
+    if (x->has_value != y->has_value)
+        return x->has_value ? -1 : 1;
+    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
+{
+    const struct hp_row *row = &section->rows[index];
+    const struct hp_cell *cell = &row->cells[section->order.column];
+    const uint32_t unit = section->columns[section->order.column].shown.unit;
+    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
+    return (struct hp_order_key){
+        .row = *row,
+        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .number = is_whole ? (double)cell->count : cell->number,
+        .has_value = cell->has_value,
+        .is_ascending = section->order.is_ascending,
+        .index = index,
+    };
+}
+
+static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const size_t count = section->row_count;
+    struct hp_order_key *keys = hp_arena_take_array(results->arena, count + 1, sizeof *keys);
+    struct hp_order_key **order = hp_arena_take_array(results->arena, count + 1, sizeof(void *));
+    if (keys == NULL || order == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++) {
+        keys[at] = hp_order_key_of(section, at);
+        order[at] = &keys[at];
+    }
+    hp_sort(order, count, hp_order_compare_keys);
+    for (size_t at = 0; at < count; at++)
+        section->rows[at] = order[at]->row;
+    return true;
+}
+
+static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
+{
+    size_t kept = 0, others = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].is_main || others++ < limit)
+            section->rows[kept++] = section->rows[at];
+    section->row_count = kept;
+}
+
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+{
+    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
+        return false;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
+        hp_order_cut_rows(section, limit);
+    return true;
+}
 
 /* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
 
@@ -7144,12 +7927,6 @@ static struct hp_processes_process **hp_processes_rank(struct hp_processes_view 
     return order;
 }
 
-static size_t hp_processes_limited(const struct hotpath_results *results)
-{
-    const uint32_t limit = results->settings->functions_limit;
-    return limit != 0 && limit < results->run.count ? limit : results->run.count;
-}
-
 static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section)
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
@@ -7162,17 +7939,19 @@ static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_se
 {
     struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(section)};
     hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
     section->total_rows = results->run.count;
     struct hp_processes_process **order = hp_processes_rank(&view);
-    if (order == NULL || !hp_section_make_rows(results, section, hp_processes_limited(results)))
+    if (order == NULL || !hp_section_make_rows(results, section, results->run.count))
         return false;
     for (size_t row = 0; row < section->row_count; row++)
         if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
             return false;
     hp_processes_add_notes(results, section);
-    return true;
+    return hp_order_apply(results, section, results->settings->functions_limit);
 }
 
 static bool hp_processes_has_data(const struct hotpath_results *results) { return results->run.count > 1; }
@@ -7185,7 +7964,7 @@ const struct hp_section_type hotpath_section_processes_ = {.name = "processes", 
  * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
  * place in code, and named so that no two rows look alike.
  *
- *     for each session: hp_site_table_read, then hp_site_table_find for every id in it
+ *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
  *     hp_site_table_unify, from which on site->same counts
  *     hp_site_table_name for those that are to be shown
  */
@@ -7194,6 +7973,7 @@ struct hp_site_table {
     struct hp_arena *arena;
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
+    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
     struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
     struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
     struct hp_site_sums *all;                     /* those of all sessions, by `next` */
@@ -7268,6 +8048,8 @@ struct hp_profile_builder {
     struct hp_arena *arena;
     const struct hp_run *run;
     struct hp_profile *profile;
+    bool is_by_thread;
+    uint32_t label_count;
     struct hp_site_table sites;
     struct hp_profile_record *first;
     struct hp_profile_record **records;
@@ -7339,24 +8121,115 @@ static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct
     return true;
 }
 
-static bool hp_profile_gather_session(struct hp_profile_builder *builder, const struct hp_snapshot *session, uint32_t index)
+/* The walks of one session. */
+struct hp_profile_walks {
+    struct hp_walk threads, nodes, stats;
+};
+
+static bool hp_profile_gather_thread(struct hp_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
+                          struct hp_profile_walks *walks)
 {
-    struct hp_walk threads = {0}, nodes = {0}, stats = {0};
-    struct hp_thread thread;
+    const struct hp_snapshot *session = builder->run->sessions[index];
     struct hp_node node;
     struct hotpath_stat_ stat;
-    while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        hp_walk_rewind(&nodes);
-        while (hp_snapshot_next_node(session, &thread, &nodes, &node)) {
-            const struct hp_profile_place place = {index, threads.offset, nodes.offset};
-            if (!hp_profile_add_record(builder, &place, &node))
-                return false;
-        }
-        hp_walk_rewind(&stats);
-        while (hp_snapshot_next_stat(session, &thread, &stats, &stat))
-            if (!hp_profile_add_stat(builder, session, stats.offset, &stat))
+    hp_walk_rewind(&walks->nodes);
+    while (hp_snapshot_next_node(session, thread, &walks->nodes, &node)) {
+        const struct hp_profile_place place = {index, offset, walks->nodes.offset};
+        if (!hp_profile_add_record(builder, &place, &node))
+            return false;
+    }
+    hp_walk_rewind(&walks->stats);
+    while (hp_snapshot_next_stat(session, thread, &walks->stats, &stat))
+        if (!hp_profile_add_stat(builder, session, walks->stats.offset, &stat))
+            return false;
+    return true;
+}
+
+static bool hp_profile_gather_session(struct hp_profile_builder *builder, uint32_t index)
+{
+    struct hp_profile_walks walks = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(builder->run->sessions[index], &walks.threads, &thread))
+        if (!hp_profile_gather_thread(builder, index, &thread, walks.threads.offset, &walks))
+            return false;
+    return true;
+}
+
+/* A record of a thread. A thread whose signal handlers measure has several. */
+struct hp_profile_thread {
+    struct hp_profile_thread *next;
+    struct hp_thread record;
+    uint32_t offset;
+};
+
+static int hp_profile_compare_threads(const void *a, const void *b)
+{
+    const struct hp_profile_thread *x = a, *y = b;
+    if (x->record.tid != y->record.tid)
+        return x->record.tid < y->record.tid ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+/* The records of a session, those of one thread side by side. NULL: no memory. */
+static struct hp_profile_thread **hp_profile_list_threads(struct hp_profile_builder *builder, uint32_t index, size_t *ret_count)
+{
+    struct hp_profile_thread *first = NULL, *thread;
+    struct hp_thread record;
+    struct hp_walk walk = {0};
+    for (*ret_count = 0; hp_snapshot_next_thread(builder->run->sessions[index], &walk, &record); ++*ret_count) {
+        thread = hp_arena_take(builder->arena, sizeof *thread);
+        if (thread == NULL)
+            return NULL;
+        *thread = (struct hp_profile_thread){first, record, walk.offset};
+        first = thread;
+    }
+    struct hp_profile_thread **threads = hp_arena_take_array(builder->arena, *ret_count + 1, sizeof(void *));
+    if (threads == NULL)
+        return NULL;
+    for (size_t at = 0; first != NULL; first = first->next)
+        threads[at++] = first;
+    hp_sort(threads, *ret_count, hp_profile_compare_threads);
+    return threads;
+}
+
+/* What the records of one thread are called. Those of handlers have no name, and are not used by more threads. */
+static const struct hp_thread_label *hp_profile_label_threads(struct hp_profile_builder *builder, uint32_t index, struct hp_profile_thread **threads,
+                                                   size_t count)
+{
+    struct hp_thread_label *label = hp_arena_take(builder->arena, sizeof *label);
+    if (label == NULL)
+        return NULL;
+    *label = (struct hp_thread_label){.name = "",
+                                      .pid = builder->run->sessions[index]->header.pid,
+                                      .tid = threads[0]->record.tid,
+                                      .number = ++builder->label_count};
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_thread *record = &threads[at]->record;
+        label->name = label->name[0] != '\0' ? label->name : record->name;
+        label->threads = label->threads > record->generation ? label->threads : record->generation;
+    }
+    return label;
+}
+
+static bool hp_profile_gather_by_thread(struct hp_profile_builder *builder, uint32_t index)
+{
+    struct hp_profile_walks walks = {0};
+    size_t count;
+    struct hp_profile_thread **threads = hp_profile_list_threads(builder, index, &count);
+    if (threads == NULL)
+        return false;
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && threads[from]->record.tid == threads[to]->record.tid)
+            to++;
+        builder->sites.thread = hp_profile_label_threads(builder, index, threads + from, to - from);
+        if (builder->sites.thread == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (!hp_profile_gather_thread(builder, index, &threads[at]->record, threads[at]->offset, &walks))
                 return false;
     }
+    builder->sites.thread = NULL;
     return true;
 }
 
@@ -7379,7 +8252,8 @@ static bool hp_profile_gather(struct hp_profile_builder *builder)
     for (uint32_t index = 0; index < run->count; index++) {
         sums[index].snapshot = run->sessions[index];
         hp_site_table_read(&builder->sites, run->sessions[index], index);
-        if (!hp_profile_find_main(builder, &sums[index]) || !hp_profile_gather_session(builder, run->sessions[index], index))
+        if (!hp_profile_find_main(builder, &sums[index]) ||
+            !(builder->is_by_thread ? hp_profile_gather_by_thread(builder, index) : hp_profile_gather_session(builder, index)))
             return false;
     }
     return true;
@@ -7411,17 +8285,20 @@ static void hp_profile_mark_mains(struct hp_profile *profile)
     }
 }
 
+/* By thread, what is the same has the same name, and numbers of its own. */
 static bool hp_profile_unify(struct hp_profile_builder *builder)
 {
-    if (builder->run->count > 1 && !hp_site_table_unify(&builder->sites))
+    if ((builder->run->count > 1 || builder->is_by_thread) && !hp_site_table_unify(&builder->sites))
         return false;
+    hp_profile_mark_mains(builder->profile);
+    if (builder->is_by_thread)
+        return true;
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
         if (site->same != site)
             hp_profile_move_stats(site->same, site);
     for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
         if (record->site != NULL)
             record->site = record->site->same;
-    hp_profile_mark_mains(builder->profile);
     return true;
 }
 
@@ -7625,7 +8502,10 @@ static int hp_profile_compare_paths(const void *a, const void *b)
         return xp < yp ? -1 : 1;
     const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
     const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
-    return xs == ys ? 0 : xs < ys ? -1 : 1;
+    if (xs != ys || x->site == NULL || y->site == NULL)
+        return xs == ys ? 0 : xs < ys ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x->site), yt = hp_thread_number(y->site);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static struct hp_tree_node *hp_profile_new_tree_node(struct hp_profile_builder *builder, const struct hp_profile_record *record)
@@ -7778,22 +8658,31 @@ static int hp_profile_compare_numbers(const void *a, const void *b)
 static bool hp_profile_list_sites(struct hp_profile_builder *builder)
 {
     struct hp_profile *profile = builder->profile;
+    struct hp_site_sums **named = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    size_t named_count = 0;
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
     profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL || profile->known == NULL)
+    if (profile->sites == NULL || profile->known == NULL || named == NULL)
         return false;
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
         profile->known[profile->known_count++] = site;
-        if (site->sums.calls > 0)
-            profile->sites[profile->site_count++] = site;
-    }
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        if (!site->same->is_named)
+            named[named_count++] = site->same;
+        site->same->is_named = true;
         profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
         profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
     }
     hp_sort(profile->known, profile->known_count, hp_profile_compare_numbers);
-    return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+    if (!hp_site_table_name(&builder->sites, named, named_count))
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        profile->sites[at]->name = profile->sites[at]->same->name;
+        profile->sites[at]->is_main = profile->sites[at]->same->is_main;
+    }
+    return true;
 }
 
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
@@ -7813,7 +8702,7 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
 {
     struct hp_profile_builder *builder = hp_arena_take(arena, sizeof *builder);
     struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
@@ -7822,6 +8711,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
     builder->run = run;
+    builder->is_by_thread = is_by_thread;
     builder->profile = profile;
     if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
         return NULL;
@@ -7830,7 +8720,8 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     hp_profile_count_calls_inside(profile);
     hp_profile_settle_selfs(profile);
-    hp_profile_choose_main(profile);
+    if (!is_by_thread)
+        hp_profile_choose_main(profile);
     return hp_profile_list_sites(builder) ? profile : NULL;
 }
 
@@ -7875,6 +8766,11 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
     }
     *ret_percent_of = "elapsed";
     return profile->run->elapsed_ticks;
+}
+
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
 }
 
 static bool hp_profile_has_every_session_main(const struct hp_profile *profile)
@@ -8016,6 +8912,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
     &hotpath_section_calls_,     /* where some were logged */
     &hotpath_section_slowest_,   /* on request */
     &hotpath_section_processes_, /* of several */
+    &hotpath_section_cold_,      /* on request */
 };
 
 const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
@@ -8067,11 +8964,18 @@ static bool hp_results_answers_to(const struct hp_section_type *type, const char
            (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
 }
 
-static bool hp_results_set_named(bool *chosen, const char *name, size_t length, bool value)
+static bool hp_results_is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++)
         if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
-            chosen[at] = value;
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
             return true;
         }
     return false;
@@ -8081,7 +8985,8 @@ static void hp_results_set_auto(const struct hotpath_results *results, bool *cho
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+        chosen[at] =
+            !type->is_on_request && hp_results_is_available(type) && (type->has_data == NULL || type->has_data(results));
     }
 }
 
@@ -8116,10 +9021,10 @@ static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, c
     }
     if (hp_text_equal_nocase(item, length, "all")) {
         for (size_t at = 0; at < hotpath_section_type_count_; at++)
-            chosen[at] = value;
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
         return true;
     }
-    return hp_results_set_named(chosen, item, length, value);
+    return hp_results_set_named(results, chosen, item, length, value);
 }
 
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
@@ -8138,7 +9043,7 @@ static void hp_results_choose(struct hotpath_results *results, bool *chosen)
     if (!hp_results_has_plain_item(spec) || !has_known)
         hp_results_set_auto(results, chosen);
     if (results->settings->slowest[0] != '\0')
-        hp_results_set_named(chosen, "slowest", sizeof "slowest" - 1, true);
+        hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
             hp_results_warn_unknown(results, item + 1, length - 1);
@@ -8187,6 +9092,18 @@ static void hp_results_warn_unknown_columns(struct hotpath_results *results)
     for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (!hp_results_has_column(results, item, length))
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void hp_results_warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
 }
 
 static void hp_results_set_focus(struct hotpath_results *results)
@@ -8248,7 +9165,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     results->settings = settings;
     results->label = hp_results_first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
     results->metadata = hp_results_first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->profile = hp_profile_build(arena, &results->run);
+    results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
@@ -8257,6 +9174,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (!hp_results_fill_chosen(results))
         return NULL;
     hp_results_warn_unknown_columns(results);
+    hp_results_warn_unknown_order(results);
     return results;
 }
 
@@ -8448,12 +9366,17 @@ static bool hp_section_is_called(const struct hp_column *column, const char *nam
     return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
 }
 
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
 {
-    for (size_t at = 0; at < section->column_count; at++)
-        if (hp_section_is_called(&section->columns[at], name, length))
-            return true;
-    return false;
+    return hp_section_find_column(section, name, length) < section->column_count;
 }
 
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
@@ -8517,6 +9440,32 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     memcpy(text + length, line, number.length);
     hp_section_cell_of(row, column)->text = text;
     row->cells[column].location = location;
+    return true;
+}
+
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
     return true;
 }
 
@@ -8601,6 +9550,7 @@ static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, 
         return NULL;
     site->id = id;
     site->session = table->session_index;
+    site->thread = table->thread;
     site->same = site;
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
@@ -8631,7 +9581,7 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
     struct hp_site_sums **place = hp_site_table_site_place(table, id);
     if (place == NULL)
         return NULL;
-    if (*place == NULL || (*place)->session != table->session_index)
+    if (*place == NULL || (*place)->session != table->session_index || (*place)->thread != table->thread)
         *place = hp_site_table_new_site(table, id);
     return *place;
 }
@@ -8708,13 +9658,15 @@ static int hp_site_table_compare_identities(const void *a, const void *b)
 /*
  * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
  * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
+ * By thread there are several with one number, which are the same.
  */
 static void hp_site_table_unify_equals(struct hp_site_table_identity **equals, size_t count, struct hp_site_sums **kept)
 {
     size_t kept_count = 0, nth = 0;
     for (size_t at = 0; at < count; at++) {
         struct hp_site_sums *site = equals[at]->site;
-        nth = at > 0 && site->session == equals[at - 1]->site->session ? nth + 1 : 0;
+        const struct hp_site_sums *before = equals[at > 0 ? at - 1 : 0]->site;
+        nth = site->session == before->session ? nth + (site->id != before->id) : 0;
         if (nth == kept_count)
             kept[kept_count++] = site;
         site->same = kept[nth];
@@ -9503,18 +10455,19 @@ const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t t
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
 /*
- * The section `timing`: one row per site, the time its calls took.
+ * The section `timing`: one row per site, or per site and thread, and the time its calls took.
  *
  * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only.
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last.
  */
 
 /* Rows where measuring may be more than this part of the total are marked. */
 #define HP_TIMING_ROUGH_PART 0.1
 
 struct hp_timing_columns {
-    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead, timed,
-        sampling;
+    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
+        timed, sampling;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -9522,6 +10475,7 @@ struct hp_timing_columns {
 struct hp_timing_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     struct hp_timing_columns columns;
     struct hp_durations *durations;
     uint64_t whole;
@@ -9573,6 +10527,9 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     struct hp_timing_columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
     for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
@@ -9596,7 +10553,7 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
     columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
-    return true;
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -9608,7 +10565,10 @@ static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *
     const int order = strcmp(x->name, y->name);
     if (order != 0)
         return order;
-    return hp_site_number(x) == hp_site_number(y) ? 0 : hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    if (hp_site_number(x) != hp_site_number(y))
+        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static int hp_timing_compare_totals(const void *a, const void *b)
@@ -9623,41 +10583,60 @@ static int hp_timing_compare_selfs(const void *a, const void *b)
     return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
 }
 
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
-static size_t hp_timing_rank(const struct hotpath_results *results, const struct hp_site_sums **sites)
+/* The row of the main function, where the run has one; by thread, that of the first process. */
+static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
 {
-    const struct hp_profile *profile = results->profile;
-    const struct hp_settings *settings = results->settings;
-    const struct hp_site_sums *main = profile->main;
-    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
-                               hp_pattern_matches(&results->focus, main->name);
-    size_t count = 0;
-    if (is_main_first)
-        sites[count++] = main;
-    const size_t first = count;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
-            continue;
-        if (hp_pattern_matches(&results->focus, site->name))
+    return view->results->profile->main != NULL && site->is_main && (site->thread == NULL || site->session == 0);
+}
+
+/* Adds the sites that may be shown, either main rows or others. */
+static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < view->profile->site_count; at++) {
+        const struct hp_site_sums *site = view->profile->sites[at];
+        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
+            hp_pattern_matches(&results->focus, site->name))
             sites[count++] = site;
     }
-    hp_sort(sites + first, count - first, settings->time_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
     return count;
 }
 
-/* Cuts to the limit, from which the main row is exempt wherever it stands. */
-static size_t hp_timing_cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
 {
-    const uint32_t limit = results->settings->functions_limit;
+    const bool is_exclusive = view->results->settings->time_exclusive;
+    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
+    const size_t first = is_exclusive ? 0 : mains;
+    hp_sort(sites, first, hp_timing_compare_totals);
+    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
+    return count;
+}
+
+/* Leaves out what has too small a share, but never the main row. */
+static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (hp_timing_is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+/* Cuts to the limit, from which the main row is exempt wherever it stands. */
+static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
     size_t kept = 0, others = 0;
-    for (size_t at = 0; at < count; at++) {
-        const bool is_main = sites[at] == results->profile->main;
-        if (is_main || others++ < limit)
+    for (size_t at = 0; at < count; at++)
+        if (hp_timing_is_main_row(view, sites[at]) || others++ < limit)
             sites[kept++] = sites[at];
-    }
     return kept;
 }
 
@@ -9711,15 +10690,27 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
     hp_timing_fill_durations(view, row, site);
-    row->is_main = site == profile->main;
+    row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_sampled = site->sums.untimed > 0;
     row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
+        return false;
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
 
-static void hp_timing_add_notes(struct hotpath_section *section, const struct hp_profile *profile)
+static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
 {
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+            return true;
+    return false;
+}
+
+static void hp_timing_add_notes(const struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_profile *profile = view->results->profile;
     bool has_open = false, has_rough = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -9733,6 +10724,10 @@ static void hp_timing_add_notes(struct hotpath_section *section, const struct hp
         hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    if (view->results->settings->by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);
@@ -9740,35 +10735,58 @@ static void hp_timing_add_notes(struct hotpath_section *section, const struct hp
 
 /* ------------------------------------------------------------------------------------------- section */
 
+static const char *hp_timing_describe_rows(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->time_exclusive
+                   ? "Function execution time, thread by thread, without measured functions inside."
+                   : "Function execution time, thread by thread.";
+    return settings->time_exclusive ? "Function execution time, without measured functions inside."
+                                    : "Function execution time.";
+}
+
+static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_timing_view){.results = results, .section = section, .profile = results->profile};
+    if (results->settings->by == HP_BY_THREAD)
+        view->profile = hp_profile_build(results->arena, &results->run, true);
+    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
+    view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
+    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
+}
+
 static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
+    struct hp_timing_view *view = hp_timing_make_view(results, section);
     const struct hp_site_sums **sites =
-        hp_arena_take_array(results->arena, profile->site_count + 1, sizeof(void *));
-    if (view == NULL || sites == NULL)
+        view != NULL ? hp_arena_take_array(results->arena, view->profile->site_count + 1, sizeof(void *)) : NULL;
+    if (sites == NULL)
         return false;
-    *view = (struct hp_timing_view){.results = results, .section = section};
-    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
-    view->whole = hp_profile_whole(profile, results->settings, &section->percent_of);
-    section->description = results->settings->time_exclusive
-                               ? "Function execution time, without measured functions inside."
-                               : "Function execution time.";
+    section->description = hp_timing_describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->if_empty =
         profile->site_count > 0
             ? "no function matches the focus"
             : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
               "into blocks, that run while the session is active";
-    if (view->durations == NULL || !hp_timing_describe(view))
-        return false;
-    section->total_rows = hp_timing_rank(results, sites);
-    if (!hp_section_make_rows(results, section, hp_timing_cut(results, sites, section->total_rows)))
+    section->total_rows = hp_timing_rank(view, sites);
+    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = hp_timing_cut(view, sites, count);
+    if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
         if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
             return false;
-    hp_timing_add_notes(section, profile);
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
+    hp_timing_add_notes(view);
     return true;
 }
 
@@ -10056,6 +11074,16 @@ static void hp_json_report_put_location(struct hp_json *json, const struct hp_lo
     hp_json_end_object(json);
 }
 
+static void hp_json_report_put_thread(struct hp_json *json, const struct hp_thread_label *thread)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "name", thread->name);
+    hp_json_put_u64(json, "pid", thread->pid);
+    hp_json_put_u64(json, "tid", thread->tid);
+    hp_json_put_u64(json, "threads", thread->threads);
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
 {
     hp_json_key(json, column->shown.key);
@@ -10065,6 +11093,10 @@ static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column
     }
     if (column->traits & HP_COLUMN_LOCATION) {
         hp_json_report_put_location(json, cell->location);
+        return;
+    }
+    if (column->traits & HP_COLUMN_THREAD) {
+        hp_json_report_put_thread(json, cell->thread);
         return;
     }
     switch ((enum hotpath_unit)column->shown.unit) {
@@ -10119,6 +11151,15 @@ static void hp_json_report_put_tree_rows(struct hp_json *json, const struct hotp
     }
 }
 
+static void hp_json_report_put_order(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "order");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "column", section->columns[section->order.column].shown.key);
+    hp_json_put_string(json, "direction", section->order.is_ascending ? "ascending" : "descending");
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -10131,6 +11172,8 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
         hp_json_null(json);
     if (section->percent_of != NULL)
         hp_json_put_string(json, "percent_of", section->percent_of);
+    if (section->order.is_set)
+        hp_json_report_put_order(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
@@ -10198,8 +11241,13 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_report_put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
         hp_json_put_string(&json, "focus", results->settings->focus);
+    if (results->settings->min_percent > 0) {
+        hp_json_key(&json, "min_percent");
+        hp_json_number(&json, results->settings->min_percent, 15);
+    }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
@@ -10836,12 +11884,15 @@ struct hp_zone_cost {
     uint64_t ticks;    /* the same in ticks */
     uint64_t inner_ticks;
 };
+struct hp_symbol;
 
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
     const char *function;
     const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
     uint32_t line;
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
@@ -10924,8 +11975,8 @@ HP_PRIVATE void hp_say(const char *line);
 HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
 /* Whether the latest calls of a site are kept in this session. */
 HP_PRIVATE bool hp_site_is_logged(uint32_t id);
-/* The same as hp_site_id under the lock. */
-HP_PRIVATE void hp_site_register(struct hotpath_site *site);
+/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -11457,7 +12508,7 @@ static void hp_functions_name_by_place(uintptr_t function, char *name, size_t si
 static struct hotpath_site *hp_functions_make_site(uintptr_t function)
 {
     static char name[256]; /* under the lock; stacks of handlers are small */
-    struct hp_symbol symbol = {name, ""};
+    struct hp_symbol symbol = {.name = name, .file = ""};
     struct hotpath_site *site = hp_functions_new_site();
     if (site == NULL)
         return NULL;
@@ -11468,7 +12519,7 @@ static struct hotpath_site *hp_functions_make_site(uintptr_t function)
                                   .name = symbol.name,
                                   .function = symbol.name,
                                   .file = symbol.file};
-    hp_site_register(site);
+    hp_site_register(site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
         hp_session_suggest_main(site->id);
     site->name = site->function = site->file = "";
@@ -12173,7 +13224,7 @@ static struct hp_keys_key *hp_keys_make_key(struct hp_keys_key_table *table, con
     key->hash = hash;
     key->length = length;
     memcpy(key->text, text, length);
-    hp_site_register(&key->site);
+    hp_site_register(&key->site, NULL);
     key->site.name = "";
     return key;
 }
@@ -12326,6 +13377,7 @@ static void hp_lifecycle_fill_header(void)
     header->label = hp_store_text(store, hotpath_runtime_->settings.label);
     header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
     header->time_period = hotpath_runtime_->settings.time_period;
+    header->filter = hp_store_text(store, hotpath_runtime_->settings.filter);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hotpath_runtime_->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
@@ -12972,6 +14024,7 @@ void hp_say(const char *line)
 
 #define HP_SITES_TEXT_PIECE (64u << 10)
 #define HP_SITES_NAME_BYTES 256
+#define HP_SITES_IMAGES_BACK 16u
 
 static uint32_t hp_sites_hash_text(uint32_t hash, const char *text)
 {
@@ -13021,6 +14074,22 @@ static bool hp_sites_is_same(const struct hp_known_site *known, const char *name
            strcmp(known->function, site->function) == 0 && strcmp(known->name, name) == 0;
 }
 
+static struct hp_site *hp_sites_stored_site(const struct hp_header *header, uint32_t id)
+{
+    const uint32_t chunk = header->site_chunks[id / HP_SITES_PER_CHUNK];
+    return (struct hp_site *)hp_store_at(hotpath_runtime_->store, chunk) + id % HP_SITES_PER_CHUNK;
+}
+
+/* The path of a site's file; most have that of one of the last. */
+static uint32_t hp_sites_image_text(const struct hp_header *header, uint32_t id)
+{
+    const char *image = hp_sites_known_site(id)->image;
+    for (uint32_t back = 1; image != NULL && back <= id && back <= HP_SITES_IMAGES_BACK; back++)
+        if (hp_sites_known_site(id - back)->image == image && header->site_chunks[(id - back) / HP_SITES_PER_CHUNK] != 0)
+            return hp_sites_stored_site(header, id - back)->image;
+    return image != NULL ? hp_store_text(hotpath_runtime_->store, image) : 0;
+}
+
 /* Writes one site into the running session's table. */
 static bool hp_sites_write_site(uint32_t id)
 {
@@ -13034,7 +14103,7 @@ static bool hp_sites_write_site(uint32_t id)
         __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
     }
     const struct hp_known_site *known = hp_sites_known_site(id);
-    struct hp_site *site = (struct hp_site *)hp_store_at(store, *chunk) + id % HP_SITES_PER_CHUNK;
+    struct hp_site *site = hp_sites_stored_site(header, id);
     const uint32_t name = hp_store_text(store, known->name);
     if (name == 0)
         return false;
@@ -13042,6 +14111,9 @@ static bool hp_sites_write_site(uint32_t id)
     site->file = hp_store_text(store, known->file);
     site->line = known->line;
     site->kind = known->kind;
+    site->image = hp_sites_image_text(header, id);
+    site->address_low = (uint32_t)known->address;
+    site->address_high = (uint32_t)(known->address >> 32);
     /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
     __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
     if (header->site_count <= id)
@@ -13078,7 +14150,8 @@ static uint32_t hp_sites_find_site(uint32_t hash, const char *name, const struct
     return HOTPATH_ID_NEW_;
 }
 
-static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct hotpath_site *site,
+                         const struct hp_symbol *symbol)
 {
     const uint32_t id = hotpath_runtime_->site_count;
     if (id == HP_MAX_SITES)
@@ -13096,6 +14169,8 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     known->file = hp_sites_keep_text(site->file);
     if (known->name == NULL || known->function == NULL || known->file == NULL)
         return HOTPATH_ID_EXCLUDED_;
+    known->image = symbol != NULL ? symbol->image : NULL;
+    known->address = symbol != NULL ? symbol->address : 0;
     known->line = site->line;
     known->kind = site->kind;
     known->is_logged = site->log != 0;
@@ -13127,7 +14202,7 @@ bool hp_site_is_logged(uint32_t id)
            hp_pattern_matches(&pattern, known->name);
 }
 
-static uint32_t hp_sites_register_site(const struct hotpath_site *site)
+static uint32_t hp_sites_register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     char buffer[HP_SITES_NAME_BYTES];
     const char *name = hp_sites_shown_name(site, buffer);
@@ -13139,15 +14214,15 @@ static uint32_t hp_sites_register_site(const struct hotpath_site *site)
     uint32_t id = hp_sites_find_site(hash, name, site);
     if (id != HOTPATH_ID_NEW_)
         return id;
-    id = hp_sites_add_site(hash, name, site);
+    id = hp_sites_add_site(hash, name, site, symbol);
     if (id == HOTPATH_ID_EXCLUDED_)
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
     return id;
 }
 
-void hp_site_register(struct hotpath_site *site)
+void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    HOTPATH_PUT_(site->id, hp_sites_register_site(site));
+    HOTPATH_PUT_(site->id, hp_sites_register_site(site, symbol));
     if (!hp_is_sealed())
         hp_session_touch();
 }
@@ -13159,7 +14234,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
     if (hotpath_runtime_->gate != 0)
-        hp_site_register(site);
+        hp_site_register(site, NULL);
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
 }

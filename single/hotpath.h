@@ -94,6 +94,8 @@ struct hotpath_options {
     const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
+    const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
+    const char *by;           /* HOTPATH_BY              a row of the timing section: "function", "thread" */
     const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
     const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
     const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
@@ -105,6 +107,7 @@ struct hotpath_options {
     const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
     const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
     uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
+    double min_percent;       /* HOTPATH_MIN_PERCENT     rows with a smaller share are left out (default 0) */
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows of the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows of the call tree (default 50) */
@@ -187,6 +190,8 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, output_path)
     HOTPATH_OPTION_(const char *, report)
     HOTPATH_OPTION_(const char *, columns)
+    HOTPATH_OPTION_(const char *, sort)
+    HOTPATH_OPTION_(const char *, by)
     HOTPATH_OPTION_(const char *, focus)
     HOTPATH_OPTION_(const char *, slowest)
     HOTPATH_OPTION_(const char *, filter)
@@ -198,6 +203,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, time_sampling_rate)
     HOTPATH_OPTION_(const char *, functions_time_sampling_rate)
     HOTPATH_OPTION_(uint64_t, max_bytes)
+    HOTPATH_OPTION_(double, min_percent)
     HOTPATH_OPTION_(uint32_t, limit)
     HOTPATH_OPTION_(uint32_t, functions_limit)
     HOTPATH_OPTION_(uint32_t, calltree_limit)

@@ -140,12 +140,13 @@ static void warn(const char *line, void *context)
     fprintf(stderr, "%s\n", line);
 }
 
-/* --tree adds the call tree to what is shown otherwise. */
-static void add_tree(struct hp_settings *settings)
+/* --tree adds the call tree to what is shown otherwise, --cold what was not called. */
+static void add_section(const struct hp_arguments *arguments, const char *flag, struct hp_settings *settings,
+                        const char *item)
 {
     const size_t length = strlen(settings->report);
-    if (length + sizeof ",calltree" <= sizeof settings->report)
-        memcpy(settings->report + length, ",calltree", sizeof ",calltree");
+    if (hp_arguments_flag(arguments, flag) != NULL && length + strlen(item) < sizeof settings->report)
+        memcpy(settings->report + length, item, strlen(item) + 1);
 }
 
 /* Within a run HOTPATH_DIR is the folder of that run; we are asked about all sessions, beside it. */
@@ -163,6 +164,6 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
     hp_settings_resolve(settings, NULL, look_up, &copy, warn, NULL);
     if (settings->is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
         leave_run(settings);
-    if (hp_arguments_flag(arguments, "tree") != NULL)
-        add_tree(settings);
+    add_section(arguments, "tree", settings, ",calltree");
+    add_section(arguments, "cold", settings, ",cold");
 }

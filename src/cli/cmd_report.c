@@ -114,6 +114,7 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"tree", 't', NULL, "Show the call tree too."},
+    {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
 };
 
 const struct hp_command hp_command_report = {

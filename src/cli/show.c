@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cold.h"
 #include "command.h"
 #include "files.h"
+#include "instrumented.h"
 #include "places.h"
 #include "report.h"
 #include "session_file.h"
@@ -92,6 +94,7 @@ static size_t read_all(const struct hp_sessions *sessions, struct hp_session_fil
 int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
 {
     int status = EXIT_FAILED;
+    hp_cold_reader = hp_instrumented_read;
     struct hp_session_file *files = calloc(sessions->count + 1, sizeof *files);
     if (files == NULL)
         return hp_fail("not enough memory for %zu sessions", sessions->count);

@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 struct hp_symbol {
-    const char *name; /* as the linker knows it */
-    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *name;  /* as the linker knows it */
+    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *image; /* the path of the program or library; NULL where it is not known */
+    uint64_t address;  /* that which was asked for, as the linker of that file gave it */
 };
 
-/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
+/* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Texts stay valid. */
 bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
 /* The file that is mapped at an address, and how far into it that is. False: none. The path is valid until the next call. */

@@ -125,7 +125,7 @@ static void name_by_place(uintptr_t function, char *name, size_t size)
 static struct hotpath_site *make_site(uintptr_t function)
 {
     static char name[256]; /* under the lock; stacks of handlers are small */
-    struct hp_symbol symbol = {name, ""};
+    struct hp_symbol symbol = {.name = name, .file = ""};
     struct hotpath_site *site = new_site();
     if (site == NULL)
         return NULL;
@@ -136,7 +136,7 @@ static struct hotpath_site *make_site(uintptr_t function)
                                   .name = symbol.name,
                                   .function = symbol.name,
                                   .file = symbol.file};
-    hp_site_register(site);
+    hp_site_register(site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
         hp_session_suggest_main(site->id);
     site->name = site->function = site->file = "";

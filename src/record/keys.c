@@ -112,7 +112,7 @@ static struct key *make_key(struct key_table *table, const struct hotpath_keys_ 
     key->hash = hash;
     key->length = length;
     memcpy(key->text, text, length);
-    hp_site_register(&key->site);
+    hp_site_register(&key->site, NULL);
     key->site.name = "";
     return key;
 }

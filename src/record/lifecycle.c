@@ -98,6 +98,7 @@ static void fill_header(void)
     header->label = hp_store_text(store, hp_runtime->settings.label);
     header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
     header->time_period = hp_runtime->settings.time_period;
+    header->filter = hp_store_text(store, hp_runtime->settings.filter);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hp_runtime->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hp_runtime->zone_cost.ps;

@@ -88,12 +88,15 @@ struct hp_zone_cost {
     uint64_t ticks;    /* the same in ticks */
     uint64_t inner_ticks;
 };
+struct hp_symbol;
 
 /* A site as the process knows it, whatever session runs. */
 struct hp_known_site {
     const char *name;
     const char *function;
     const char *file;
+    const char *image; /* not a copy; NULL: not known */
+    uint64_t address;
     uint32_t line;
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
@@ -176,8 +179,8 @@ void hp_say(const char *line);
 uint32_t hp_site_id(struct hotpath_site *site);
 /* Whether the latest calls of a site are kept in this session. */
 bool hp_site_is_logged(uint32_t id);
-/* The same as hp_site_id under the lock. */
-void hp_site_register(struct hotpath_site *site);
+/* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
+void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */

@@ -11,9 +11,11 @@
 #include "memory.h"
 #include "pattern.h"
 #include "runtime.h"
+#include "symbols.h"
 
 #define TEXT_PIECE (64u << 10)
 #define NAME_BYTES 256
+#define IMAGES_BACK 16u
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
@@ -63,6 +65,22 @@ static bool is_same(const struct hp_known_site *known, const char *name, const s
            strcmp(known->function, site->function) == 0 && strcmp(known->name, name) == 0;
 }
 
+static struct hp_site *stored_site(const struct hp_header *header, uint32_t id)
+{
+    const uint32_t chunk = header->site_chunks[id / HP_SITES_PER_CHUNK];
+    return (struct hp_site *)hp_store_at(hp_runtime->store, chunk) + id % HP_SITES_PER_CHUNK;
+}
+
+/* The path of a site's file; most have that of one of the last. */
+static uint32_t image_text(const struct hp_header *header, uint32_t id)
+{
+    const char *image = known_site(id)->image;
+    for (uint32_t back = 1; image != NULL && back <= id && back <= IMAGES_BACK; back++)
+        if (known_site(id - back)->image == image && header->site_chunks[(id - back) / HP_SITES_PER_CHUNK] != 0)
+            return stored_site(header, id - back)->image;
+    return image != NULL ? hp_store_text(hp_runtime->store, image) : 0;
+}
+
 /* Writes one site into the running session's table. */
 static bool write_site(uint32_t id)
 {
@@ -76,7 +94,7 @@ static bool write_site(uint32_t id)
         __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
     }
     const struct hp_known_site *known = known_site(id);
-    struct hp_site *site = (struct hp_site *)hp_store_at(store, *chunk) + id % HP_SITES_PER_CHUNK;
+    struct hp_site *site = stored_site(header, id);
     const uint32_t name = hp_store_text(store, known->name);
     if (name == 0)
         return false;
@@ -84,6 +102,9 @@ static bool write_site(uint32_t id)
     site->file = hp_store_text(store, known->file);
     site->line = known->line;
     site->kind = known->kind;
+    site->image = image_text(header, id);
+    site->address_low = (uint32_t)known->address;
+    site->address_high = (uint32_t)(known->address >> 32);
     /* Release pairs with the reader's acquire of `name`: a site with a name is whole. */
     __atomic_store_n(&site->name, name, __ATOMIC_RELEASE);
     if (header->site_count <= id)
@@ -120,7 +141,8 @@ static uint32_t find_site(uint32_t hash, const char *name, const struct hotpath_
     return HOTPATH_ID_NEW_;
 }
 
-static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_site *site)
+static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_site *site,
+                         const struct hp_symbol *symbol)
 {
     const uint32_t id = hp_runtime->site_count;
     if (id == HP_MAX_SITES)
@@ -138,6 +160,8 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     known->file = keep_text(site->file);
     if (known->name == NULL || known->function == NULL || known->file == NULL)
         return HOTPATH_ID_EXCLUDED_;
+    known->image = symbol != NULL ? symbol->image : NULL;
+    known->address = symbol != NULL ? symbol->address : 0;
     known->line = site->line;
     known->kind = site->kind;
     known->is_logged = site->log != 0;
@@ -169,7 +193,7 @@ bool hp_site_is_logged(uint32_t id)
            hp_pattern_matches(&pattern, known->name);
 }
 
-static uint32_t register_site(const struct hotpath_site *site)
+static uint32_t register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     char buffer[NAME_BYTES];
     const char *name = shown_name(site, buffer);
@@ -181,15 +205,15 @@ static uint32_t register_site(const struct hotpath_site *site)
     uint32_t id = find_site(hash, name, site);
     if (id != HOTPATH_ID_NEW_)
         return id;
-    id = add_site(hash, name, site);
+    id = add_site(hash, name, site, symbol);
     if (id == HOTPATH_ID_EXCLUDED_)
         hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
     return id;
 }
 
-void hp_site_register(struct hotpath_site *site)
+void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    HOTPATH_PUT_(site->id, register_site(site));
+    HOTPATH_PUT_(site->id, register_site(site, symbol));
     if (!hp_is_sealed())
         hp_session_touch();
 }
@@ -201,7 +225,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
     if (hp_runtime->gate != 0)
-        hp_site_register(site);
+        hp_site_register(site, NULL);
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
 }

@@ -111,6 +111,16 @@ static void put_location(struct hp_json *json, const struct hp_location *locatio
     hp_json_end_object(json);
 }
 
+static void put_thread(struct hp_json *json, const struct hp_thread_label *thread)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "name", thread->name);
+    hp_json_put_u64(json, "pid", thread->pid);
+    hp_json_put_u64(json, "tid", thread->tid);
+    hp_json_put_u64(json, "threads", thread->threads);
+    hp_json_end_object(json);
+}
+
 static void put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
 {
     hp_json_key(json, column->shown.key);
@@ -120,6 +130,10 @@ static void put_cell(struct hp_json *json, const struct hp_column *column, const
     }
     if (column->traits & HP_COLUMN_LOCATION) {
         put_location(json, cell->location);
+        return;
+    }
+    if (column->traits & HP_COLUMN_THREAD) {
+        put_thread(json, cell->thread);
         return;
     }
     switch ((enum hotpath_unit)column->shown.unit) {
@@ -174,6 +188,15 @@ static void put_tree_rows(struct hp_json *json, const struct hotpath_section *se
     }
 }
 
+static void put_order(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "order");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "column", section->columns[section->order.column].shown.key);
+    hp_json_put_string(json, "direction", section->order.is_ascending ? "ascending" : "descending");
+    hp_json_end_object(json);
+}
+
 static void put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -186,6 +209,8 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
         hp_json_null(json);
     if (section->percent_of != NULL)
         hp_json_put_string(json, "percent_of", section->percent_of);
+    if (section->order.is_set)
+        put_order(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
@@ -253,8 +278,13 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         put_metadata(&json, results->metadata);
     if (results->settings->focus[0] != '\0')
         hp_json_put_string(&json, "focus", results->settings->focus);
+    if (results->settings->min_percent > 0) {
+        hp_json_key(&json, "min_percent");
+        hp_json_number(&json, results->settings->min_percent, 15);
+    }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);

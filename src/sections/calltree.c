@@ -1,5 +1,6 @@
 /*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time.
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
+ * that HOTPATH_SORT names.
  *
  * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
  * whoever is kept keeps its parents. SPDX-License-Identifier: MIT
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "order.h"
 #include "profile.h"
 #include "sort.h"
 
@@ -17,6 +19,7 @@
 
 struct place {
     struct hp_tree_node *node;
+    uint64_t rank;  /* among its siblings: the higher, the earlier */
     uint64_t heat;  /* the smallest total on the way here */
     bool is_wanted; /* it, or something below it, matches the focus */
     bool is_kept;
@@ -28,6 +31,9 @@ struct columns {
 
 struct view {
     struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct columns columns;
+    uint64_t whole;
     struct place *places; /* by index of the node: parents first */
     struct place **kept;  /* the hottest first, then in order of the tree */
     size_t kept_count;
@@ -46,12 +52,19 @@ static void mark_wanted(struct view *view)
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
-        place->node = node;
         if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             place_of(view, node->parent)->is_wanted = true;
     }
+}
+
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool is_small(const struct view *view, const struct place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->profile->main &&
+           hp_profile_is_small(place->heat, view->whole, results->settings);
 }
 
 static void collect_wanted(struct view *view)
@@ -63,7 +76,7 @@ static void collect_wanted(struct view *view)
         if (parent != NULL && place_of(view, parent)->heat < place->heat)
             place->heat = place_of(view, parent)->heat;
         view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < DEEPEST)
+        if (place->is_wanted && place->node->depth < DEEPEST && !is_small(view, place))
             view->kept[view->kept_count++] = place;
     }
 }
@@ -87,37 +100,71 @@ static void keep_hottest(struct view *view)
         view->kept[at]->is_kept = true;
 }
 
-static int compare_siblings(const void *a, const void *b)
+/* What the order of siblings goes by; of text all are alike. */
+static uint64_t rank_of(const struct view *view, const struct hp_sums *sums)
 {
-    const struct hp_tree_node *x = a, *y = b;
-    if (x->sums.total != y->sums.total)
-        return x->sums.total > y->sums.total ? -1 : 1;
+    const struct hp_order *order = &view->section->order;
+    const uint64_t number = order->column == view->columns.calls  ? sums->calls
+                            : order->column == view->columns.self ? hp_sums_self(sums)
+                            : order->column == view->columns.open ? sums->open
+                            : order->column == view->columns.name ? 0
+                                                                  : sums->total;
+    return order->is_ascending ? ~number : number;
+}
+
+static int by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+{
     const int order = strcmp(x->site->name, y->site->name);
     return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
 }
 
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *sort_siblings(struct hp_tree_node *first, struct hp_tree_node **scratch)
+static int compare_names(const void *a, const void *b)
 {
+    return by_name(((const struct place *)a)->node, ((const struct place *)b)->node);
+}
+
+static int compare_names_reversed(const void *a, const void *b) { return compare_names(b, a); }
+
+static int compare_siblings(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->node->sums.total != y->node->sums.total)
+        return x->node->sums.total > y->node->sums.total ? -1 : 1;
+    return by_name(x->node, y->node);
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *sort_siblings(const struct view *view, struct hp_tree_node *first,
+                                          struct place **scratch)
+{
+    const struct hp_order *order = &view->section->order;
     size_t count = 0;
     for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = node;
-    hp_sort(scratch, count, compare_siblings);
+        scratch[count++] = place_of(view, node);
+    hp_sort(scratch, count,
+            order->column != view->columns.name ? compare_siblings
+            : order->is_ascending               ? compare_names
+                                                : compare_names_reversed);
     for (size_t at = 0; at < count; at++)
-        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
-    return count > 0 ? scratch[0] : NULL;
+        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
+    return count > 0 ? scratch[0]->node : NULL;
 }
 
 static bool sort_tree(struct view *view)
 {
     struct hp_profile *profile = view->results->profile;
-    struct hp_tree_node **scratch =
-        hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
+    struct place **scratch = hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
-    profile->first_root = sort_siblings(profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++) {
+        view->places[at].node = profile->nodes[at];
+        view->places[at].rank = rank_of(view, &profile->nodes[at]->sums);
+    }
+    profile->first_root = sort_siblings(view, profile->first_root, scratch);
     for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = sort_siblings(profile->nodes[at]->first_child, scratch);
+        profile->nodes[at]->first_child = sort_siblings(view, profile->nodes[at]->first_child, scratch);
     return true;
 }
 
@@ -145,16 +192,16 @@ static struct columns describe(struct hotpath_section *section)
     return columns;
 }
 
-static void fill_row(const struct view *view, const struct columns *columns, struct hp_row *row,
-                     const struct hp_tree_node *node, uint64_t whole)
+static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
+    const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)whole);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
@@ -174,9 +221,6 @@ static void add_notes(const struct view *view, struct hotpath_section *section, 
 
 static bool fill_rows(struct view *view, struct hotpath_section *section)
 {
-    const uint64_t whole = hp_profile_whole(view->results->profile, view->results->settings, &section->percent_of);
-    const struct columns columns = describe(section);
-    hp_section_show_columns(view->results, section);
     section->total_rows = view->wanted_count;
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
@@ -185,7 +229,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = next_in_order(view, node))
         if (place_of(view, node)->is_kept && at < section->row_count) {
-            fill_row(view, &columns, &section->rows[at], node, whole);
+            fill_row(view, &section->rows[at], node);
             has_open |= section->rows[at++].is_open;
         }
     section->row_count = at;
@@ -196,17 +240,23 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct view view = {.results = results};
+    struct view view = {.results = results, .section = section, .columns = describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->is_tree = true;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
     view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
         return false;
     mark_wanted(&view);
     collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
     keep_hottest(&view);
     return fill_rows(&view, section);
 }

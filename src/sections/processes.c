@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "order.h"
 #include "profile.h"
 #include "sort.h"
 #include "text.h"
@@ -123,12 +124,6 @@ static struct process **rank(struct view *view)
     return order;
 }
 
-static size_t limited(const struct hotpath_results *results)
-{
-    const uint32_t limit = results->settings->functions_limit;
-    return limit != 0 && limit < results->run.count ? limit : results->run.count;
-}
-
 static void add_notes(const struct hotpath_results *results, struct hotpath_section *section)
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
@@ -141,17 +136,19 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results, .columns = describe(section)};
     hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
     section->total_rows = results->run.count;
     struct process **order = rank(&view);
-    if (order == NULL || !hp_section_make_rows(results, section, limited(results)))
+    if (order == NULL || !hp_section_make_rows(results, section, results->run.count))
         return false;
     for (size_t row = 0; row < section->row_count; row++)
         if (!fill_row(&view, &section->rows[row], order[row]))
             return false;
     add_notes(results, section);
-    return true;
+    return hp_order_apply(results, section, results->settings->functions_limit);
 }
 
 static bool has_data(const struct hotpath_results *results) { return results->run.count > 1; }

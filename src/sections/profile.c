@@ -53,6 +53,8 @@ struct builder {
     struct hp_arena *arena;
     const struct hp_run *run;
     struct hp_profile *profile;
+    bool is_by_thread;
+    uint32_t label_count;
     struct hp_site_table sites;
     struct record *first;
     struct record **records;
@@ -124,24 +126,115 @@ static bool add_stat(struct builder *builder, const struct hp_snapshot *session,
     return true;
 }
 
-static bool gather_session(struct builder *builder, const struct hp_snapshot *session, uint32_t index)
+/* The walks of one session. */
+struct walks {
+    struct hp_walk threads, nodes, stats;
+};
+
+static bool gather_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
+                          struct walks *walks)
 {
-    struct hp_walk threads = {0}, nodes = {0}, stats = {0};
-    struct hp_thread thread;
+    const struct hp_snapshot *session = builder->run->sessions[index];
     struct hp_node node;
     struct hotpath_stat_ stat;
-    while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        hp_walk_rewind(&nodes);
-        while (hp_snapshot_next_node(session, &thread, &nodes, &node)) {
-            const struct place place = {index, threads.offset, nodes.offset};
-            if (!add_record(builder, &place, &node))
-                return false;
-        }
-        hp_walk_rewind(&stats);
-        while (hp_snapshot_next_stat(session, &thread, &stats, &stat))
-            if (!add_stat(builder, session, stats.offset, &stat))
+    hp_walk_rewind(&walks->nodes);
+    while (hp_snapshot_next_node(session, thread, &walks->nodes, &node)) {
+        const struct place place = {index, offset, walks->nodes.offset};
+        if (!add_record(builder, &place, &node))
+            return false;
+    }
+    hp_walk_rewind(&walks->stats);
+    while (hp_snapshot_next_stat(session, thread, &walks->stats, &stat))
+        if (!add_stat(builder, session, walks->stats.offset, &stat))
+            return false;
+    return true;
+}
+
+static bool gather_session(struct builder *builder, uint32_t index)
+{
+    struct walks walks = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(builder->run->sessions[index], &walks.threads, &thread))
+        if (!gather_thread(builder, index, &thread, walks.threads.offset, &walks))
+            return false;
+    return true;
+}
+
+/* A record of a thread. A thread whose signal handlers measure has several. */
+struct thread {
+    struct thread *next;
+    struct hp_thread record;
+    uint32_t offset;
+};
+
+static int compare_threads(const void *a, const void *b)
+{
+    const struct thread *x = a, *y = b;
+    if (x->record.tid != y->record.tid)
+        return x->record.tid < y->record.tid ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+/* The records of a session, those of one thread side by side. NULL: no memory. */
+static struct thread **list_threads(struct builder *builder, uint32_t index, size_t *ret_count)
+{
+    struct thread *first = NULL, *thread;
+    struct hp_thread record;
+    struct hp_walk walk = {0};
+    for (*ret_count = 0; hp_snapshot_next_thread(builder->run->sessions[index], &walk, &record); ++*ret_count) {
+        thread = hp_arena_take(builder->arena, sizeof *thread);
+        if (thread == NULL)
+            return NULL;
+        *thread = (struct thread){first, record, walk.offset};
+        first = thread;
+    }
+    struct thread **threads = hp_arena_take_array(builder->arena, *ret_count + 1, sizeof(void *));
+    if (threads == NULL)
+        return NULL;
+    for (size_t at = 0; first != NULL; first = first->next)
+        threads[at++] = first;
+    hp_sort(threads, *ret_count, compare_threads);
+    return threads;
+}
+
+/* What the records of one thread are called. Those of handlers have no name, and are not used by more threads. */
+static const struct hp_thread_label *label_threads(struct builder *builder, uint32_t index, struct thread **threads,
+                                                   size_t count)
+{
+    struct hp_thread_label *label = hp_arena_take(builder->arena, sizeof *label);
+    if (label == NULL)
+        return NULL;
+    *label = (struct hp_thread_label){.name = "",
+                                      .pid = builder->run->sessions[index]->header.pid,
+                                      .tid = threads[0]->record.tid,
+                                      .number = ++builder->label_count};
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_thread *record = &threads[at]->record;
+        label->name = label->name[0] != '\0' ? label->name : record->name;
+        label->threads = label->threads > record->generation ? label->threads : record->generation;
+    }
+    return label;
+}
+
+static bool gather_by_thread(struct builder *builder, uint32_t index)
+{
+    struct walks walks = {0};
+    size_t count;
+    struct thread **threads = list_threads(builder, index, &count);
+    if (threads == NULL)
+        return false;
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && threads[from]->record.tid == threads[to]->record.tid)
+            to++;
+        builder->sites.thread = label_threads(builder, index, threads + from, to - from);
+        if (builder->sites.thread == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (!gather_thread(builder, index, &threads[at]->record, threads[at]->offset, &walks))
                 return false;
     }
+    builder->sites.thread = NULL;
     return true;
 }
 
@@ -164,7 +257,8 @@ static bool gather(struct builder *builder)
     for (uint32_t index = 0; index < run->count; index++) {
         sums[index].snapshot = run->sessions[index];
         hp_site_table_read(&builder->sites, run->sessions[index], index);
-        if (!find_main(builder, &sums[index]) || !gather_session(builder, run->sessions[index], index))
+        if (!find_main(builder, &sums[index]) ||
+            !(builder->is_by_thread ? gather_by_thread(builder, index) : gather_session(builder, index)))
             return false;
     }
     return true;
@@ -196,17 +290,20 @@ static void mark_mains(struct hp_profile *profile)
     }
 }
 
+/* By thread, what is the same has the same name, and numbers of its own. */
 static bool unify(struct builder *builder)
 {
-    if (builder->run->count > 1 && !hp_site_table_unify(&builder->sites))
+    if ((builder->run->count > 1 || builder->is_by_thread) && !hp_site_table_unify(&builder->sites))
         return false;
+    mark_mains(builder->profile);
+    if (builder->is_by_thread)
+        return true;
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
         if (site->same != site)
             move_stats(site->same, site);
     for (struct record *record = builder->first; record != NULL; record = record->next)
         if (record->site != NULL)
             record->site = record->site->same;
-    mark_mains(builder->profile);
     return true;
 }
 
@@ -410,7 +507,10 @@ static int compare_paths(const void *a, const void *b)
         return xp < yp ? -1 : 1;
     const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
     const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
-    return xs == ys ? 0 : xs < ys ? -1 : 1;
+    if (xs != ys || x->site == NULL || y->site == NULL)
+        return xs == ys ? 0 : xs < ys ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x->site), yt = hp_thread_number(y->site);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static struct hp_tree_node *new_tree_node(struct builder *builder, const struct record *record)
@@ -563,22 +663,31 @@ static int compare_numbers(const void *a, const void *b)
 static bool list_sites(struct builder *builder)
 {
     struct hp_profile *profile = builder->profile;
+    struct hp_site_sums **named = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
+    size_t named_count = 0;
     profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
     profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL || profile->known == NULL)
+    if (profile->sites == NULL || profile->known == NULL || named == NULL)
         return false;
     for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
         profile->known[profile->known_count++] = site;
-        if (site->sums.calls > 0)
-            profile->sites[profile->site_count++] = site;
-    }
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        if (!site->same->is_named)
+            named[named_count++] = site->same;
+        site->same->is_named = true;
         profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
         profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
     }
     hp_sort(profile->known, profile->known_count, compare_numbers);
-    return hp_site_table_name(&builder->sites, profile->sites, profile->site_count);
+    if (!hp_site_table_name(&builder->sites, named, named_count))
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        profile->sites[at]->name = profile->sites[at]->same->name;
+        profile->sites[at]->is_main = profile->sites[at]->same->is_main;
+    }
+    return true;
 }
 
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
@@ -598,7 +707,7 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run)
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
 {
     struct builder *builder = hp_arena_take(arena, sizeof *builder);
     struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
@@ -607,6 +716,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
     builder->run = run;
+    builder->is_by_thread = is_by_thread;
     builder->profile = profile;
     if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))
         return NULL;
@@ -615,7 +725,8 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     count_calls_inside(profile);
     settle_selfs(profile);
-    choose_main(profile);
+    if (!is_by_thread)
+        choose_main(profile);
     return list_sites(builder) ? profile : NULL;
 }
 
@@ -660,6 +771,11 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
     }
     *ret_percent_of = "elapsed";
     return profile->run->elapsed_ticks;
+}
+
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
 }
 
 static bool has_every_session_main(const struct hp_profile *profile)

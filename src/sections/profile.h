@@ -2,6 +2,9 @@
  * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
  * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
  *
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
+ * thread alone.
+ *
  * Zones that are open at the moment of their session's snapshot count as calls that end there.
  * SPDX-License-Identifier: MIT
  */
@@ -35,16 +38,18 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
-    bool is_main;     /* the main function of a process */
-    bool is_limited;  /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
-    uint32_t threads; /* threads that called it */
-    uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
+    bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    const struct hp_thread_label *thread; /* NULL: all threads */
+    bool is_main;                         /* the main function of a process */
+    uint32_t threads;                     /* threads that called it */
+    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
     const char *plain_name; /* private to profile.c and site_table.c from here on */
     uint32_t name_level;
+    bool is_named;
     struct hp_site_sums *next;
-    struct hp_site_sums *same; /* the one that counts for it */
+    struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
     struct hp_stat_link *stats;
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
@@ -54,6 +59,11 @@ struct hp_site_sums {
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)
 {
     return (uint64_t)site->session << 32 | site->id;
+}
+
+static inline uint32_t hp_thread_number(const struct hp_site_sums *site)
+{
+    return site->thread != NULL ? site->thread->number : 0;
 }
 
 /* A place in the merged call tree. */
@@ -97,7 +107,8 @@ struct hp_profile {
     bool has_different_mains; /* the processes have different main functions: there is no such row */
 };
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run);
+/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
 
 /* The site that has this id in a session of the run, or NULL. */
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
@@ -111,6 +122,9 @@ const char *hp_profile_open_note(const struct hp_profile *profile);
  */
 uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of);
+
+/* Whether that share of the whole is too small to be shown. */
+bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings);
 
 /* What has to be said about shares of that, or NULL. */
 const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);

@@ -1,6 +1,7 @@
 /* The list of sections: a new one is one line here. SPDX-License-Identifier: MIT */
 #include "calls.h"
 #include "calltree.h"
+#include "cold.h"
 #include "processes.h"
 #include "section.h"
 #include "slowest.h"
@@ -12,6 +13,7 @@ const struct hp_section_type *const hp_section_types[] = {
     &hp_section_calls,     /* where some were logged */
     &hp_section_slowest,   /* on request */
     &hp_section_processes, /* of several */
+    &hp_section_cold,      /* on request */
 };
 
 const size_t hp_section_type_count = sizeof hp_section_types / sizeof hp_section_types[0];

@@ -25,11 +25,18 @@ static bool answers_to(const struct hp_section_type *type, const char *name, siz
            (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
 }
 
-static bool set_named(bool *chosen, const char *name, size_t length, bool value)
+static bool is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
     for (size_t at = 0; at < hp_section_type_count; at++)
         if (answers_to(hp_section_types[at], name, length)) {
-            chosen[at] = value;
+            chosen[at] = value && is_available(hp_section_types[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hp_section_types[at]->elsewhere);
             return true;
         }
     return false;
@@ -39,7 +46,8 @@ static void set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hp_section_type_count; at++) {
         const struct hp_section_type *type = hp_section_types[at];
-        chosen[at] = !type->is_on_request && (type->has_data == NULL || type->has_data(results));
+        chosen[at] =
+            !type->is_on_request && is_available(type) && (type->has_data == NULL || type->has_data(results));
     }
 }
 
@@ -74,10 +82,10 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
     }
     if (hp_text_equal_nocase(item, length, "all")) {
         for (size_t at = 0; at < hp_section_type_count; at++)
-            chosen[at] = value;
+            chosen[at] = value && is_available(hp_section_types[at]);
         return true;
     }
-    return set_named(chosen, item, length, value);
+    return set_named(results, chosen, item, length, value);
 }
 
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
@@ -96,7 +104,7 @@ static void choose(struct hotpath_results *results, bool *chosen)
     if (!has_plain_item(spec) || !has_known)
         set_auto(results, chosen);
     if (results->settings->slowest[0] != '\0')
-        set_named(chosen, "slowest", sizeof "slowest" - 1, true);
+        set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !set_item(results, chosen, item + 1, length - 1, false))
             warn_unknown(results, item + 1, length - 1);
@@ -145,6 +153,18 @@ static void warn_unknown_columns(struct hotpath_results *results)
     for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (!has_column(results, item, length))
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
 }
 
 static void set_focus(struct hotpath_results *results)
@@ -206,7 +226,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     results->settings = settings;
     results->label = first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
     results->metadata = first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->profile = hp_profile_build(arena, &results->run);
+    results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;
     warn_all_left_out(results);
@@ -215,6 +235,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (!fill_chosen(results))
         return NULL;
     warn_unknown_columns(results);
+    warn_unknown_order(results);
     return results;
 }
 

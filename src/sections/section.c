@@ -35,12 +35,17 @@ static bool is_called(const struct hp_column *column, const char *name, size_t l
     return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
 }
 
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
 {
-    for (size_t at = 0; at < section->column_count; at++)
-        if (is_called(&section->columns[at], name, length))
-            return true;
-    return false;
+    return hp_section_find_column(section, name, length) < section->column_count;
 }
 
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
@@ -104,6 +109,32 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     memcpy(text + length, line, number.length);
     cell_of(row, column)->text = text;
     row->cells[column].location = location;
+    return true;
+}
+
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
     return true;
 }
 

@@ -37,15 +37,26 @@ struct hp_location {
     uint32_t line;
 };
 
+/* A thread, or several that recorded one after the other in the same place: then the last of them. */
+struct hp_thread_label {
+    const char *name; /* as the kernel knows it; may be empty */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t threads;
+    uint32_t number; /* unlike that of any other of the run */
+};
+
 /* What a renderer may do with a column, beyond what its unit says. */
 enum hp_column_trait {
-    HP_COLUMN_NAME = 1,     /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 2,     /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 16,    /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 32, /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 4,    /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 32, /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_LOCATION = 8, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_NAME =
+        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 1 << 1,     /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,     /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,  /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,    /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
 };
 
 struct hp_column {
@@ -55,10 +66,13 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;                     /* COUNT, BYTES */
-    double number;                      /* NS, PERCENT */
-    const char *text;                   /* TEXT, and HP_COLUMN_LOCATION as "file:line" */
-    const struct hp_location *location; /* HP_COLUMN_LOCATION */
+    uint64_t count;   /* COUNT, BYTES */
+    double number;    /* NS, PERCENT */
+    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    union {
+        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+    };
 };
 
 struct hp_row {
@@ -68,6 +82,14 @@ struct hp_row {
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
     bool is_sampled;       /* not all of its calls were timed */
+};
+
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* that which the section has by itself */
+    bool is_set;   /* false: rows have an order that no column stands for */
 };
 
 struct hotpath_section {
@@ -81,6 +103,7 @@ struct hotpath_section {
     bool is_tree;
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
+    struct hp_order order;
     struct hp_row *rows;
     size_t row_count;
     size_t total_rows; /* before the limit */
@@ -116,6 +139,8 @@ struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
+    const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
 };
@@ -141,6 +166,8 @@ size_t hp_section_add_column(struct hotpath_section *section, const char *key, c
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+/* Its index, or how many there are. */
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
 void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
@@ -148,6 +175,9 @@ void hp_section_set_number(struct hp_row *row, size_t column, double number);
 /* Also as text, "file:line". */
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
+/* As text "name tid", with the process before the tid where there are several. */
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
 void hp_section_note(struct hotpath_section *section, const char *line);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */

@@ -59,6 +59,7 @@ static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
         return NULL;
     site->id = id;
     site->session = table->session_index;
+    site->thread = table->thread;
     site->same = site;
     site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
@@ -89,7 +90,7 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
     struct hp_site_sums **place = site_place(table, id);
     if (place == NULL)
         return NULL;
-    if (*place == NULL || (*place)->session != table->session_index)
+    if (*place == NULL || (*place)->session != table->session_index || (*place)->thread != table->thread)
         *place = new_site(table, id);
     return *place;
 }
@@ -166,13 +167,15 @@ static int compare_identities(const void *a, const void *b)
 /*
  * Sites with the same content, in order of their sessions. A session should have one of them; where it has several,
  * they are different sites all the same, and the nth of one session is the nth of any other. `kept` has room for all.
+ * By thread there are several with one number, which are the same.
  */
 static void unify_equals(struct identity **equals, size_t count, struct hp_site_sums **kept)
 {
     size_t kept_count = 0, nth = 0;
     for (size_t at = 0; at < count; at++) {
         struct hp_site_sums *site = equals[at]->site;
-        nth = at > 0 && site->session == equals[at - 1]->site->session ? nth + 1 : 0;
+        const struct hp_site_sums *before = equals[at > 0 ? at - 1 : 0]->site;
+        nth = site->session == before->session ? nth + (site->id != before->id) : 0;
         if (nth == kept_count)
             kept[kept_count++] = site;
         site->same = kept[nth];

@@ -2,7 +2,7 @@
  * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
  * place in code, and named so that no two rows look alike.
  *
- *     for each session: hp_site_table_read, then hp_site_table_find for every id in it
+ *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
  *     hp_site_table_unify, from which on site->same counts
  *     hp_site_table_name for those that are to be shown
  *
@@ -17,6 +17,7 @@ struct hp_site_table {
     struct hp_arena *arena;
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
+    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
     struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
     struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
     struct hp_site_sums *all;                     /* those of all sessions, by `next` */

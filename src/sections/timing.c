@@ -1,14 +1,16 @@
 /*
- * The section `timing`: one row per site, the time its calls took.
+ * The section `timing`: one row per site, or per site and thread, and the time its calls took.
  *
  * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only. SPDX-License-Identifier: MIT
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last. SPDX-License-Identifier: MIT
  */
 #include "timing.h"
 
 #include <string.h>
 
 #include "arena.h"
+#include "order.h"
 #include "profile.h"
 #include "sort.h"
 #include "text.h"
@@ -17,8 +19,8 @@
 #define ROUGH_PART 0.1
 
 struct columns {
-    size_t name, calls, average, total, percent, self, least, most, threads, location, open, overhead, timed,
-        sampling;
+    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
+        timed, sampling;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -26,6 +28,7 @@ struct columns {
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     struct columns columns;
     struct hp_durations *durations;
     uint64_t whole;
@@ -77,6 +80,9 @@ static bool describe(struct view *view)
     struct columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
     for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
@@ -100,7 +106,7 @@ static bool describe(struct view *view)
     columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
     columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
-    return true;
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -112,7 +118,10 @@ static int by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const s
     const int order = strcmp(x->name, y->name);
     if (order != 0)
         return order;
-    return hp_site_number(x) == hp_site_number(y) ? 0 : hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    if (hp_site_number(x) != hp_site_number(y))
+        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
 }
 
 static int compare_totals(const void *a, const void *b)
@@ -127,41 +136,60 @@ static int compare_selfs(const void *a, const void *b)
     return by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
 }
 
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
-static size_t rank(const struct hotpath_results *results, const struct hp_site_sums **sites)
+/* The row of the main function, where the run has one; by thread, that of the first process. */
+static bool is_main_row(const struct view *view, const struct hp_site_sums *site)
 {
-    const struct hp_profile *profile = results->profile;
-    const struct hp_settings *settings = results->settings;
-    const struct hp_site_sums *main = profile->main;
-    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
-                               hp_pattern_matches(&results->focus, main->name);
-    size_t count = 0;
-    if (is_main_first)
-        sites[count++] = main;
-    const size_t first = count;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
-            continue;
-        if (hp_pattern_matches(&results->focus, site->name))
+    return view->results->profile->main != NULL && site->is_main && (site->thread == NULL || site->session == 0);
+}
+
+/* Adds the sites that may be shown, either main rows or others. */
+static size_t add_sites(const struct view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < view->profile->site_count; at++) {
+        const struct hp_site_sums *site = view->profile->sites[at];
+        if (is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
+            hp_pattern_matches(&results->focus, site->name))
             sites[count++] = site;
     }
-    hp_sort(sites + first, count - first, settings->time_exclusive ? compare_selfs : compare_totals);
     return count;
 }
 
-/* Cuts to the limit, from which the main row is exempt wherever it stands. */
-static size_t cut(const struct hotpath_results *results, const struct hp_site_sums **sites, size_t count)
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t rank(const struct view *view, const struct hp_site_sums **sites)
 {
-    const uint32_t limit = results->settings->functions_limit;
+    const bool is_exclusive = view->results->settings->time_exclusive;
+    const size_t mains = add_sites(view, sites, 0, true), count = add_sites(view, sites, mains, false);
+    const size_t first = is_exclusive ? 0 : mains;
+    hp_sort(sites, first, compare_totals);
+    hp_sort(sites + first, count - first, is_exclusive ? compare_selfs : compare_totals);
+    return count;
+}
+
+/* Leaves out what has too small a share, but never the main row. */
+static size_t drop_small(const struct view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+/* Cuts to the limit, from which the main row is exempt wherever it stands. */
+static size_t cut(const struct view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
     size_t kept = 0, others = 0;
-    for (size_t at = 0; at < count; at++) {
-        const bool is_main = sites[at] == results->profile->main;
-        if (is_main || others++ < limit)
+    for (size_t at = 0; at < count; at++)
+        if (is_main_row(view, sites[at]) || others++ < limit)
             sites[kept++] = sites[at];
-    }
     return kept;
 }
 
@@ -215,15 +243,27 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
     fill_durations(view, row, site);
-    row->is_main = site == profile->main;
+    row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_sampled = site->sums.untimed > 0;
     row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
+        return false;
     return hp_section_set_location(view->results, row, columns->location, &site->location);
 }
 
-static void add_notes(struct hotpath_section *section, const struct hp_profile *profile)
+static bool has_shared_thread(const struct hotpath_section *section, const struct columns *columns)
 {
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+            return true;
+    return false;
+}
+
+static void add_notes(const struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_profile *profile = view->results->profile;
     bool has_open = false, has_rough = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -237,6 +277,10 @@ static void add_notes(struct hotpath_section *section, const struct hp_profile *
         hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    if (view->results->settings->by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);
@@ -244,35 +288,58 @@ static void add_notes(struct hotpath_section *section, const struct hp_profile *
 
 /* ------------------------------------------------------------------------------------------- section */
 
+static const char *describe_rows(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->time_exclusive
+                   ? "Function execution time, thread by thread, without measured functions inside."
+                   : "Function execution time, thread by thread.";
+    return settings->time_exclusive ? "Function execution time, without measured functions inside."
+                                    : "Function execution time.";
+}
+
+static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view *view = hp_arena_take(results->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct view){.results = results, .section = section, .profile = results->profile};
+    if (results->settings->by == HP_BY_THREAD)
+        view->profile = hp_profile_build(results->arena, &results->run, true);
+    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
+    view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
+    return view->profile != NULL && view->durations != NULL && describe(view) ? view : NULL;
+}
+
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->profile;
-    struct view *view = hp_arena_take(results->arena, sizeof *view);
+    struct view *view = make_view(results, section);
     const struct hp_site_sums **sites =
-        hp_arena_take_array(results->arena, profile->site_count + 1, sizeof(void *));
-    if (view == NULL || sites == NULL)
+        view != NULL ? hp_arena_take_array(results->arena, view->profile->site_count + 1, sizeof(void *)) : NULL;
+    if (sites == NULL)
         return false;
-    *view = (struct view){.results = results, .section = section};
-    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
-    view->whole = hp_profile_whole(profile, results->settings, &section->percent_of);
-    section->description = results->settings->time_exclusive
-                               ? "Function execution time, without measured functions inside."
-                               : "Function execution time.";
+    section->description = describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
     section->if_empty =
         profile->site_count > 0
             ? "no function matches the focus"
             : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
               "into blocks, that run while the session is active";
-    if (view->durations == NULL || !describe(view))
-        return false;
-    section->total_rows = rank(results, sites);
-    if (!hp_section_make_rows(results, section, cut(results, sites, section->total_rows)))
+    section->total_rows = rank(view, sites);
+    size_t count = drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = cut(view, sites, count);
+    if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < section->row_count; at++)
         if (!fill_row(view, &section->rows[at], sites[at]))
             return false;
-    add_notes(section, profile);
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
+    add_notes(view);
     return true;
 }
 

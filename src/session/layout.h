@@ -127,7 +127,7 @@ struct hp_header {
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
-    uint32_t also_reserved;
+    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -142,8 +142,9 @@ struct hp_site {
     uint32_t function; /* offset of a string */
     uint32_t file;     /* offset of a string */
     uint32_t line;
-    uint32_t kind; /* HOTPATH_KIND_... */
-    uint32_t reserved[3];
+    uint32_t kind;  /* HOTPATH_KIND_... */
+    uint32_t image; /* offset of a string: the file of a function that the compiler measures; 0: not known */
+    uint32_t address_low, address_high; /* where in it: as in its table of symbols */
 };
 
 enum hp_thread_state {

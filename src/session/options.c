@@ -144,6 +144,21 @@ static bool parse_columns(const struct hp_option *option, const char *text, stru
                        "is not a list of columns such as self,min,max or all");
 }
 
+/* One column, without blanks around it. */
+static bool parse_sort(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                       struct hp_text *ret_problem)
+{
+    size_t length = 0, ignored;
+    const char *rest = text;
+    const char *item = hp_text_next_item(&rest, &length);
+    if (item == NULL || !is_name(item, length) || hp_text_next_item(&rest, &ignored) != NULL)
+        return complain(ret_problem, "is not a column such as total, self, calls or name, or -calls");
+    if (length >= option->settings_size)
+        return complain_too_long(ret_problem, option);
+    copy_items(setting(option, settings), option->settings_size, text);
+    return true;
+}
+
 static bool parse_metadata(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem)
 {
@@ -190,6 +205,28 @@ static bool parse_percentiles(const struct hp_option *option, const char *text, 
     return true;
 }
 
+static bool parse_percent(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                          struct hp_text *ret_problem)
+{
+    double percent;
+    if (!hp_number_decimal(text, strlen(text), &percent) || percent > 100)
+        return complain(ret_problem, "is not a number from 0 to 100, such as 0.5");
+    memcpy(setting(option, settings), &percent, sizeof percent);
+    return true;
+}
+
+/* Sets a uint32_t to the index of the word. */
+static bool parse_choice(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         const char *const *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (hp_text_equal_nocase(text, strlen(text), words[i])) {
+            memcpy(setting(option, settings), &i, sizeof i);
+            return true;
+        }
+    return false;
+}
+
 static bool parse_format(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
@@ -199,13 +236,16 @@ static bool parse_format(const struct hp_option *option, const char *text, struc
         [HP_FORMAT_JSON_PRETTY] = "json-pretty",
         [HP_FORMAT_NONE] = "none",
     };
-    (void)option;
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (hp_text_equal_nocase(text, strlen(text), names[i])) {
-            settings->format = i;
-            return true;
-        }
-    return complain(ret_problem, "is not one of table, json, json-pretty, none");
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           complain(ret_problem, "is not one of table, json, json-pretty, none");
+}
+
+static bool parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                     struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_BY_FUNCTION] = "function", [HP_BY_THREAD] = "thread"};
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           complain(ret_problem, "is not one of function, thread");
 }
 
 static const struct {
@@ -428,6 +468,12 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
      parse_columns},
+    {"HOTPATH_SORT", "sort", FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
+     "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
+     HP_OPTION_TEXT, AT_BOTH(sort), parse_sort},
+    {"HOTPATH_BY", "by", FLAG("by", 0, SHOW), "function|thread", "function", "",
+     "What a row of the timing section is about: a function, or a function on one thread.", HP_OPTION_CHOICE,
+     AT_BOTH(by), parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},
@@ -442,6 +488,9 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_LOGS_LIMIT", "logs_limit", FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
      "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
      AT_BOTH(logs_limit), parse_limit},
+    {"HOTPATH_MIN_PERCENT", "min_percent", FLAG("min-percent", 0, SHOW), "P", "0", "",
+     "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
+     HP_OPTION_NUMBER, AT_BOTH(min_percent), parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      AT_BOTH(time_exclusive), parse_flag},
@@ -537,6 +586,8 @@ static size_t field_size(enum hp_option_type type)
         return sizeof(uint32_t);
     case HP_OPTION_BYTES:
         return sizeof(uint64_t);
+    case HP_OPTION_NUMBER:
+        return sizeof(double);
     case HP_OPTION_FLAG:
         return sizeof(uint8_t);
     case HP_OPTION_TEXT:
@@ -578,6 +629,23 @@ static const char *number_text(const struct hp_option *option, uint64_t number, 
     return hp_text_end(&text);
 }
 
+/* The same for one with decimals; what is no number is not taken for one. */
+static const char *decimal_text(double number, char buffer[NUMBER_BYTES])
+{
+    struct hp_text text;
+    hp_text_init(&text, buffer, NUMBER_BYTES);
+    if (!(number > 0)) {
+        hp_text_string(&text, number < 0 ? "-" : "nan");
+        number = -number;
+    }
+    if (number > 0) {
+        hp_text_fixed(&text, number, 9);
+        while (memchr(buffer, '.', text.length) != NULL && strchr(".0", buffer[text.length - 1]) != NULL)
+            text.length--;
+    }
+    return hp_text_end(&text);
+}
+
 /* What the program says about an option, as the environment would say it; NULL when it says nothing. */
 static const char *program_value(const struct hp_option *option, const struct hotpath_options *options,
                                  char buffer[NUMBER_BYTES])
@@ -589,6 +657,11 @@ static const char *program_value(const struct hp_option *option, const struct ho
         const char *text;
         memcpy(&text, field, sizeof text);
         return text && text[0] ? text : NULL;
+    }
+    if (option->type == HP_OPTION_NUMBER) {
+        double number;
+        memcpy(&number, field, sizeof number);
+        return number < 0 || number > 0 || number != number ? decimal_text(number, buffer) : NULL;
     }
     const uint64_t number = field_number(option, field);
     return number != 0 ? number_text(option, number, buffer) : NULL;

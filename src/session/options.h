@@ -23,6 +23,8 @@
 
 enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
 
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
 /* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
@@ -31,8 +33,10 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;    /* enum hp_format */
+    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
     uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -55,6 +59,7 @@ struct hp_settings {
     char dir[1024];
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char focus[256];   /* hp_pattern_compile accepts it */
     char slowest[256]; /* likewise; empty: no slowest call is shown */
     char filter[256];  /* likewise */
@@ -88,6 +93,7 @@ enum hp_option_type {
     HP_OPTION_COUNT,  /* uint32_t */
     HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
     HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
     HP_OPTION_FLAG    /* uint8_t */
 };
 

@@ -2,6 +2,7 @@
  * Options: every one with a value that is allowed and one that is not, the exact warnings, and who overrules whom.
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,12 +80,15 @@ static bool percentiles_are(size_t count, const double *expected)
            memcmp(settings.percentiles, expected, count * sizeof *expected) == 0;
 }
 
+static bool is_share(double percent) { return memcmp(&settings.min_percent, &percent, sizeof percent) == 0; }
+
 /* ----------------------------------------------------------------------------------------------- defaults */
 
 static void assert_defaults(void)
 {
     assert_true(percentiles_are(1, (const double[]){95}));
     assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.by, HP_BY_FUNCTION);
     assert_int_equal(settings.record, HP_RECORD_TIMING);
     assert_false(settings.record_is_set);
     assert_false(settings.record_is_off);
@@ -104,6 +108,8 @@ static void assert_defaults(void)
     assert_string_equal(settings.dir, "");
     assert_string_equal(settings.report, "auto");
     assert_string_equal(settings.columns, "");
+    assert_string_equal(settings.sort, "");
+    assert_true(is_share(0));
     assert_string_equal(settings.focus, "");
     assert_string_equal(settings.slowest, "");
     assert_string_equal(settings.filter, "");
@@ -128,7 +134,7 @@ static void nothing_given_means_defaults(void **state)
 static void empty_values_are_not_given(void **state)
 {
     (void)state;
-    struct variable variables[32] = {{NULL, NULL}};
+    struct variable variables[64] = {{NULL, NULL}};
     assert_true(hp_option_count < COUNT(variables));
     for (size_t i = 0; i < hp_option_count; i++)
         variables[i] = (struct variable){hp_options[i].variable, ""};
@@ -141,11 +147,37 @@ static void empty_values_are_not_given(void **state)
 static void table_is_complete(void **state)
 {
     (void)state;
-    static const char *const fields[] = {
-        "percentiles",    "format",          "output_path",    "report",      "columns", "focus",
-        "filter",         "label",           "metadata",       "dir",         "record",  "max_bytes",
-        "limit",          "functions_limit", "calltree_limit", "shutdown_ms", "keep",    "exclude_wrapper",
-        "time_exclusive", "leave_signals",   "reserve",        "logs_limit",  "slowest"};
+    static const char *const fields[] = {"percentiles",
+                                         "format",
+                                         "output_path",
+                                         "report",
+                                         "columns",
+                                         "sort",
+                                         "by",
+                                         "focus",
+                                         "filter",
+                                         "label",
+                                         "metadata",
+                                         "dir",
+                                         "record",
+                                         "max_bytes",
+                                         "limit",
+                                         "functions_limit",
+                                         "calltree_limit",
+                                         "shutdown_ms",
+                                         "keep",
+                                         "exclude_wrapper",
+                                         "min_percent",
+                                         "time_exclusive",
+                                         "leave_signals",
+                                         "reserve",
+                                         "logs_limit",
+                                         "slowest",
+                                         "log",
+                                         "time_sampling_rate",
+                                         "functions_time_sampling_rate",
+                                         "keys_limit",
+                                         "measuring_bound"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -160,6 +192,7 @@ static void table_is_complete(void **state)
                                        [HP_OPTION_COUNT] = 4,
                                        [HP_OPTION_LIMIT] = 4,
                                        [HP_OPTION_BYTES] = 8,
+                                       [HP_OPTION_NUMBER] = 8,
                                        [HP_OPTION_FLAG] = 1};
         bytes += option->field ? sizes[option->type] : 0;
         assert_true(strncmp(option->variable, "HOTPATH", 7) == 0 || strcmp(option->variable, "NO_COLOR") == 0);
@@ -306,6 +339,20 @@ static void formats(void **state)
     assert_defaults();
 }
 
+static void what_a_row_is_about(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_BY", "Thread");
+    assert_no_warning();
+    assert_int_equal(settings.by, HP_BY_THREAD);
+    resolve_variable("HOTPATH_BY", "function");
+    assert_no_warning();
+    assert_defaults();
+    resolve_variable("HOTPATH_BY", "process");
+    assert_one_warning("hotpath: HOTPATH_BY='process' is not one of function, thread; using function");
+    assert_defaults();
+}
+
 /* Texts: as long as fits, and one byte more. */
 static void texts_are_bounded(void **state)
 {
@@ -322,6 +369,7 @@ static void texts_are_bounded(void **state)
         {"HOTPATH_REPORT_LABEL", settings.label, sizeof settings.label, "no label"},
         {"HOTPATH_REPORT", settings.report, sizeof settings.report, "auto"},
         {"HOTPATH_COLUMNS", settings.columns, sizeof settings.columns, "the usual columns"},
+        {"HOTPATH_SORT", settings.sort, sizeof settings.sort, "the usual order"},
         {"HOTPATH_FOCUS", settings.focus, sizeof settings.focus, "no focus (every row)"},
         {"HOTPATH_FILTER", settings.filter, sizeof settings.filter, "no filter (every site)"},
     };
@@ -382,6 +430,80 @@ static void lists_of_names(void **state)
             "hotpath: HOTPATH_COLUMNS='%s' is not a list of columns such as self,min,max or all; using the usual "
             "columns",
             wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void the_order_is_one_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *sort;
+    } good[] = {{"calls", "calls"}, {" -Self ", "-Self"}, {"p99.9", "p99.9"}, {"percent_total,", "percent_total"}};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        resolve_variable("HOTPATH_SORT", good[i].value);
+        assert_no_warning();
+        assert_string_equal(settings.sort, good[i].sort);
+    }
+    static const char *const wrong[] = {"calls,self", "-", "--calls", "% Total", ",", "+calls"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_SORT", wrong[i]);
+        snprintf(
+            expected, sizeof expected,
+            "hotpath: HOTPATH_SORT='%s' is not a column such as total, self, calls or name, or -calls; using the "
+            "usual order",
+            wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+static void the_least_share_is_a_percentage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        double percent;
+    } good[] = {{"0", 0}, {"1", 1}, {"0.05", 0.05}, {"99.999", 99.999}, {"100", 100}, {".5", 0.5}};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        resolve_variable("HOTPATH_MIN_PERCENT", good[i].value);
+        assert_no_warning();
+        assert_true(is_share(good[i].percent));
+    }
+    static const char *const wrong[] = {"-1", "100.1", "5%", "1,5", "one", "1e1"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_MIN_PERCENT", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_MIN_PERCENT='%s' is not a number from 0 to 100, such as 0.5; using 0", wrong[i]);
+        assert_one_warning(expected);
+        assert_defaults();
+    }
+}
+
+/* What a program gives as a number is said as it would write it. */
+static void shares_of_the_program(void **state)
+{
+    (void)state;
+    static const struct {
+        double percent;
+        const char *shown; /* NULL: it is all right */
+    } cases[] = {{0.1, NULL},    {33.25, NULL},  {100, NULL},  {1e-9, NULL},
+                 {-0.5, "-0.5"}, {-100, "-100"}, {250, "250"}, {(double)NAN, "nan"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct hotpath_options program = {.size = sizeof program, .min_percent = cases[i].percent};
+        char expected[256];
+        resolve(&program, NULL);
+        if (cases[i].shown == NULL) {
+            assert_no_warning();
+            assert_true(is_share(cases[i].percent));
+            continue;
+        }
+        snprintf(expected, sizeof expected,
+                 "hotpath: option min_percent='%s' is not a number from 0 to 100, such as 0.5; using 0",
+                 cases[i].shown);
         assert_one_warning(expected);
         assert_defaults();
     }
@@ -535,6 +657,8 @@ static void every_field_of_the_program_is_read(void **state)
         .output_path = "out.json",
         .report = "calltree",
         .columns = "self",
+        .sort = "-calls",
+        .by = "thread",
         .focus = "shown",
         .slowest = "explained",
         .filter = "recorded",
@@ -543,6 +667,7 @@ static void every_field_of_the_program_is_read(void **state)
         .dir = "/dir",
         .record = "timing",
         .max_bytes = UINT64_C(4) << 30,
+        .min_percent = 0.125,
         .functions_limit = 3,
         .calltree_limit = 4,
         .logs_limit = 7,
@@ -560,6 +685,8 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.output_path, "out.json");
     assert_string_equal(settings.report, "calltree");
     assert_string_equal(settings.columns, "self");
+    assert_string_equal(settings.sort, "-calls");
+    assert_int_equal(settings.by, HP_BY_THREAD);
     assert_string_equal(settings.focus, "shown");
     assert_string_equal(settings.slowest, "explained");
     assert_string_equal(settings.filter, "recorded");
@@ -567,6 +694,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.metadata, "a=b");
     assert_string_equal(settings.dir, "/dir");
     assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    assert_true(is_share(0.125));
     assert_int_equal(settings.functions_limit, 3);
     assert_int_equal(settings.calltree_limit, 4);
     assert_int_equal(settings.logs_limit, 7);
@@ -742,7 +870,7 @@ static void the_longest_warning_fits(void **state)
 static void every_wrong_value_costs_one_line(void **state)
 {
     (void)state;
-    struct variable variables[32] = {{NULL, NULL}};
+    struct variable variables[64] = {{NULL, NULL}};
     char too_long[1100];
     memset(too_long, '=', sizeof too_long - 1);
     too_long[sizeof too_long - 1] = '\0';
@@ -869,6 +997,10 @@ int main(void)
         cmocka_unit_test(texts_are_bounded),
         cmocka_unit_test(texts_are_copied),
         cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(the_order_is_one_column),
+        cmocka_unit_test(the_least_share_is_a_percentage),
+        cmocka_unit_test(shares_of_the_program),
+        cmocka_unit_test(what_a_row_is_about),
         cmocka_unit_test(patterns),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),

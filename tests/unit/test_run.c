@@ -711,8 +711,10 @@ static void render(const struct hp_snapshot *first, const struct hp_snapshot *se
     const struct hp_snapshot *const both[] = {first, second};
     const struct hp_snapshots snapshots = {both, 2};
     settings.format = HP_FORMAT_TABLE;
+    settings.by = HP_BY_FUNCTION;
     assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
     settings.format = HP_FORMAT_JSON;
+    settings.by = HP_BY_THREAD;
     assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
     assert_true(written > 0);
 }

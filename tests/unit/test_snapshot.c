@@ -618,6 +618,8 @@ static void read_all(const unsigned char *bytes, size_t size)
         return;
     assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
     settings.format = HP_FORMAT_JSON_PRETTY;
+    settings.by = HP_BY_THREAD;
+    strcpy(settings.sort, "-thread");
     assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
     assert_true(written > 0);
 }

@@ -64,6 +64,20 @@ static void what_is_no_function(void **state)
     free(heap);
 }
 
+/* Where the linker put it: the distance between two functions is the same there. */
+static void the_place_in_the_file(void **state)
+{
+    (void)state;
+    struct hp_symbol one, two, middle;
+    assert_true(hp_symbol_find((uintptr_t)visible_helper, &one));
+    assert_true(hp_symbol_find((uintptr_t)hidden_helper, &two));
+    assert_true(hp_symbol_find((uintptr_t)visible_helper + 3, &middle));
+    assert_non_null(strstr(one.image, "test_symbols"));
+    assert_string_equal(one.image, two.image);
+    assert_int_equal(one.address - two.address, (uintptr_t)visible_helper - (uintptr_t)hidden_helper);
+    assert_int_equal(middle.address, one.address + 3);
+}
+
 static void the_file_of_an_address(void **state)
 {
     (void)state;
@@ -80,7 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_the_program), cmocka_unit_test(the_middle_of_a_function),
         cmocka_unit_test(functions_of_libraries),   cmocka_unit_test(what_is_no_function),
-        cmocka_unit_test(the_file_of_an_address),
+        cmocka_unit_test(the_file_of_an_address),   cmocka_unit_test(the_place_in_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,9 +126,8 @@ static void warns_in_the_report(void **state)
     (void)state;
     strcpy(settings.report, "timing,sql");
     build_overview();
-    assert_non_null(strstr(
-        fixture_render(0, false),
-        "\nwarning: unknown section 'sql': known are auto, all, timing, calltree, calls, slowest, processes\n"));
+    assert_non_null(strstr(fixture_render(0, false), "\nwarning: unknown section 'sql': known are auto, all, "
+                                                     "timing, calltree, calls, slowest, processes, cold\n"));
 }
 
 static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
@@ -314,8 +313,10 @@ static void json_is_raw_and_complete(void **state)
         "\"hotpath 0.1.0, gcc "
         "12\",\"clock\":{\"kind\":\"monotonic\",\"hz\":1000000000},\"processes\":1},\"label\":\"quo\\\"te\","
         "\"user_metadata\":{\"rev\":\"a=b\",\"branch\":\"dev\",\"flag\":\"\"},\"state\":\"finished\","
-        "\"time\":\"inclusive\",\"elapsed_ns\":5000000,\"sections\":{\"timing\":{\"description\":"
-        "\"Function execution time.\",\"main\":\"main\",\"percent_of\":\"main\",\"total_rows\":1,\"shown_rows\":1,"
+        "\"time\":\"inclusive\",\"by\":\"function\",\"elapsed_ns\":5000000,\"sections\":{\"timing\":{"
+        "\"description\":"
+        "\"Function execution time.\",\"main\":\"main\",\"percent_of\":\"main\",\"order\":{\"column\":"
+        "\"total_ns\",\"direction\":\"descending\"},\"total_rows\":1,\"shown_rows\":1,"
         "\"rows\":[{\"name\":\"main\",\"calls\":2,\"avg_ns\":42.5,\"p95_ns\":45,\"total_ns\":85,\"percent_total\":"
         "100,"
         "\"self_ns\":85,\"min_ns\":40,\"max_ns\":45,\"threads\":1,\"location\":{\"file\":\"m.c\",\"line\":7,"

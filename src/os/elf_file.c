@@ -1,0 +1,200 @@
+/* What an ELF file says about functions. SPDX-License-Identifier: MIT */
+#include "elf_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "memory.h"
+#include "sort.h"
+#include "sys.h"
+
+#define MAX_TABLE (UINT64_C(1) << 30)
+
+/* ---------------------------------------------------------------------------------------------- pieces */
+
+bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+void *hp_elf_copy(int fd, uint64_t offset, uint64_t size)
+{
+    void *bytes = size > 0 && size <= MAX_TABLE ? hp_memory_map((size_t)size) : NULL;
+    if (bytes != NULL && !hp_elf_read_at(fd, offset, bytes, (size_t)size)) {
+        hp_memory_unmap(bytes, (size_t)size);
+        return NULL;
+    }
+    return bytes;
+}
+
+bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section)
+{
+    return index < elf->header.e_shnum &&
+           hp_elf_read_at(fd, elf->header.e_shoff + index * sizeof *ret_section, ret_section, sizeof *ret_section);
+}
+
+static bool read_header(int fd, ElfW(Ehdr) * ret_header)
+{
+    return hp_elf_read_at(fd, 0, ret_header, sizeof *ret_header) &&
+           memcmp(ret_header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           ret_header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           ret_header->e_phentsize == sizeof(ElfW(Phdr)) && ret_header->e_shentsize == sizeof(ElfW(Shdr));
+}
+
+static void read_parts(struct hp_elf *elf, int fd)
+{
+    ElfW(Phdr) part;
+    for (size_t at = 0; at < elf->header.e_phnum && elf->part_count < HP_ELF_PARTS; at++)
+        if (hp_elf_read_at(fd, elf->header.e_phoff + at * sizeof part, &part, sizeof part) &&
+            part.p_type == PT_LOAD)
+            elf->parts[elf->part_count++] =
+                (struct hp_elf_part){part.p_offset, part.p_filesz, part.p_vaddr, (part.p_flags & PF_X) != 0};
+}
+
+/* --------------------------------------------------------------------------------------------- symbols */
+
+/* The table of all symbols; of a stripped file that of the exported ones. */
+static bool find_table(const struct hp_elf *elf, int fd, ElfW(Shdr) * ret_table)
+{
+    ElfW(Shdr) section;
+    bool is_found = false;
+    for (size_t index = 0; hp_elf_section(elf, fd, index, &section); index++)
+        if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && !is_found)) {
+            *ret_table = section;
+            is_found = true;
+        }
+    return is_found && ret_table->sh_entsize == sizeof(ElfW(Sym));
+}
+
+static bool is_function(const ElfW(Sym) * symbol)
+{
+    const unsigned type = symbol->st_info & 15;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
+}
+
+/* Of several names of one function a global one comes last, which is the one that is found. */
+static int compare_symbols(const void *a, const void *b)
+{
+    const ElfW(Sym) *x = a, *y = b;
+    if (x->st_value != y->st_value)
+        return x->st_value < y->st_value ? -1 : 1;
+    const unsigned xb = x->st_info >> 4, yb = y->st_info >> 4;
+    if ((xb == STB_GLOBAL) != (yb == STB_GLOBAL))
+        return xb == STB_GLOBAL ? 1 : -1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
+static void sort_symbols(struct hp_elf *elf, size_t total)
+{
+    size_t count = 0;
+    elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->sorted == NULL)
+        return;
+    for (size_t at = 0; at < total; at++)
+        if (is_function(&elf->symbols[at]))
+            elf->sorted[count++] = &elf->symbols[at];
+    hp_sort(elf->sorted, count, compare_symbols);
+    __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
+}
+
+static void read_symbols(struct hp_elf *elf, int fd)
+{
+    ElfW(Shdr) table = {0}, strings;
+    if (!find_table(elf, fd, &table) || !hp_elf_section(elf, fd, table.sh_link, &strings))
+        return;
+    elf->names = hp_elf_copy(fd, strings.sh_offset, strings.sh_size);
+    elf->symbols = hp_elf_copy(fd, table.sh_offset, table.sh_size);
+    elf->names_size = elf->names != NULL ? strings.sh_size : 0;
+    elf->symbols_size = elf->symbols != NULL ? table.sh_size : 0;
+    if (elf->names == NULL || elf->symbols == NULL)
+        return;
+    elf->names[elf->names_size - 1] = '\0'; /* ends the last name, whatever the file says */
+    sort_symbols(elf, table.sh_size / sizeof(ElfW(Sym)));
+}
+
+bool hp_elf_read(struct hp_elf *elf, int fd)
+{
+    if (!read_header(fd, &elf->header))
+        return false;
+    read_parts(elf, fd);
+    read_symbols(elf, fd);
+    return true;
+}
+
+void hp_elf_free(struct hp_elf *elf)
+{
+    const size_t total = elf->symbols_size / sizeof(ElfW(Sym));
+    if (elf->sorted != NULL)
+        hp_memory_unmap(elf->sorted, (total + 1) * sizeof(ElfW(Sym) *));
+    if (elf->symbols != NULL)
+        hp_memory_unmap(elf->symbols, elf->symbols_size);
+    if (elf->names != NULL)
+        hp_memory_unmap(elf->names, elf->names_size);
+    *elf = (struct hp_elf){.part_count = 0};
+}
+
+/* --------------------------------------------------------------------------------------------- finding */
+
+bool hp_elf_linked(const struct hp_elf *elf, uint64_t offset, uint64_t *ret_address)
+{
+    for (size_t at = 0; at < elf->part_count; at++) {
+        const struct hp_elf_part *part = &elf->parts[at];
+        if (offset >= part->offset && offset - part->offset < part->size) {
+            *ret_address = offset - part->offset + part->linked;
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t hp_elf_start(const ElfW(Sym) * symbol)
+{
+#if defined(__arm__)
+    return symbol->st_value & ~UINT64_C(1);
+#else
+    return symbol->st_value;
+#endif
+}
+
+const ElfW(Sym) * hp_elf_function(const struct hp_elf *elf, uint64_t address)
+{
+    size_t low = 0, high = elf->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (hp_elf_start(elf->sorted[middle]) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const ElfW(Sym) *symbol = elf->sorted[low - 1];
+    const uint64_t into = address - hp_elf_start(symbol);
+    return into == 0 || into < symbol->st_size ? symbol : NULL;
+}
+
+const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
+}
+
+/* Static functions stand behind the name of their source. */
+const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
+{
+    if (symbol->st_info >> 4 != STB_LOCAL)
+        return "";
+    for (const ElfW(Sym) *at = symbol; at >= elf->symbols; at--)
+        if ((at->st_info & 15) == STT_FILE)
+            return hp_elf_name(elf, at);
+    return "";
+}

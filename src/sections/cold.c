@@ -1,0 +1,365 @@
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ *
+ * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
+ * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
+ * called is not where it was, and nothing is said about it.
+ *
+ * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cold.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "order.h"
+#include "profile.h"
+#include "sort.h"
+
+#define MOST_IMAGES 256u
+
+hp_functions_reader *hp_cold_reader;
+
+/* A function that a session knows: it was called while the process ran, if not in this session. */
+struct known {
+    const char *image, *name, *source;
+    uint64_t address;
+};
+
+/* What was called in the run is known by these. */
+struct called {
+    const char *name, *source;
+};
+
+/* A row. */
+struct cold {
+    const struct hp_function *function;
+    const char *image;
+};
+
+struct columns {
+    size_t name, size, source, image, path;
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct columns columns;
+    struct known **known; /* by image and address */
+    size_t known_count;
+    struct called **called; /* sorted */
+    size_t called_count;
+    struct cold **rows;
+    size_t row_count;
+    size_t row_room;
+    size_t images;       /* that were looked into */
+    size_t unrecognised; /* functions that were called and do not look like it */
+};
+
+/* ------------------------------------------------------------------------------------------ what was called */
+
+/* Many sites may point at one text. */
+static int by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
+
+static int compare_called(const void *a, const void *b)
+{
+    const struct called *x = a, *y = b;
+    const int order = by_text(x->name, y->name);
+    return order != 0 ? order : by_text(x->source, y->source);
+}
+
+static int compare_known(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    const int order = by_text(x->image, y->image);
+    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
+}
+
+/* Functions that the compiler measures have no line. */
+static bool gather_called(struct view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct called *all = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (all == NULL || view->called == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_location *location = &profile->sites[at]->location;
+        if (location->line != 0)
+            continue;
+        all[view->called_count] = (struct called){location->function, location->file};
+        view->called[view->called_count] = &all[view->called_count];
+        view->called_count++;
+    }
+    hp_sort(view->called, view->called_count, compare_called);
+    return true;
+}
+
+static bool was_called(const struct view *view, const struct hp_function *function)
+{
+    const struct called wanted = {function->name, function->source};
+    size_t low = 0, high = view->called_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_called(&wanted, view->called[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static bool add_known(struct view *view, const struct hp_snapshot *session, const struct hp_site *site)
+{
+    struct known *known = hp_arena_take(view->results->arena, sizeof *known);
+    if (known == NULL)
+        return false;
+    *known = (struct known){
+        .image = hp_snapshot_text(session, site->image),
+        .name = hp_snapshot_text(session, site->function),
+        .source = hp_snapshot_text(session, site->file),
+        .address = (uint64_t)site->address_high << 32 | site->address_low,
+    };
+    view->known[view->known_count++] = known;
+    return true;
+}
+
+static uint32_t sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
+static bool gather_known(struct view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_site site;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        count += sites_of(run->sessions[at]);
+    view->known = hp_arena_take_array(view->results->arena, count + 1, sizeof(void *));
+    if (view->known == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++)
+        for (uint32_t id = 0; id < sites_of(run->sessions[at]); id++)
+            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
+                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
+                !add_known(view, run->sessions[at], &site))
+                return false;
+    hp_sort(view->known, view->known_count, compare_known);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files */
+
+static const struct hp_function *function_at(const struct hp_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
+}
+
+/* Whether the file is the one that ran: every function that is known lies where it lay. */
+static bool is_the_same(struct view *view, struct known **known, size_t count, const struct hp_functions *functions)
+{
+    size_t unrecognised = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_function *function = function_at(functions, known[at]->address);
+        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
+            strcmp(function->source, known[at]->source) != 0)
+            return false;
+        unrecognised += !function->is_instrumented;
+    }
+    view->unrecognised += unrecognised;
+    return true;
+}
+
+/* With a filter only what it lets through could have been seen. */
+static bool could_be_recorded(const struct view *view, const char *name)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_pattern pattern;
+    for (size_t at = 0; at < run->count; at++) {
+        const char *filter = hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter);
+        if (filter[0] != '\0' && hp_pattern_compile(&pattern, filter) == NULL &&
+            !hp_pattern_matches(&pattern, name))
+            return false;
+    }
+    return true;
+}
+
+static bool make_room(struct view *view)
+{
+    if (view->row_count < view->row_room)
+        return true;
+    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
+    struct cold **rows = hp_arena_take_array(view->results->arena, room, sizeof(void *));
+    if (rows == NULL)
+        return false;
+    if (view->row_count > 0)
+        memcpy(rows, view->rows, view->row_count * sizeof(void *));
+    view->rows = rows;
+    view->row_room = room;
+    return true;
+}
+
+static bool add_cold(struct view *view, const struct hp_functions *functions, const char *image)
+{
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_function *function = &functions->all[at];
+        if (!function->is_instrumented || was_called(view, function) ||
+            !hp_pattern_matches(&view->results->focus, function->name) || !could_be_recorded(view, function->name))
+            continue;
+        struct cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
+        if (cold == NULL || !make_room(view))
+            return false;
+        *cold = (struct cold){function, image};
+        view->rows[view->row_count++] = cold;
+    }
+    return true;
+}
+
+static bool add_image(struct view *view, struct known **known, size_t count)
+{
+    const char *image = known[0]->image;
+    struct hp_functions functions = {0};
+    char problem[160] = ": its functions are not listed, since it ";
+    const char *reason = hp_cold_reader(view->results->arena, image, &functions);
+    if (reason == NULL && !is_the_same(view, known, count, &functions))
+        reason = "was built anew after this run: what was called is not where it was";
+    if (reason == NULL) {
+        view->images++;
+        return add_cold(view, &functions, image);
+    }
+    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
+    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
+    return true;
+}
+
+static bool add_images(struct view *view)
+{
+    size_t images = 0;
+    for (size_t from = 0, to; from < view->known_count && images < MOST_IMAGES; from = to, images++) {
+        to = from + 1;
+        while (to < view->known_count && by_text(view->known[from]->image, view->known[to]->image) == 0)
+            to++;
+        if (!add_image(view, view->known + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- rows */
+
+static struct columns describe(struct hotpath_section *section)
+{
+    struct columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
+    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
+    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct cold *x = a, *y = b;
+    if (x->function->size != y->function->size)
+        return x->function->size > y->function->size ? -1 : 1;
+    const int order = strcmp(x->function->name, y->function->name);
+    if (order != 0)
+        return order;
+    const int image = by_text(x->image, y->image);
+    return image != 0                                     ? image
+           : x->function->address == y->function->address ? 0
+           : x->function->address < y->function->address  ? -1
+                                                          : 1;
+}
+
+static void fill_row(const struct view *view, struct hp_row *row, const struct cold *cold)
+{
+    const char *slash = strrchr(cold->image, '/');
+    hp_section_set_text(row, view->columns.name, cold->function->name);
+    hp_section_set_count(row, view->columns.size, cold->function->size);
+    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
+    hp_section_set_text(row, view->columns.path, cold->image);
+    if (cold->function->source[0] != '\0')
+        hp_section_set_text(row, view->columns.source, cold->function->source);
+}
+
+static bool has_filter(const struct hp_run *run)
+{
+    size_t at = 0;
+    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
+        at++;
+    return at < run->count;
+}
+
+static void add_notes(const struct view *view)
+{
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES, HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN};
+    const struct hotpath_results *results = view->results;
+    uint64_t lost = 0;
+    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
+        lost |= results->trust.lost[losses[at]];
+    if (lost != 0)
+        hp_section_note(view->section,
+                        "not everything could be recorded (see the last line): some of these may have "
+                        "been called");
+    if (has_filter(&results->run))
+        hp_section_note(view->section,
+                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+    if (view->unrecognised > 0)
+        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
+                                       "there may be more than these");
+}
+
+static const char *if_empty(const struct view *view)
+{
+    if (view->known_count == 0)
+        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+               "HOTPATH=1";
+    return view->images == 0 ? "no program or library could be looked into"
+                             : "every function that the compiler measures, and that matches the focus, was called";
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results, .section = section, .columns = describe(section)};
+    section->description = "Functions that the compiler measures and nobody called.";
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !gather_known(&view) ||
+        !gather_called(&view) || !add_images(&view))
+        return false;
+    hp_sort(view.rows, view.row_count, compare_sizes);
+    section->total_rows = view.row_count;
+    section->if_empty = if_empty(&view);
+    if (!hp_section_make_rows(results, section, view.row_count))
+        return false;
+    for (size_t at = 0; at < view.row_count; at++)
+        fill_row(&view, &section->rows[at], view.rows[at]);
+    add_notes(&view);
+    return hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+static bool is_available(void) { return hp_cold_reader != NULL; }
+
+const struct hp_section_type hp_section_cold = {
+    .name = "cold",
+    .is_on_request = true,
+    .is_available = is_available,
+    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .fill = fill,
+};

@@ -1,0 +1,127 @@
+/*
+ * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
+ * which come last whatever the direction, stay in the usual order. SPDX-License-Identifier: MIT
+ */
+#include "order.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "sort.h"
+#include "text.h"
+
+/* ---------------------------------------------------------------------------------------------- choosing */
+
+static bool add_note(struct hotpath_results *results, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
+    hp_text_string(&line, " are sorted by ");
+    hp_text_string(&line, section->columns[section->order.column].shown.title);
+    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
+    if (copy != NULL)
+        hp_section_note(section, copy);
+    return copy != NULL;
+}
+
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+{
+    const char *sort = results->settings->sort;
+    const bool is_reversed = sort[0] == '-';
+    const char *name = sort + is_reversed;
+    const size_t column = hp_section_find_column(section, name, strlen(name));
+    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    if (sort[0] == '\0' || column == section->column_count)
+        return true;
+    section->columns[column].shown.visible = 1;
+    section->columns[column].traits |= HP_COLUMN_LATE;
+    if (!is_reversed && (column == usual || column == share))
+        return true;
+    section->order.column = column;
+    section->order.is_usual = false;
+    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    return add_note(results, section);
+}
+
+/* ----------------------------------------------------------------------------------------------- sorting */
+
+/* A row and what counts of it. */
+struct key {
+    struct hp_row row;
+    const char *text; /* NULL: the number counts */
+    double number;
+    bool has_value;
+    bool is_ascending;
+    size_t index; /* in the usual order */
+};
+
+static int compare_values(const struct key *x, const struct key *y)
+{
+    int order = x->number < y->number ? -1 : x->number > y->number;
+    if (x->text != NULL && y->text != NULL)
+        order = strcmp(x->text, y->text);
+    return x->is_ascending ? order : -order;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    if (x->has_value != y->has_value)
+        return x->has_value ? -1 : 1;
+    const int order = x->has_value ? compare_values(x, y) : 0;
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct key key_of(const struct hotpath_section *section, size_t index)
+{
+    const struct hp_row *row = &section->rows[index];
+    const struct hp_cell *cell = &row->cells[section->order.column];
+    const uint32_t unit = section->columns[section->order.column].shown.unit;
+    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
+    return (struct key){
+        .row = *row,
+        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .number = is_whole ? (double)cell->count : cell->number,
+        .has_value = cell->has_value,
+        .is_ascending = section->order.is_ascending,
+        .index = index,
+    };
+}
+
+static bool sort_rows(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const size_t count = section->row_count;
+    struct key *keys = hp_arena_take_array(results->arena, count + 1, sizeof *keys);
+    struct key **order = hp_arena_take_array(results->arena, count + 1, sizeof(void *));
+    if (keys == NULL || order == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++) {
+        keys[at] = key_of(section, at);
+        order[at] = &keys[at];
+    }
+    hp_sort(order, count, compare_keys);
+    for (size_t at = 0; at < count; at++)
+        section->rows[at] = order[at]->row;
+    return true;
+}
+
+static void cut_rows(struct hotpath_section *section, uint32_t limit)
+{
+    size_t kept = 0, others = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].is_main || others++ < limit)
+            section->rows[kept++] = section->rows[at];
+    section->row_count = kept;
+}
+
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+{
+    if (!section->order.is_usual && !sort_rows(results, section))
+        return false;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
+        cut_rows(section, limit);
+    return true;
+}

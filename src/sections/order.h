@@ -1,0 +1,25 @@
+/*
+ * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
+ * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
+ *
+ *     hp_order_choose, when the columns are there; section->order says from then on what holds
+ *     hp_order_apply, when all rows are filled, in the usual order
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_ORDER_H
+#define HP_SECTIONS_ORDER_H
+
+#include "section.h"
+
+/*
+ * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
+ * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
+ * False: no memory.
+ */
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+
+/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
+#endif
