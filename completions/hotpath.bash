@@ -22,6 +22,7 @@ _hotpath()
     case $command:$before in
         run:--only) return ;;
         run:--filter) return ;;
+        run:--skip) return ;;
         run:--section | run:-s) return ;;
         run:--focus) return ;;
         run:--columns | run:-c) return ;;
@@ -58,7 +59,7 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --only --filter --skip --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--tree -t --section -s --focus --columns -c --percentiles -p --limit -n --functions-limit --calltree-limit --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;

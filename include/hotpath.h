@@ -93,8 +93,8 @@ struct hotpath_options {
     const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
-    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
-    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a list such as "parse*,/^lex/,file:json.c" */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: such a list */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
     const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
     const char *dir;          /* HOTPATH_DIR             folder of the session file */
@@ -110,6 +110,7 @@ struct hotpath_options {
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t reserved[8];
+    const char *skip; /* HOTPATH_SKIP            sites not recorded: such a list */
 };
 
 #define HOTPATH_NO_LIMIT UINT32_MAX
@@ -179,6 +180,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, columns)
     HOTPATH_OPTION_(const char *, focus)
     HOTPATH_OPTION_(const char *, filter)
+    HOTPATH_OPTION_(const char *, skip)
     HOTPATH_OPTION_(const char *, label)
     HOTPATH_OPTION_(const char *, metadata)
     HOTPATH_OPTION_(const char *, dir)

@@ -108,6 +108,19 @@
  */
 HP_PRIVATE size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
 
+/* Whether a name of the linker's is one of C++: it begins with _Z. */
+HP_PRIVATE bool hp_cxx_is_mangled(const char *name);
+
+/*
+ * The qualified name in a name of the linker's, without a demangler:
+ *
+ *     _ZNK3foo3barEv     foo::bar        _ZN3fooC2Ei     foo::foo        _ZSt4sortv     std::sort
+ *
+ * Returns its length, or 0 where the name is not of C++, or has templates, operators or anything else that takes more than
+ * reading names one after the other. Cut to `size` bytes in all.
+ */
+HP_PRIVATE size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size);
+
 /* ---- src/base/text.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -180,7 +193,8 @@ HP_PRIVATE const char *hp_text_next_item(const char **rest, size_t *ret_length);
  */
 
 #define HP_CXXNAME_MAX_BRACKETS 64
-#define HP_CXXNAME_LONGEST_CHARACTER 16 /* of a character literal: U'\x0010ffff' */
+#define HP_CXXNAME_MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
+#define HP_CXXNAME_LONGEST_CHARACTER 16  /* of a character literal: U'\x0010ffff' */
 
 struct hp_cxxname_reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -507,6 +521,105 @@ size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
         hp_text_string(&reader.name, pretty);
     }
     return strlen(hp_text_end(&reader.name));
+}
+
+/* ------------------------------------------------------------------------------------------ linker's names */
+
+bool hp_cxx_is_mangled(const char *name) { return name[0] == '_' && name[1] == 'Z'; }
+
+/* A piece of a name: "3foo". False: there is none, or the text ends before it does. */
+static bool hp_cxxname_read_source_name(const char **at, const char **ret_bytes, size_t *ret_length)
+{
+    size_t length = 0;
+    const char *digit = *at;
+    if (*digit < '1' || *digit > '9')
+        return false;
+    for (; *digit >= '0' && *digit <= '9'; digit++) {
+        length = length * 10 + (size_t)(*digit - '0');
+        if (length > HP_CXXNAME_MAX_SOURCE_NAME)
+            return false;
+    }
+    if (strnlen(digit, length) < length)
+        return false;
+    *ret_bytes = digit;
+    *ret_length = length;
+    *at = digit + length;
+    return true;
+}
+
+static void hp_cxxname_put_source_name(struct hp_text *name, const char *bytes, size_t length)
+{
+    static const char unnamed[] = "_GLOBAL__N_";
+    if (length >= sizeof unnamed && memcmp(bytes, unnamed, sizeof unnamed - 1) == 0)
+        hp_text_string(name, "(anonymous namespace)");
+    else
+        hp_text_bytes(name, bytes, length);
+}
+
+/* [abi:cxx11] and the like are no part of the name. */
+static bool hp_cxxname_skip_tags(const char **at)
+{
+    const char *bytes;
+    size_t length;
+    while (**at == 'B') {
+        ++*at;
+        if (!hp_cxxname_read_source_name(at, &bytes, &length))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cxxname_is_structor(const char *at)
+{
+    return (at[0] == 'C' && at[1] >= '1' && at[1] <= '5') || (at[0] == 'D' && at[1] >= '0' && at[1] <= '5');
+}
+
+/* One name, or a constructor or destructor, which are named like what they are in: `*last`. */
+static bool hp_cxxname_read_unqualified(const char **at, struct hp_text *name, const char **last, size_t *last_length)
+{
+    if (*last != NULL && hp_cxxname_is_structor(*at)) {
+        hp_text_string(name, **at == 'D' ? "~" : "");
+        hp_text_bytes(name, *last, *last_length);
+        *at += 2;
+        return hp_cxxname_skip_tags(at);
+    }
+    *at += **at == 'L';
+    if (!hp_cxxname_read_source_name(at, last, last_length))
+        return false;
+    hp_cxxname_put_source_name(name, *last, *last_length);
+    return hp_cxxname_skip_tags(at);
+}
+
+/* Behind "_Z": names in N...E, or a single one, which may be in std. */
+static bool hp_cxxname_read_encoding(const char *at, struct hp_text *name)
+{
+    const char *last = NULL;
+    size_t last_length = 0;
+    const bool is_nested = *at == 'N';
+    at += is_nested;
+    while (is_nested && *at != '\0' && strchr("rVKRO", *at) != NULL)
+        at++;
+    if (hp_cxxname_starts_with(at, "St")) {
+        hp_text_string(name, "std::");
+        at += 2;
+    }
+    if (!hp_cxxname_read_unqualified(&at, name, &last, &last_length))
+        return false;
+    while (is_nested && *at != 'E') {
+        hp_text_string(name, "::");
+        if (!hp_cxxname_read_unqualified(&at, name, &last, &last_length))
+            return false;
+    }
+    return *at != 'I';
+}
+
+size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size)
+{
+    struct hp_text name;
+    hp_text_init(&name, out, size);
+    if (!hp_cxx_is_mangled(mangled) || !hp_cxxname_read_encoding(mangled + 2, &name))
+        hp_text_init(&name, out, size);
+    return strlen(hp_text_end(&name));
 }
 
 /* ---- src/base/json.h ----------------------------------------------------------------------------------------- */
@@ -1673,6 +1786,409 @@ bool hp_pattern_matches(const struct hp_pattern *pattern, const char *subject)
     return pattern->is_regex ? hp_pattern_regex_matches(pattern, subject) : strstr(subject, pattern->text) != NULL;
 }
 
+/* ---- src/base/pattern_list.h --------------------------------------------------------------------------------- */
+
+/*
+ * Lists of patterns that choose sites: what HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_FOCUS hold.
+ *
+ *     hp_pattern_list_compile(list, "parse*,/^lex_/,file:json.c,-parse_debug", false, &problem);
+ *     if (hp_pattern_list_chooses(list, &(struct hp_pattern_subject){.names = {"parse_int"}, .files = {"src/json.c"}})) ...
+ *
+ * Items are separated by commas; blanks around them and empty items do not count.
+ *
+ *   text, /regex/, /regex/i   as in pattern.h; a comma within /.../ separates nothing
+ *   a*b?                      a text with * or ? is a glob: the whole name has to match; * is any text, ? any byte
+ *   file:GLOB                 the source file: its path, or any end of the path that begins behind a slash
+ *   -ITEM                     what matches is left out
+ *   \                         before , * ? - @ / or \ takes the meaning from it
+ *
+ * Chosen is what matches any item without a minus, or everything where there is none, but nothing that matches an item with
+ * one. An item @PATH stands for the items in a file; whoever can read files has put them in its place before
+ * (hp_pattern_list_put helps).
+ *
+ * A list holds no pointers and is large: it lives in memory of its own. It may be copied, kept across fork and read in
+ * signal handlers and by several threads. Nothing allocates.
+ */
+
+#define HP_PATTERN_LIST_BYTES 8192 /* of text, with the final zero */
+#define HP_PATTERN_LIST_ITEMS 1024
+#define HP_PATTERN_LIST_REGEXES 32
+
+/* All fields are private to pattern_list.c, here and below. */
+struct hp_pattern_item {
+    uint16_t text;  /* where its text begins in `text` */
+    uint16_t regex; /* which of `regexes` */
+    uint8_t kind;
+    bool is_out;
+};
+
+struct hp_pattern_list {
+    uint32_t count;
+    uint32_t regex_count;
+    uint32_t text_length;
+    bool has_wanted; /* an item without a minus */
+    struct hp_pattern_item items[HP_PATTERN_LIST_ITEMS];
+    char text[HP_PATTERN_LIST_BYTES];
+    struct hp_pattern regexes[HP_PATTERN_LIST_REGEXES];
+};
+
+/* What is known of a site. A field that is NULL or empty matches nothing. */
+struct hp_pattern_subject {
+    const char *names[2]; /* what it is called */
+    const char *files[2]; /* where it is from: its source, its program or library */
+};
+
+/*
+ * Reads a list; with `is_skip` every item counts as if it had a minus. Returns false when something is wrong with it, which
+ * `problem`, if there is one, gets as a sentence without capital and stop. Such a list chooses everything.
+ */
+HP_PRIVATE bool hp_pattern_list_compile(struct hp_pattern_list *list, const char *text, bool is_skip, struct hp_text *problem);
+
+HP_PRIVATE bool hp_pattern_list_chooses(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject);
+
+/*
+ * Cuts the next item off, without the blanks around it, as hp_text_next_item does:
+ *
+ *     for (const char *rest = text, *item; (item = hp_pattern_list_next(&rest, &length)) != NULL;)
+ */
+HP_PRIVATE const char *hp_pattern_list_next(const char **rest, size_t *ret_length);
+
+/* Looks at one item, which need not be cut off a list and may have commas. `scratch` is for its expression. */
+HP_PRIVATE bool hp_pattern_item_check(const char *item, size_t length, struct hp_pattern *scratch, struct hp_text *problem);
+
+/* Adds such an item, which has passed the check, to the text of a list. */
+HP_PRIVATE void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, bool is_out);
+
+/* ---- src/base/pattern_list.c --------------------------------------------------------------------------------- */
+
+/*
+ * Lists of patterns. Reading is done in two steps: the text is cut into items, and each item is turned into what it looks
+ * for. The first step is also there for those who want to see the items of a list.
+ *
+ * The one difficulty is that a comma within /.../ separates nothing, while an item may begin with a slash and be a plain text
+ * all the same. An item is an expression if there is a slash (or /i) behind which a comma or the end follows; the first such
+ * slash ends it.
+ */
+
+enum hp_pattern_list_item_kind { HP_PATTERN_LIST_ITEM_TEXT, HP_PATTERN_LIST_ITEM_GLOB, HP_PATTERN_LIST_ITEM_FILE, HP_PATTERN_LIST_ITEM_REGEX };
+
+static const char hp_pattern_list_file_mark[] = "file:";
+#define HP_PATTERN_LIST_FILE_MARK_LENGTH (sizeof hp_pattern_list_file_mark - 1)
+
+/* ---------------------------------------------------------------------------------------------- cutting */
+
+static bool hp_pattern_list_is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static bool hp_pattern_list_can_be_escaped(char c) { return c != '\0' && strchr(",*?-@/\\", c) != NULL; }
+
+static bool hp_pattern_list_is_escape(const char *at) { return at[0] == '\\' && hp_pattern_list_can_be_escaped(at[1]); }
+
+static const char *hp_pattern_list_skip_blanks(const char *at)
+{
+    while (hp_pattern_list_is_blank(*at))
+        at++;
+    return at;
+}
+
+static bool hp_pattern_list_is_end(const char *at)
+{
+    at = hp_pattern_list_skip_blanks(at);
+    return *at == '\0' || *at == ',';
+}
+
+/* Behind the closing slash of the expression at `at`, and its i; NULL where none begins. */
+static const char *hp_pattern_list_end_of_regex(const char *at)
+{
+    if (*at != '/')
+        return NULL;
+    for (at++; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] != '\0')
+            at++;
+        else if (*at == '/' && hp_pattern_list_is_end(at + 1))
+            return at + 1;
+        else if (*at == '/' && at[1] == 'i' && hp_pattern_list_is_end(at + 2))
+            return at + 2;
+    }
+    return NULL;
+}
+
+static const char *hp_pattern_list_end_of_item(const char *at)
+{
+    const char *end = hp_pattern_list_end_of_regex(at + (*at == '-'));
+    if (end != NULL)
+        return end;
+    while (*at != '\0' && *at != ',')
+        at += hp_pattern_list_is_escape(at) ? 2 : 1;
+    return at;
+}
+
+const char *hp_pattern_list_next(const char **rest, size_t *ret_length)
+{
+    const char *at = *rest;
+    while (*at == ',' || hp_pattern_list_is_blank(*at))
+        at++;
+    const char *end = hp_pattern_list_end_of_item(at);
+    *rest = end;
+    while (end > at && hp_pattern_list_is_blank(end[-1]))
+        end--;
+    *ret_length = (size_t)(end - at);
+    return end > at ? at : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- reading */
+
+/* An item as it stands in a list, without its minus. */
+struct hp_pattern_list_raw_item {
+    const char *bytes;
+    size_t length;
+    bool is_out;
+    enum hp_pattern_list_item_kind kind;
+};
+
+static bool hp_pattern_list_complain(struct hp_text *problem, const char *what)
+{
+    hp_text_string(problem, what);
+    return false;
+}
+
+static bool hp_pattern_list_has_wildcard(const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length; at++) {
+        if (hp_pattern_list_is_escape(bytes + at))
+            at++;
+        else if (bytes[at] == '*' || bytes[at] == '?')
+            return true;
+    }
+    return false;
+}
+
+static bool hp_pattern_list_is_whole_regex(const char *bytes, size_t length)
+{
+    return length >= 2 && bytes[0] == '/' &&
+           (bytes[length - 1] == '/' || (length > 2 && bytes[length - 1] == 'i' && bytes[length - 2] == '/'));
+}
+
+static struct hp_pattern_list_raw_item hp_pattern_list_look_at(const char *bytes, size_t length)
+{
+    struct hp_pattern_list_raw_item item = {bytes, length, length > 0 && bytes[0] == '-', HP_PATTERN_LIST_ITEM_TEXT};
+    if (item.is_out) {
+        item.bytes++;
+        item.length--;
+    }
+    if (item.length >= HP_PATTERN_LIST_FILE_MARK_LENGTH && memcmp(item.bytes, hp_pattern_list_file_mark, HP_PATTERN_LIST_FILE_MARK_LENGTH) == 0) {
+        item.kind = HP_PATTERN_LIST_ITEM_FILE;
+        item.bytes += HP_PATTERN_LIST_FILE_MARK_LENGTH;
+        item.length -= HP_PATTERN_LIST_FILE_MARK_LENGTH;
+    } else if (hp_pattern_list_is_whole_regex(item.bytes, item.length)) {
+        item.kind = HP_PATTERN_LIST_ITEM_REGEX;
+    } else if (hp_pattern_list_has_wildcard(item.bytes, item.length)) {
+        item.kind = HP_PATTERN_LIST_ITEM_GLOB;
+    }
+    return item;
+}
+
+/* What the item looks for: of texts without the escapes, of others as it is. False: too long. */
+static bool hp_pattern_list_copy_text(const struct hp_pattern_list_raw_item *item, char text[HP_PATTERN_BYTES])
+{
+    size_t length = 0;
+    for (size_t at = 0; at < item->length; at++) {
+        if (item->kind == HP_PATTERN_LIST_ITEM_TEXT && at + 1 < item->length && hp_pattern_list_is_escape(item->bytes + at))
+            at++;
+        if (length + 1 == HP_PATTERN_BYTES)
+            return false;
+        text[length++] = item->bytes[at];
+    }
+    text[length] = '\0';
+    return true;
+}
+
+static bool hp_pattern_list_read_item(const struct hp_pattern_list_raw_item *item, char text[HP_PATTERN_BYTES], struct hp_pattern *regex,
+                      struct hp_text *problem)
+{
+    if (item->length == 0)
+        return hp_pattern_list_complain(problem, item->kind == HP_PATTERN_LIST_ITEM_FILE ? "'file:' has no name behind it"
+                                                         : "'-' has nothing behind it to leave out");
+    if (!hp_pattern_list_copy_text(item, text))
+        return hp_pattern_list_complain(problem, "the pattern is longer than 255 bytes");
+    const char *error = item->kind == HP_PATTERN_LIST_ITEM_REGEX ? hp_pattern_compile(regex, text) : NULL;
+    return error == NULL || hp_pattern_list_complain(problem, error);
+}
+
+_Static_assert(HP_PATTERN_BYTES == 256, "the message above names the limit");
+
+bool hp_pattern_item_check(const char *item, size_t length, struct hp_pattern *scratch, struct hp_text *problem)
+{
+    char text[HP_PATTERN_BYTES];
+    const struct hp_pattern_list_raw_item raw = hp_pattern_list_look_at(item, length);
+    if (!hp_pattern_list_read_item(&raw, text, scratch, problem))
+        return false;
+    return raw.kind != HP_PATTERN_LIST_ITEM_REGEX || hp_pattern_list_end_of_regex(text) == text + raw.length ||
+           hp_pattern_list_complain(problem, "a / before a comma ends the expression: write \\/");
+}
+
+static bool hp_pattern_list_add_item(struct hp_pattern_list *list, const struct hp_pattern_list_raw_item *raw, bool is_skip,
+                     struct hp_text *problem)
+{
+    char text[HP_PATTERN_BYTES];
+    if (list->count == HP_PATTERN_LIST_ITEMS)
+        return hp_pattern_list_complain(problem, "there are more than 1024 items");
+    if (raw->kind == HP_PATTERN_LIST_ITEM_REGEX && list->regex_count == HP_PATTERN_LIST_REGEXES)
+        return hp_pattern_list_complain(problem, "there are more than 32 expressions: join some with |");
+    struct hp_pattern_item *item = &list->items[list->count];
+    *item = (struct hp_pattern_item){.text = (uint16_t)list->text_length,
+                                     .regex = (uint16_t)list->regex_count,
+                                     .kind = (uint8_t)raw->kind,
+                                     .is_out = raw->is_out || is_skip};
+    if (!hp_pattern_list_read_item(raw, text, &list->regexes[item->regex % HP_PATTERN_LIST_REGEXES], problem))
+        return false;
+    const size_t size = strlen(text) + 1;
+    if (raw->kind != HP_PATTERN_LIST_ITEM_REGEX) {
+        if (list->text_length + size > sizeof list->text)
+            return hp_pattern_list_complain(problem, "the list is longer than 8191 bytes");
+        memcpy(list->text + list->text_length, text, size);
+        list->text_length += (uint32_t)size;
+    }
+    list->regex_count += raw->kind == HP_PATTERN_LIST_ITEM_REGEX;
+    list->has_wanted |= !item->is_out;
+    list->count++;
+    return true;
+}
+
+_Static_assert(HP_PATTERN_LIST_ITEMS == 1024 && HP_PATTERN_LIST_REGEXES == 32 && HP_PATTERN_LIST_BYTES == 8192,
+               "the messages above name the limits");
+
+static void hp_pattern_list_begin_list(struct hp_pattern_list *list)
+{
+    list->count = list->regex_count = list->text_length = 0;
+    list->has_wanted = false;
+}
+
+/* "item 3: '-' has nothing behind it to leave out" */
+static void hp_pattern_list_put_problem(struct hp_text *problem, size_t number, const char *what)
+{
+    hp_text_string(problem, "item ");
+    hp_text_u64(problem, number);
+    hp_text_string(problem, ": ");
+    hp_text_string(problem, what);
+}
+
+bool hp_pattern_list_compile(struct hp_pattern_list *list, const char *text, bool is_skip, struct hp_text *problem)
+{
+    char what_bytes[128];
+    struct hp_text what;
+    size_t length, number = 0;
+    hp_pattern_list_begin_list(list);
+    hp_text_init(&what, what_bytes, sizeof what_bytes);
+    for (const char *rest = text, *bytes; (bytes = hp_pattern_list_next(&rest, &length)) != NULL;) {
+        const struct hp_pattern_list_raw_item item = hp_pattern_list_look_at(bytes, length);
+        number++;
+        if (hp_pattern_list_add_item(list, &item, is_skip, &what))
+            continue;
+        if (problem != NULL)
+            hp_pattern_list_put_problem(problem, number, hp_text_end(&what));
+        hp_pattern_list_begin_list(list);
+        return false;
+    }
+    return true;
+}
+
+void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, bool is_out)
+{
+    const struct hp_pattern_list_raw_item item = hp_pattern_list_look_at(line, length);
+    if (list->length > 0)
+        hp_text_char(list, ',');
+    if (is_out || item.is_out)
+        hp_text_char(list, '-');
+    if (item.kind == HP_PATTERN_LIST_ITEM_REGEX) {
+        hp_text_bytes(list, item.bytes, item.length);
+        return;
+    }
+    if (item.kind == HP_PATTERN_LIST_ITEM_FILE)
+        hp_text_string(list, hp_pattern_list_file_mark);
+    else if (item.length > 0 && item.bytes[0] == '/') /* or it could be taken for the beginning of an expression */
+        hp_text_char(list, '\\');
+    for (size_t at = 0; at < item.length; at++) {
+        if (at + 1 < item.length && hp_pattern_list_is_escape(item.bytes + at))
+            hp_text_char(list, item.bytes[at++]);
+        else if (item.bytes[at] == ',')
+            hp_text_char(list, '\\');
+        hp_text_char(list, item.bytes[at]);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- matching */
+
+/* Whether the whole subject matches. After a mismatch only the latest * can give way, so this takes length times length. */
+static bool hp_pattern_list_glob_matches(const char *glob, const char *subject)
+{
+    const char *star = NULL, *retry = subject;
+    while (*subject != '\0' || *glob == '*') {
+        if (*glob == '*') {
+            star = ++glob;
+            retry = subject;
+            continue;
+        }
+        const char *literal = glob + hp_pattern_list_is_escape(glob);
+        if (*literal != '\0' && ((*glob == '?' && literal == glob) || *literal == *subject)) {
+            glob = literal + 1;
+            subject++;
+        } else if (star != NULL && *retry != '\0') {
+            glob = star;
+            subject = ++retry;
+        } else {
+            return false;
+        }
+    }
+    return *glob == '\0';
+}
+
+static bool hp_pattern_list_path_matches(const char *glob, const char *path)
+{
+    for (;;) {
+        if (hp_pattern_list_glob_matches(glob, path))
+            return true;
+        path = strchr(path, '/');
+        if (path == NULL)
+            return false;
+        path++;
+    }
+}
+
+static bool hp_pattern_list_item_matches(const struct hp_pattern_list *list, const struct hp_pattern_item *item,
+                         const char *subject)
+{
+    const char *text = list->text + item->text;
+    switch ((enum hp_pattern_list_item_kind)item->kind) {
+    case HP_PATTERN_LIST_ITEM_TEXT:
+        return strstr(subject, text) != NULL;
+    case HP_PATTERN_LIST_ITEM_GLOB:
+        return hp_pattern_list_glob_matches(text, subject);
+    case HP_PATTERN_LIST_ITEM_FILE:
+        return hp_pattern_list_path_matches(text, subject);
+    default:
+        return hp_pattern_matches(&list->regexes[item->regex], subject);
+    }
+}
+
+static bool hp_pattern_list_any_matches(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject, bool is_out)
+{
+    for (uint32_t at = 0; at < list->count; at++) {
+        const struct hp_pattern_item *item = &list->items[at];
+        const char *const *words = item->kind == HP_PATTERN_LIST_ITEM_FILE ? subject->files : subject->names;
+        if (item->is_out != is_out)
+            continue;
+        for (size_t word = 0; word < 2; word++)
+            if (words[word] != NULL && words[word][0] != '\0' && hp_pattern_list_item_matches(list, item, words[word]))
+                return true;
+    }
+    return false;
+}
+
+bool hp_pattern_list_chooses(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject)
+{
+    return (!list->has_wanted || hp_pattern_list_any_matches(list, subject, false)) && !hp_pattern_list_any_matches(list, subject, true);
+}
+
 /* ---- src/base/sort.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -2411,6 +2927,12 @@ HP_PRIVATE bool hp_file_read_text(const char *path, char *text, size_t size);
 HP_PRIVATE size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
 
 /*
+ * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
+ * -1 with errno; EINVAL: it is something else.
+ */
+HP_PRIVATE ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
+
+/*
  * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
  * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
  */
@@ -2642,11 +3164,9 @@ bool hp_file_is(int fd, const struct hp_file_identity *identity)
     return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
 }
 
-size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+/* Up to `size` bytes, or as many as there are before the first error. */
+static size_t hp_files_read_open(int fd, void *bytes, size_t size)
 {
-    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
-    if (fd < 0)
-        return 0;
     size_t length = 0;
     while (length < size) {
         const ssize_t got = hp_sys_read(fd, (char *)bytes + length, size - length);
@@ -2656,7 +3176,35 @@ size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
             break;
         length += (size_t)got;
     }
+    return length;
+}
+
+size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+{
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return 0;
+    const size_t length = hp_files_read_open(fd, bytes, size);
     hp_sys_close(fd);
+    return length;
+}
+
+ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size)
+{
+    struct stat status;
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    ssize_t length = -1;
+    if (fstat(fd, &status) == 0) {
+        if (S_ISREG(status.st_mode))
+            length = (ssize_t)hp_files_read_open(fd, bytes, size);
+        else
+            errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    }
+    const int error = errno;
+    hp_sys_close(fd);
+    errno = error;
     return length;
 }
 
@@ -2832,6 +3380,8 @@ const char *hp_file_error(int number)
         return "file too large";
     case EISDIR:
         return "is a folder";
+    case EINVAL:
+        return "not a regular file";
     case ENOTDIR:
         return "not a folder";
     case ELOOP:
@@ -3257,8 +3807,9 @@ void hp_signals_raise_now(int signal)
  */
 
 struct hp_symbol {
-    const char *name; /* as the linker knows it */
-    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *name;  /* as the linker knows it */
+    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *image; /* path of the program or library it is in */
 };
 
 /* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */
@@ -3689,6 +4240,7 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
         return false;
     ret_symbol->name = hp_symbols_name_of(image, symbol);
     ret_symbol->file = hp_symbols_file_of(image, symbol);
+    ret_symbol->image = image->mapping.path;
     return true;
 }
 
@@ -3739,7 +4291,9 @@ struct hp_terminal hp_terminal_of(int fd)
  * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
  * the default instead of the program's.
  *
- * Nothing here allocates.
+ * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
+ *
+ * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
  */
 
 #define HP_MAX_PERCENTILES 10
@@ -3774,8 +4328,9 @@ struct hp_settings {
     char dir[1024];
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
-    char focus[256];   /* hp_pattern_compile accepts it */
-    char filter[256];  /* likewise */
+    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
+    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
     char label[256];
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };
@@ -4040,6 +4595,11 @@ _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
  * begins with the value: "is not a number". So a value that failed can be parsed again for its sentence.
  */
 
+#define HP_OPTIONS_PROBLEM_BYTES 360
+#define HP_OPTIONS_LINE_BYTES 640
+#define HP_OPTIONS_SHOWN_BYTES 40
+#define HP_OPTIONS_LIST_FILE_BYTES 65536 /* of a file of patterns */
+
 /* ---------------------------------------------------------------------------------------------- parsers */
 
 static bool hp_options_complain(struct hp_text *problem, const char *what)
@@ -4071,22 +4631,161 @@ static bool hp_options_parse_text(const struct hp_option *option, const char *te
     return true;
 }
 
-static bool hp_options_parse_pattern(const struct hp_option *option, const char *text, struct hp_settings *settings,
-                          struct hp_text *ret_problem)
+/* ---------------------------------------------------------------------------------- lists of patterns */
+
+/* Bytes of a value as one can show them on any terminal and in any log. */
+static void hp_options_add_shown(struct hp_text *line, const char *value)
 {
-    struct hp_pattern pattern;
-    if (strlen(text) >= option->settings_size)
-        return hp_options_complain_too_long(ret_problem, option);
-    const char *error = hp_pattern_compile(&pattern, text);
-    if (!error)
-        return hp_options_parse_text(option, text, settings, ret_problem);
-    hp_text_string(ret_problem, "is not a text or /regex/: ");
-    hp_text_string(ret_problem, error);
+    size_t shown = 0;
+    for (; value[shown] && shown < HP_OPTIONS_SHOWN_BYTES; shown++) {
+        const unsigned char byte = (unsigned char)value[shown];
+        if (byte >= ' ' && byte <= '~') {
+            hp_text_char(line, (char)byte);
+        } else {
+            hp_text_string(line, "\\x");
+            hp_text_hex(line, byte, 2);
+        }
+    }
+    if (value[shown])
+        hp_text_string(line, "...");
+}
+
+/* What reading a list takes: too much for a stack. */
+struct hp_options_list_reader {
+    struct hp_text *problem;
+    struct hp_text list;
+    char list_bytes[HP_PATTERN_LIST_BYTES];
+    struct hp_pattern scratch;
+    char path[1024];
+    char file[HP_OPTIONS_LIST_FILE_BYTES + 1];
+};
+
+/* "line 3 of 'functions.txt': ", or without a line "the file 'functions.txt' " */
+static bool hp_options_complain_about_file(const struct hp_options_list_reader *reader, size_t line, const char *what)
+{
+    struct hp_text *problem = reader->problem;
+    hp_text_string(problem, line > 0 ? "line " : "the file '");
+    if (line > 0) {
+        hp_text_u64(problem, line);
+        hp_text_string(problem, " of '");
+    }
+    hp_options_add_shown(problem, reader->path);
+    hp_text_string(problem, line > 0 ? "': " : "' ");
+    hp_text_string(problem, what);
     return false;
 }
 
-_Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
-_Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
+static bool hp_options_complain_unreadable(const struct hp_options_list_reader *reader, int error)
+{
+    hp_options_complain_about_file(reader, 0, "cannot be read: ");
+    return hp_options_complain(reader->problem, hp_file_error(error));
+}
+
+/* The file that an item @PATH names. Other than regular ones could keep us waiting. */
+static bool hp_options_read_list_file(struct hp_options_list_reader *reader, const char *path, size_t length)
+{
+    if (length == 0)
+        return hp_options_complain(reader->problem, "'@' has no path behind it");
+    if (length >= sizeof reader->path)
+        return hp_options_complain(reader->problem, "the path behind '@' is longer than 1023 bytes");
+    memcpy(reader->path, path, length);
+    reader->path[length] = '\0';
+    const ssize_t size = hp_file_read_regular(reader->path, reader->file, sizeof reader->file);
+    if (size < 0)
+        return hp_options_complain_unreadable(reader, errno);
+    if (size > HP_OPTIONS_LIST_FILE_BYTES)
+        return hp_options_complain_about_file(reader, 0, "is longer than 65536 bytes");
+    if (memchr(reader->file, '\0', (size_t)size) != NULL)
+        return hp_options_complain_about_file(reader, 0, "is no text");
+    reader->file[size] = '\0';
+    return true;
+}
+
+_Static_assert(HP_OPTIONS_LIST_FILE_BYTES == 65536, "the message above names the limit");
+
+static bool hp_options_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool hp_options_add_line(struct hp_options_list_reader *reader, const char *line, size_t length, size_t number, bool is_out)
+{
+    char bytes[HP_OPTIONS_PROBLEM_BYTES];
+    struct hp_text what;
+    for (; length > 0 && hp_options_is_blank(line[0]); length--)
+        line++;
+    while (length > 0 && hp_options_is_blank(line[length - 1]))
+        length--;
+    if (length == 0 || line[0] == '#')
+        return true;
+    if (line[0] == '@' || (line[0] == '-' && line[1] == '@'))
+        return hp_options_complain_about_file(reader, number, "a file cannot name another");
+    hp_text_init(&what, bytes, sizeof bytes);
+    if (!hp_pattern_item_check(line, length, &reader->scratch, &what))
+        return hp_options_complain_about_file(reader, number, hp_text_end(&what));
+    hp_pattern_list_put(&reader->list, line, length, is_out);
+    return true;
+}
+
+static bool hp_options_add_file(struct hp_options_list_reader *reader, const char *path, size_t length, bool is_out)
+{
+    size_t number = 0;
+    if (!hp_options_read_list_file(reader, path, length))
+        return false;
+    for (const char *line = reader->file, *end; *line != '\0'; line = end + (*end != '\0')) {
+        end = line + strcspn(line, "\n");
+        if (!hp_options_add_line(reader, line, (size_t)(end - line), ++number, is_out))
+            return false;
+    }
+    return true;
+}
+
+/* Puts what files hold in the place of their names. */
+static bool hp_options_read_list(struct hp_options_list_reader *reader, const char *text)
+{
+    size_t length;
+    for (const char *rest = text, *item; (item = hp_pattern_list_next(&rest, &length)) != NULL;) {
+        const bool is_out = item[0] == '-', is_file = item[is_out] == '@';
+        if (!is_file)
+            hp_pattern_list_put(&reader->list, item, length, false);
+        else if (!hp_options_add_file(reader, item + is_out + 1, length - is_out - 1, is_out))
+            return false;
+    }
+    hp_text_end(&reader->list);
+    return !reader->list.is_cut || hp_options_complain(reader->problem, "the list is longer than 8191 bytes");
+}
+
+_Static_assert(HP_PATTERN_LIST_BYTES == 8192, "the message above names the limit");
+
+static bool hp_options_compile_list(const char *text, struct hp_text *problem)
+{
+    struct hp_pattern_list *list = hp_memory_map(sizeof *list);
+    const bool is_good = list != NULL ? hp_pattern_list_compile(list, text, false, problem)
+                                      : hp_options_complain(problem, "there is no memory for it");
+    hp_memory_unmap(list, sizeof *list);
+    return is_good;
+}
+
+static bool hp_options_parse_patterns(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    char bytes[HP_OPTIONS_PROBLEM_BYTES];
+    struct hp_text what;
+    struct hp_options_list_reader *reader = hp_memory_map(sizeof *reader);
+    if (reader == NULL)
+        return hp_options_complain(ret_problem, "has no effect: there is no memory for it");
+    hp_text_init(&what, bytes, sizeof bytes);
+    hp_text_init(&reader->list, reader->list_bytes, sizeof reader->list_bytes);
+    reader->problem = &what;
+    const bool is_good = hp_options_read_list(reader, text) && hp_options_compile_list(reader->list_bytes, &what);
+    if (is_good) {
+        memcpy(hp_options_setting(option, settings), reader->list_bytes, sizeof reader->list_bytes);
+    } else {
+        hp_text_string(ret_problem, "is not a list of texts, globs and /regex/: ");
+        hp_text_string(ret_problem, hp_text_end(&what));
+    }
+    hp_memory_unmap(reader, sizeof *reader);
+    return is_good;
+}
+
+/* ----------------------------------------------------------------------------------------- other lists */
 
 static bool hp_options_is_name_byte(char c, bool is_first)
 {
@@ -4368,15 +5067,19 @@ const struct hp_option hotpath_options_[] = {
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
                       "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
-    {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
-     "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
-     HP_OPTIONS_AT_BOTH(filter), hp_options_parse_pattern},
+    {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
+     "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
+     "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(filter), hp_options_parse_patterns},
+    {"HOTPATH_SKIP", "skip", HP_OPTIONS_FLAG("skip", 0, RECORD), "LIST", "", "nothing left out",
+     "Do not record the functions and blocks that match any item of this list of patterns.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_BOTH(skip), hp_options_parse_patterns},
     {"HOTPATH_REPORT", "report", HP_OPTIONS_FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(report), hp_options_parse_sections},
-    {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
-     "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
-     hp_options_parse_pattern},
+    {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
+     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
+     hp_options_parse_patterns},
     {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
      "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
      hp_options_parse_columns},
@@ -4559,10 +5262,6 @@ struct hp_options_resolution {
     bool is_wrong[HP_OPTIONS_LEVELS][HP_OPTIONS_OPTION_COUNT];
 };
 
-#define HP_OPTIONS_PROBLEM_BYTES 160
-#define HP_OPTIONS_LINE_BYTES 512
-#define HP_OPTIONS_SHOWN_BYTES 40
-
 static const char *hp_options_environment_value(const struct hp_options_resolution *resolution, const struct hp_option *option)
 {
     const char *value =
@@ -4603,23 +5302,6 @@ static void hp_options_apply_level(struct hp_options_resolution *resolution, enu
 }
 
 /* ---------------------------------------------------------------------------------------------- warnings */
-
-/* Bytes of a value as one can show them on any terminal and in any log. */
-static void hp_options_add_shown(struct hp_text *line, const char *value)
-{
-    size_t shown = 0;
-    for (; value[shown] && shown < HP_OPTIONS_SHOWN_BYTES; shown++) {
-        const unsigned char byte = (unsigned char)value[shown];
-        if (byte >= ' ' && byte <= '~') {
-            hp_text_char(line, (char)byte);
-        } else {
-            hp_text_string(line, "\\x");
-            hp_text_hex(line, byte, 2);
-        }
-    }
-    if (value[shown])
-        hp_text_string(line, "...");
-}
 
 /* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
 static void hp_options_begin_warning(struct hp_text *line, char bytes[HP_OPTIONS_LINE_BYTES], enum hp_options_level level,
@@ -5897,6 +6579,7 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
 struct hp_arena;
 struct hp_profile;
+struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 32u
 #define HP_MAX_NOTES 6u
@@ -5971,7 +6654,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_pattern focus;
+    struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
     struct hotpath_section *sections[HP_MAX_SECTIONS];
@@ -6020,6 +6703,9 @@ HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct 
                              const struct hp_location *location);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 
+/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
+
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
@@ -6063,8 +6749,8 @@ struct hp_site_sums {
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* private to profile.c and site_table.c from here on */
-    uint32_t name_level;
+    const char *plain_name; /* the name alone, which others may have, too */
+    uint32_t name_level;    /* private to profile.c and site_table.c from here on */
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;
@@ -6190,7 +6876,7 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
         struct hp_tree_node *node = profile->nodes[at];
         struct hp_calltree_place *place = &view->places[at];
         place->node = node;
-        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             hp_calltree_place_of(view, node->parent)->is_wanted = true;
@@ -7438,19 +8124,34 @@ static void hp_results_warn_unknown_columns(struct hotpath_results *results)
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
-static void hp_results_set_focus(struct hotpath_results *results)
+/* False: no memory. */
+static bool hp_results_set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
-    const char *problem = hp_pattern_compile(&results->focus, focus);
-    if (problem == NULL)
-        return;
     char bytes[256];
     struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
     hp_text_string(&after, ": ");
-    hp_text_string(&after, problem);
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
     hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+/* By the name as it is shown, or as it would be if no other site had it. */
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_pattern_list_chooses(results->focus, &subject);
 }
 
 /* Names processes that are left out for one reason, in one line. */
@@ -7501,9 +8202,8 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
-    hp_results_set_focus(results);
     hp_trust_set(results);
-    if (!hp_results_fill_chosen(results))
+    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
         return NULL;
     hp_results_warn_unknown_columns(results);
     return results;
@@ -8227,8 +8927,8 @@ static size_t hp_timing_rank(const struct hotpath_results *results, const struct
     const struct hp_profile *profile = results->profile;
     const struct hp_settings *settings = results->settings;
     const struct hp_site_sums *main = profile->main;
-    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
-                               hp_pattern_matches(&results->focus, main->name);
+    const bool is_main_first =
+        main != NULL && !settings->exclude_wrapper && !settings->time_exclusive && hp_results_show(results, main);
     size_t count = 0;
     if (is_main_first)
         sites[count++] = main;
@@ -8237,7 +8937,7 @@ static size_t hp_timing_rank(const struct hotpath_results *results, const struct
         const struct hp_site_sums *site = profile->sites[at];
         if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
             continue;
-        if (hp_pattern_matches(&results->focus, site->name))
+        if (hp_results_show(results, site))
             sites[count++] = site;
     }
     hp_sort(sites + first, count - first, settings->time_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
@@ -9409,6 +10109,12 @@ struct hp_known_site {
     uint32_t hash;
 };
 
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip;
+    bool is_any; /* one of them says something */
+};
+
 #define HP_SITE_BUCKETS 4096u
 
 struct hp_recorder {
@@ -9434,6 +10140,7 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
+    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
 };
 
 /* --- copies.c */
@@ -9481,8 +10188,10 @@ HP_PRIVATE void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
-HP_PRIVATE void hp_site_register(struct hotpath_site *site);
+/* The same under the lock; `image` is the program or library it is in, as far as that is known, or "". */
+HP_PRIVATE void hp_site_register(struct hotpath_site *site, const char *image);
+/* Makes HOTPATH_FILTER and HOTPATH_SKIP of the settings count from now on. Under the lock. False: no memory. */
+HP_PRIVATE bool hp_sites_choose(void);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -9760,8 +10469,8 @@ int hp_exit_report(bool is_in_handler)
  *
  * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
  * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
- * table that has become too small is left to those who still read it. HOTPATH_FILTER decides once per function, as for
- * any site.
+ * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
+ * function, as for any site.
  *
  * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
@@ -9852,8 +10561,8 @@ static struct hotpath_site *hp_functions_new_site(void)
     return hp_functions_free_count > 0 ? &hp_functions_free_sites[--hp_functions_free_count] : NULL;
 }
 
-/* A function without a name is known by its file and where in it it lies. */
-static void hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
+/* A function without a name is known by its file and where in it it lies. Returns the path of that file. */
+static const char *hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
 {
     const char *path = "?";
     uint64_t offset = function;
@@ -9868,24 +10577,25 @@ static void hp_functions_name_by_place(uintptr_t function, char *name, size_t si
         digits++;
     hp_text_hex(&text, (uint32_t)offset, digits);
     hp_text_end(&text);
+    return path;
 }
 
 /* Names are copied when the site gets its number, which is done here, while they are at hand. */
 static struct hotpath_site *hp_functions_make_site(uintptr_t function)
 {
     static char name[256]; /* under the lock; stacks of handlers are small */
-    struct hp_symbol symbol = {name, ""};
+    struct hp_symbol symbol = {name, "", ""};
     struct hotpath_site *site = hp_functions_new_site();
     if (site == NULL)
         return NULL;
     if (!hp_symbol_find(function, &symbol))
-        hp_functions_name_by_place(function, name, sizeof name);
+        symbol.image = hp_functions_name_by_place(function, name, sizeof name);
     *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
                                   .kind = HOTPATH_KIND_FUNCTION_,
                                   .name = symbol.name,
                                   .function = symbol.name,
                                   .file = symbol.file};
-    hp_site_register(site);
+    hp_site_register(site, symbol.image);
     if (strcmp(symbol.name, "main") == 0)
         hp_session_suggest_main(site->id);
     site->name = site->function = site->file = "";
@@ -10147,7 +10857,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_ACTIVE;
     hotpath_runtime_->settings = *settings;
     hotpath_runtime_->is_child = false;
-    if (!hp_lifecycle_is_active() && !hp_lifecycle_open_session())
+    if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
         return HOTPATH_E_SPACE;
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
@@ -10182,28 +10892,35 @@ static void hp_lifecycle_explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
+static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct hotpath_options *options)
+{
+    struct hp_signals held;
+    /* What HOTPATH=1 began has warned already. */
+    hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
+    if (settings->record_is_off || settings->record == 0)
+        return HOTPATH_E_OFF;
+    if (!hp_runtime_prepare())
+        return HOTPATH_E_SPACE;
+    hp_lifecycle_make_absolute(settings->output_path, sizeof settings->output_path);
+    hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = hp_lifecycle_begin_locked(settings);
+    hp_unlock(&held);
+    return status;
+}
+
 static int hp_lifecycle_begin(const struct hotpath_options *options)
 {
-    struct hp_settings settings;
-    struct hp_signals held;
     hp_copies_join();
     hp_lifecycle_note_standard_error();
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    /* What HOTPATH=1 began has warned already. */
-    hp_settings_resolve(&settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
-    if (settings.record_is_off || settings.record == 0)
-        return HOTPATH_E_OFF;
-    if (!hp_runtime_prepare())
-        return HOTPATH_E_SPACE;
-    hp_lifecycle_make_absolute(settings.output_path, sizeof settings.output_path);
-    hp_lifecycle_make_absolute(settings.dir, sizeof settings.dir);
-    if (!hp_lock(&held))
-        return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(&settings);
-    hp_unlock(&held);
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    const int status = settings != NULL ? hp_lifecycle_begin_with(settings, options) : HOTPATH_E_SPACE;
+    hp_memory_unmap(settings, sizeof *settings);
     return status;
 }
 
@@ -10313,21 +11030,31 @@ __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
     errno = saved;
 }
 
+/* Whether the environment asks for a session by itself. */
+static bool hp_lifecycle_is_asked_for(void)
+{
+    const char *wish = hp_environment("HOTPATH");
+    if (wish == NULL || wish[0] == '\0' || hp_process_is_privileged())
+        return false;
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    if (settings == NULL)
+        return false;
+    hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
+    const bool is_set = settings->record_is_set;
+    hp_memory_unmap(settings, sizeof *settings);
+    return is_set;
+}
+
 /* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
 __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
 {
     const int saved = errno;
-    const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         hp_lifecycle_note_standard_error();
-    if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
-        struct hp_settings settings;
-        hp_settings_resolve(&settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-        if (settings.record_is_set && hp_lifecycle_begin(NULL) == HOTPATH_OK)
-            hp_lifecycle_set_auto(true);
-    }
+    if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL) == HOTPATH_OK)
+        hp_lifecycle_set_auto(true);
     errno = saved;
 }
 
@@ -10777,21 +11504,41 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     return id;
 }
 
-static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site)
+/* Once there, the lists stay where they are: sessions come and go. */
+bool hp_sites_choose(void)
 {
-    struct hp_pattern pattern;
-    if (hotpath_runtime_->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
-        return true;
-    return hp_pattern_compile(&pattern, hotpath_runtime_->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0';
+    if (is_any && hotpath_runtime_->choice == NULL)
+        hotpath_runtime_->choice = hp_memory_map(sizeof *hotpath_runtime_->choice);
+    struct hp_site_choice *choice = hotpath_runtime_->choice;
+    if (choice == NULL)
+        return !is_any;
+    /* Settings hold lists that compile; one that did not would choose everything. */
+    hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
+    hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
+    choice->is_any = is_any;
+    return true;
 }
 
-static uint32_t hp_sites_register_site(const struct hotpath_site *site)
+static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const char *image)
+{
+    const struct hp_site_choice *choice = hotpath_runtime_->choice;
+    char qualified[HP_SITES_NAME_BYTES];
+    if (choice == NULL || !choice->is_any || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
+        return true;
+    hp_cxx_qualified_name(name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {name, qualified}, .files = {site->file, image}};
+    return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
+}
+
+static uint32_t hp_sites_register_site(const struct hotpath_site *site, const char *image)
 {
     char buffer[HP_SITES_NAME_BYTES];
     const char *name = hp_sites_shown_name(site, buffer);
     if (name[0] == '\0')
         name = "<unnamed>";
-    if (!hp_sites_is_wanted(name, site))
+    if (!hp_sites_is_wanted(name, site, image))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hp_sites_hash_text(hp_sites_hash_text(2166136261u ^ site->line, site->file), name);
     uint32_t id = hp_sites_find_site(hash, name, site);
@@ -10803,9 +11550,9 @@ static uint32_t hp_sites_register_site(const struct hotpath_site *site)
     return id;
 }
 
-void hp_site_register(struct hotpath_site *site)
+void hp_site_register(struct hotpath_site *site, const char *image)
 {
-    HOTPATH_PUT_(site->id, hp_sites_register_site(site));
+    HOTPATH_PUT_(site->id, hp_sites_register_site(site, image));
     if (!hp_is_sealed())
         hp_session_touch();
 }
@@ -10817,7 +11564,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
     if (hotpath_runtime_->gate != 0)
-        hp_site_register(site);
+        hp_site_register(site, "");
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
 }

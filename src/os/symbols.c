@@ -431,6 +431,7 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
         return false;
     ret_symbol->name = name_of(image, symbol);
     ret_symbol->file = file_of(image, symbol);
+    ret_symbol->image = image->mapping.path;
     return true;
 }
 

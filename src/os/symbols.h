@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 struct hp_symbol {
-    const char *name; /* as the linker knows it */
-    const char *file; /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *name;  /* as the linker knows it */
+    const char *file;  /* the source of a static function, as the compiler was told; "" where it is not known */
+    const char *image; /* path of the program or library it is in */
 };
 
 /* The function that `address` lies in. False: its image cannot be read, or has no such symbol. Names stay valid. */

@@ -91,6 +91,12 @@ struct hp_known_site {
     uint32_t hash;
 };
 
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip;
+    bool is_any; /* one of them says something */
+};
+
 #define HP_SITE_BUCKETS 4096u
 
 struct hp_recorder {
@@ -116,6 +122,7 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
+    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
 };
 
 /* --- copies.c */
@@ -163,8 +170,10 @@ void hp_say(const char *line);
 /* --- sites.c */
 /* The id of a site, registered now if need be; HOTPATH_ID_EXCLUDED_ when it is not to be recorded. */
 uint32_t hp_site_id(struct hotpath_site *site);
-/* The same under the lock. */
-void hp_site_register(struct hotpath_site *site);
+/* The same under the lock; `image` is the program or library it is in, as far as that is known, or "". */
+void hp_site_register(struct hotpath_site *site, const char *image);
+/* Makes HOTPATH_FILTER and HOTPATH_SKIP of the settings count from now on. Under the lock. False: no memory. */
+bool hp_sites_choose(void);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */

@@ -9,7 +9,7 @@
 
 #include "cxxname.h"
 #include "memory.h"
-#include "pattern.h"
+#include "pattern_list.h"
 #include "runtime.h"
 
 #define TEXT_PIECE (64u << 10)
@@ -149,21 +149,41 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     return id;
 }
 
-static bool is_wanted(const char *name, const struct hotpath_site *site)
+/* Once there, the lists stay where they are: sessions come and go. */
+bool hp_sites_choose(void)
 {
-    struct hp_pattern pattern;
-    if (hp_runtime->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
-        return true;
-    return hp_pattern_compile(&pattern, hp_runtime->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+    const struct hp_settings *settings = &hp_runtime->settings;
+    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0';
+    if (is_any && hp_runtime->choice == NULL)
+        hp_runtime->choice = hp_memory_map(sizeof *hp_runtime->choice);
+    struct hp_site_choice *choice = hp_runtime->choice;
+    if (choice == NULL)
+        return !is_any;
+    /* Settings hold lists that compile; one that did not would choose everything. */
+    hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
+    hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
+    choice->is_any = is_any;
+    return true;
 }
 
-static uint32_t register_site(const struct hotpath_site *site)
+static bool is_wanted(const char *name, const struct hotpath_site *site, const char *image)
+{
+    const struct hp_site_choice *choice = hp_runtime->choice;
+    char qualified[NAME_BYTES];
+    if (choice == NULL || !choice->is_any || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
+        return true;
+    hp_cxx_qualified_name(name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {name, qualified}, .files = {site->file, image}};
+    return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
+}
+
+static uint32_t register_site(const struct hotpath_site *site, const char *image)
 {
     char buffer[NAME_BYTES];
     const char *name = shown_name(site, buffer);
     if (name[0] == '\0')
         name = "<unnamed>";
-    if (!is_wanted(name, site))
+    if (!is_wanted(name, site, image))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);
     uint32_t id = find_site(hash, name, site);
@@ -175,9 +195,9 @@ static uint32_t register_site(const struct hotpath_site *site)
     return id;
 }
 
-void hp_site_register(struct hotpath_site *site)
+void hp_site_register(struct hotpath_site *site, const char *image)
 {
-    HOTPATH_PUT_(site->id, register_site(site));
+    HOTPATH_PUT_(site->id, register_site(site, image));
     if (!hp_is_sealed())
         hp_session_touch();
 }
@@ -189,7 +209,7 @@ uint32_t hp_site_id(struct hotpath_site *site)
     if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
         return id;
     if (hp_runtime->gate != 0)
-        hp_site_register(site);
+        hp_site_register(site, "");
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
 }

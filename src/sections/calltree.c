@@ -47,7 +47,7 @@ static void mark_wanted(struct view *view)
         struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
         place->node = node;
-        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             place_of(view, node->parent)->is_wanted = true;

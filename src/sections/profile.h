@@ -39,8 +39,8 @@ struct hp_site_sums {
     uint64_t min;     /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* private to profile.c and site_table.c from here on */
-    uint32_t name_level;
+    const char *plain_name; /* the name alone, which others may have, too */
+    uint32_t name_level;    /* private to profile.c and site_table.c from here on */
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;

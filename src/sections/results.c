@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cxxname.h"
 #include "profile.h"
 #include "text.h"
 #include "trust.h"
@@ -145,19 +146,34 @@ static void warn_unknown_columns(struct hotpath_results *results)
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
-static void set_focus(struct hotpath_results *results)
+/* False: no memory. */
+static bool set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
-    const char *problem = hp_pattern_compile(&results->focus, focus);
-    if (problem == NULL)
-        return;
     char bytes[256];
     struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
     hp_text_string(&after, ": ");
-    hp_text_string(&after, problem);
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
     hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+/* By the name as it is shown, or as it would be if no other site had it. */
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_pattern_list_chooses(results->focus, &subject);
 }
 
 /* Names processes that are left out for one reason, in one line. */
@@ -208,9 +224,8 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     warn_all_left_out(results);
-    set_focus(results);
     hp_trust_set(results);
-    if (!fill_chosen(results))
+    if (!set_focus(results) || !fill_chosen(results))
         return NULL;
     warn_unknown_columns(results);
     return results;

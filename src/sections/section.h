@@ -18,12 +18,13 @@
 
 #include "hotpath.h"
 #include "options.h"
-#include "pattern.h"
+#include "pattern_list.h"
 #include "run.h"
 #include "snapshot.h"
 
 struct hp_arena;
 struct hp_profile;
+struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 32u
 #define HP_MAX_NOTES 6u
@@ -98,7 +99,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_pattern focus;
+    struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
     struct hotpath_section *sections[HP_MAX_SECTIONS];
@@ -146,6 +147,9 @@ void hp_section_set_number(struct hp_row *row, size_t column, double number);
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
 void hp_section_note(struct hotpath_section *section, const char *line);
+
+/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,

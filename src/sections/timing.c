@@ -130,8 +130,8 @@ static size_t rank(const struct hotpath_results *results, const struct hp_site_s
     const struct hp_profile *profile = results->profile;
     const struct hp_settings *settings = results->settings;
     const struct hp_site_sums *main = profile->main;
-    const bool is_main_first = main != NULL && !settings->exclude_wrapper && !settings->time_exclusive &&
-                               hp_pattern_matches(&results->focus, main->name);
+    const bool is_main_first =
+        main != NULL && !settings->exclude_wrapper && !settings->time_exclusive && hp_results_show(results, main);
     size_t count = 0;
     if (is_main_first)
         sites[count++] = main;
@@ -140,7 +140,7 @@ static size_t rank(const struct hotpath_results *results, const struct hp_site_s
         const struct hp_site_sums *site = profile->sites[at];
         if ((is_main_first && site == main) || (settings->exclude_wrapper && site->is_main))
             continue;
-        if (hp_pattern_matches(&results->focus, site->name))
+        if (hp_results_show(results, site))
             sites[count++] = site;
     }
     hp_sort(sites + first, count - first, settings->time_exclusive ? compare_selfs : compare_totals);

@@ -33,9 +33,69 @@ def test_nothing_is_recorded_unless_asked_for(box):
     assert not result.report_path.exists() and result.stderr == "" and result.sessions() == []
 
 
-def test_filter(box):
-    names = box.run("everything", env=ON | {"HOTPATH_FILTER": "/^(work|fib)$/"}).report.names()
-    assert sorted(names) == ["fib", "work"]
+ALL = {"leaf", "small", "work", "fib", "jumper", "even", "odd", "thread", "tabled", *OTHERS}
+
+
+@pytest.mark.parametrize("chosen, names", [
+    ({"FILTER": "/^(work|fib)$/"}, {"fib", "work"}),
+    ({"FILTER": "work,fib"}, {"fib", "work"}),
+    ({"FILTER": "t*,?ib, leaf"}, {"thread", "tabled", "fib", "leaf"}),
+    ({"FILTER": "-fib"}, ALL - {"fib"}),
+    ({"FILTER": "jump,-jump?r"}, {"jump"}),
+    ({"SKIP": "fib,/^(odd|even)$/"}, ALL - {"fib", "odd", "even"}),
+    ({"FILTER": "jump*,work", "SKIP": "jump*r"}, {"jump", "work"}),
+    ({"FILTER": "file:everything"}, ALL),  # the program
+    ({"FILTER": "file:*/everything.c", "SKIP": "file:everything"}, set()),
+    ({"SKIP": "file:libc.so*"}, ALL),
+], ids=lambda value: ",".join(value.values()) if isinstance(value, dict) else "")
+def test_filter_and_skip(box, chosen, names):
+    report = box.run("everything", env=ON | {f"HOTPATH_{key}": value for key, value in chosen.items()}).report
+    assert set(report.names()) == names
+
+
+def test_filter_by_source(box):
+    """What is static has a source in the symbol table; main has none."""
+    names = box.run("everything", env=ON | {"HOTPATH_FILTER": "file:everything.c,-fib"}).report.names()
+    assert "work" in names and "main" not in names and "fib" not in names
+
+
+def test_filter_from_a_file(box):
+    folder = box.folder()
+    (folder / "names.txt").write_text("# what is wanted\n\nwork\n/^(fib|odd)$/\n-odd\n")
+    result = box.run("everything", env=ON | {"HOTPATH_FILTER": "leaf,@names.txt"}, cwd=folder)
+    assert set(result.report.names()) == {"leaf", "work", "fib"} and result.lines == []
+    (folder / "names.txt").write_text("work\n/(/\n")
+    result = box.run("everything", env=ON | {"HOTPATH_FILTER": "leaf,@names.txt"}, cwd=folder)
+    assert set(result.report.names()) == ALL
+    assert result.lines == ["hotpath: HOTPATH_FILTER='leaf,@names.txt' is not a list of texts, globs and /regex/: line 2 of "
+                            "'names.txt': '(' is never closed at byte 2; using no filter (every site)"]
+
+
+def test_run_passes_on_what_a_file_holds(box):
+    """The program is in another folder, where there is no such file."""
+    folder, elsewhere = box.folder(), box.folder()
+    (folder / "names.txt").write_text("work\nodd, or even\n")
+    result = box.run(HOTPATH, "run", "--filter", "@names.txt", "--skip", "small,@names.txt", "sh", "-c",
+                     f"cd {elsewhere}; exec {PROGRAMS}/everything", cwd=folder)
+    assert result.report.names() == [] and result.lines == []
+    result = box.run(HOTPATH, "run", "--skip", "/^[^w]/,@none.txt", PROGRAMS / "everything", cwd=folder, status=2)
+    assert "the file 'none.txt' cannot be read: no such file or folder" in result.stderr
+
+
+with_cxx = pytest.mark.skipif(not (PROGRAMS / "everything_cxx").exists(), reason="built without a C++ compiler")
+
+
+@with_cxx
+def test_readable_names_of_cxx_are_chosen(box):
+    """Two names of one destructor are at the same place, and either may be the one that is shown."""
+    def names(chosen):
+        found = box.run("everything_cxx", env=ON | {"HOTPATH_FILTER": chosen}).report.names()
+        return {name.replace("D1Ev", "D2Ev") for name in found}
+
+    assert names("/^shop::Basket::total$/") == {"_ZNK4shop6Basket5totalEv"}
+    assert names("shop::Basket::~Basket,*::unseen,_Z5plaini") == {
+        "_ZN4shop6BasketD2Ev", "_ZN4shopL6unseenEi", "_Z5plaini"}
+    assert names("plain,-_Z5plaini") == {"_Z5plaind"}
 
 
 def test_static_functions_know_their_file(box):

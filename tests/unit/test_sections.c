@@ -359,6 +359,10 @@ static void focus_chooses_rows_and_changes_no_share(void **state)
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
     assert_row(0, "parse", 2, 300, 600, 60);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 4); /* main is kept for its descendants */
+    strcpy(settings.focus, "le*,parse,-/^le/");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
+    assert_row(0, "parse", 2, 300, 600, 60);
     strcpy(settings.focus, "nobody");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 0);
