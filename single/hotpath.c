@@ -432,8 +432,20 @@ static bool hp_cxxname_read_angle(struct hp_cxxname_reader *reader)
     return true;
 }
 
+/* Demanglers: {lambda(int)#1}::operator(), and clang's own $_0::operator(). `end` is behind the name of the class. */
+static void hp_cxxname_read_closure(struct hp_cxxname_reader *reader, const char *end)
+{
+    static const char call[] = "::operator()";
+    hp_text_string(&reader->name, "<lambda>");
+    reader->at = hp_cxxname_starts_with(end, call) ? end + strlen(call) : end;
+}
+
 static bool hp_cxxname_read_brace(struct hp_cxxname_reader *reader)
 {
+    if (hp_cxxname_starts_with(reader->at, "{lambda(")) {
+        hp_cxxname_read_closure(reader, hp_cxxname_skip_group(reader->at));
+        return true;
+    }
     if (!hp_cxxname_starts_with(reader->at, "{anonymous}")) {
         hp_cxxname_copy_until(reader, hp_cxxname_skip_group(reader->at));
         return true;
@@ -477,6 +489,17 @@ static bool hp_cxxname_read_parenthesis(struct hp_cxxname_reader *reader)
     return hp_cxxname_goes_on(reader);
 }
 
+/* Behind clang's name of an unnamed class, if it is followed by what one calls; else NULL. */
+static const char *hp_cxxname_end_of_numbered(const char *at)
+{
+    if (!hp_cxxname_starts_with(at, "$_"))
+        return NULL;
+    at += 2;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return hp_cxxname_starts_with(at, "::operator()") ? at : NULL;
+}
+
 /* Reads on. False: the name is complete. */
 static bool hp_cxxname_read_piece(struct hp_cxxname_reader *reader, const char *pretty)
 {
@@ -502,6 +525,12 @@ static bool hp_cxxname_read_piece(struct hp_cxxname_reader *reader, const char *
         hp_cxxname_begin_name(reader);
         reader->at++;
         return true;
+    case '$':
+        if (hp_cxxname_end_of_numbered(reader->at) != NULL) {
+            hp_cxxname_read_closure(reader, hp_cxxname_end_of_numbered(reader->at));
+            return true;
+        }
+        /* fall through */
     default:
         reader->is_after_decltype = false;
         hp_cxxname_copy_until(reader, reader->at + 1);
@@ -5570,6 +5599,9 @@ struct hp_snapshot {
     char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
 };
 
+/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
+typedef bool hp_read_name(const char *linked, char *signature, size_t size);
+
 /*
  * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
  * principal one, which speaks for all where only one can.
@@ -5577,6 +5609,7 @@ struct hp_snapshot {
 struct hp_snapshots {
     const struct hp_snapshot *const *all;
     size_t count;
+    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
 };
 
 /*
@@ -6549,6 +6582,7 @@ struct hp_run {
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
+    hp_read_name *read_name;           /* as in struct hp_snapshots */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
@@ -6750,7 +6784,8 @@ struct hp_site_sums {
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
     const char *plain_name; /* the name alone, which others may have, too */
-    uint32_t name_level;    /* private to profile.c and site_table.c from here on */
+    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
+    uint32_t name_level;
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;
@@ -7217,6 +7252,7 @@ const struct hp_section_type hotpath_section_processes_ = {.name = "processes", 
 
 struct hp_site_table {
     struct hp_arena *arena;
+    hp_read_name *read_name;           /* for names of the linker's, or NULL */
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
     struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
@@ -7240,7 +7276,10 @@ HP_PRIVATE struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, 
  */
 HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
 
-/* Gives each of these sites the shortest name that it alone has; their order is lost. False: no memory. */
+/*
+ * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
+ * readable before, if there is a way. False: no memory.
+ */
 HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
 
 /* ---- src/sections/profile.c ---------------------------------------------------------------------------------- */
@@ -7767,6 +7806,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
+    builder->sites.read_name = run->read_name;
     builder->run = run;
     builder->profile = profile;
     if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
@@ -8079,6 +8119,29 @@ static void hp_results_choose(struct hotpath_results *results, bool *chosen)
             hp_results_warn_unknown(results, item + 1, length - 1);
 }
 
+static bool hp_results_has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (hp_results_has_linked_names(section))
+        hp_section_note(section,
+                        results->run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
+}
+
 static bool hp_results_fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
@@ -8093,6 +8156,7 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
         section->description = section->if_empty = "";
         if (!hotpath_section_types_[at]->fill(results, section))
             return false;
+        hp_results_note_linked_names(results, section);
         results->sections[results->section_count++] = section;
     }
     return true;
@@ -8339,7 +8403,7 @@ static void hp_run_count_states(struct hp_run *run)
 
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
-    *run = (struct hp_run){0};
+    *run = (struct hp_run){.read_name = snapshots->read_name};
     if (!hp_run_choose_sessions(run, arena, snapshots))
         return false;
     hp_run_set_rate(run);
@@ -8499,7 +8563,8 @@ void hp_results_warn(struct hotpath_results *results, const char *before, const 
 /* The sites of all sessions of a run. */
 
 #define HP_SITE_TABLE_NAME_MAX_BYTES 512u
-#define HP_SITE_TABLE_NAME_LEVELS 5u
+#define HP_SITE_TABLE_SIGNATURE_MAX_BYTES 2048u
+#define HP_SITE_TABLE_NAME_LEVELS 6u
 
 /* ------------------------------------------------------------------------------------------- finding */
 
@@ -8721,33 +8786,85 @@ static size_t hp_site_table_stem_length(const char *base)
     return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
 }
 
-static void hp_site_table_put_place(struct hp_text *text, const char *file, const struct hp_site_sums *site)
+/* " [constprop.0]": what the compiler put behind the name of a copy. */
+static void hp_site_table_put_suffix(struct hp_text *text, const char *linked)
 {
-    hp_text_string(text, file);
-    hp_text_char(text, ':');
-    hp_text_u64(text, site->location.line);
-    hp_text_char(text, ' ');
-    hp_text_string(text, site->plain_name);
+    const char *dot = strchr(linked, '.');
+    if (dot == NULL)
+        return;
+    hp_text_string(text, " [");
+    hp_text_string(text, dot + 1);
+    hp_text_char(text, ']');
 }
 
-/* The name with more and more of what tells sites apart: alone, file stem, file and line, whole path, number. */
+static const char *hp_site_table_keep_with_suffix(const struct hp_site_table *table, const char *name, const char *linked)
+{
+    char bytes[HP_SITE_TABLE_SIGNATURE_MAX_BYTES];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name);
+    hp_site_table_put_suffix(&text, linked);
+    hp_text_end(&text);
+    return hp_arena_copy(table->arena, bytes, text.length);
+}
+
+/* Functions that the compiler measures are known by the linker's names; those of others are what a user wrote. */
+static bool hp_site_table_make_readable(const struct hp_site_table *table, struct hp_site_sums *site)
+{
+    char signature[HP_SITE_TABLE_SIGNATURE_MAX_BYTES], name[HP_SITE_TABLE_SIGNATURE_MAX_BYTES];
+    const char *linked = site->plain_name;
+    if (table->read_name == NULL || site->kind != HOTPATH_KIND_FUNCTION_ || !hp_cxx_is_mangled(linked) ||
+        !table->read_name(linked, signature, sizeof signature))
+        return true;
+    hp_cxx_short_name(signature, name, sizeof name);
+    site->signature = hp_site_table_keep_with_suffix(table, signature, linked);
+    site->plain_name = hp_site_table_keep_with_suffix(table, name, linked);
+    return site->signature != NULL && site->plain_name != NULL;
+}
+
+static const char *hp_site_table_long_name(const struct hp_site_sums *site)
+{
+    return site->signature != NULL ? site->signature : site->plain_name;
+}
+
+static void hp_site_table_put_stem(struct hp_text *text, const char *file)
+{
+    const char *base = hp_site_table_base_name(file);
+    if (base[0] == '\0')
+        return;
+    hp_text_bytes(text, base, hp_site_table_stem_length(base));
+    hp_text_char(text, ':');
+}
+
+static void hp_site_table_put_place(struct hp_text *text, const char *file, uint32_t line)
+{
+    if (file[0] == '\0')
+        return;
+    hp_text_string(text, file);
+    hp_text_char(text, ':');
+    hp_text_u64(text, line);
+    hp_text_char(text, ' ');
+}
+
+/*
+ * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
+ * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
+ */
 static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_site_sums *site)
 {
     char bytes[HP_SITE_TABLE_NAME_MAX_BYTES];
     struct hp_text text;
-    const char *base = hp_site_table_base_name(site->location.file);
+    const struct hp_location *location = &site->location;
     hp_text_init(&text, bytes, sizeof bytes);
     switch (site->name_level) {
     case 0:
-        hp_text_string(&text, site->plain_name);
-        break;
     case 1:
-        hp_text_bytes(&text, base, hp_site_table_stem_length(base));
-        hp_text_char(&text, ':');
-        hp_text_string(&text, site->plain_name);
         break;
     case 2:
-        hp_site_table_put_place(&text, base, site);
+        hp_site_table_put_stem(&text, location->file);
+        break;
+    case 3:
+        hp_site_table_put_place(&text, hp_site_table_base_name(location->file), location->line);
         break;
     default:
         if (site->name_level == HP_SITE_TABLE_NAME_LEVELS - 1) {
@@ -8755,8 +8872,9 @@ static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_
             hp_text_u64(&text, hp_site_number(site));
             hp_text_char(&text, ' ');
         }
-        hp_site_table_put_place(&text, site->location.file, site);
+        hp_site_table_put_place(&text, location->file, location->line);
     }
+    hp_text_string(&text, site->name_level == 0 ? site->plain_name : hp_site_table_long_name(site));
     hp_text_end(&text);
     site->name = hp_arena_copy(table->arena, bytes, text.length);
     return site->name != NULL;
@@ -8792,7 +8910,7 @@ static bool hp_site_table_tell_apart(const struct hp_site_table *table, struct h
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
 {
     for (size_t at = 0; at < count; at++)
-        if (!hp_site_table_set_name(table, sites[at]))
+        if (!hp_site_table_make_readable(table, sites[at]) || !hp_site_table_set_name(table, sites[at]))
             return false;
     bool has_moved = true;
     for (unsigned round = 0; has_moved && round < HP_SITE_TABLE_NAME_LEVELS; round++)
@@ -10419,7 +10537,7 @@ static int hp_exit_report_report_with(struct hp_exit_report_work *work, bool is_
     if (hp_snapshot_open(&work->snapshot, hotpath_runtime_->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     work->session = &work->snapshot;
-    work->sessions = (struct hp_snapshots){&work->session, 1};
+    work->sessions = (struct hp_snapshots){.all = &work->session, .count = 1};
     if (reporter != NULL)
         return hp_report_hand_over(&work->sessions, &work->settings, reporter, hotpath_runtime_->reporter_context);
     if (is_over && hp_exit_report_is_reported_by_run(work))

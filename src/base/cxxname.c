@@ -258,8 +258,20 @@ static bool read_angle(struct reader *reader)
     return true;
 }
 
+/* Demanglers: {lambda(int)#1}::operator(), and clang's own $_0::operator(). `end` is behind the name of the class. */
+static void read_closure(struct reader *reader, const char *end)
+{
+    static const char call[] = "::operator()";
+    hp_text_string(&reader->name, "<lambda>");
+    reader->at = starts_with(end, call) ? end + strlen(call) : end;
+}
+
 static bool read_brace(struct reader *reader)
 {
+    if (starts_with(reader->at, "{lambda(")) {
+        read_closure(reader, skip_group(reader->at));
+        return true;
+    }
     if (!starts_with(reader->at, "{anonymous}")) {
         copy_until(reader, skip_group(reader->at));
         return true;
@@ -303,6 +315,17 @@ static bool read_parenthesis(struct reader *reader)
     return goes_on(reader);
 }
 
+/* Behind clang's name of an unnamed class, if it is followed by what one calls; else NULL. */
+static const char *end_of_numbered(const char *at)
+{
+    if (!starts_with(at, "$_"))
+        return NULL;
+    at += 2;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return starts_with(at, "::operator()") ? at : NULL;
+}
+
 /* Reads on. False: the name is complete. */
 static bool read_piece(struct reader *reader, const char *pretty)
 {
@@ -328,6 +351,12 @@ static bool read_piece(struct reader *reader, const char *pretty)
         begin_name(reader);
         reader->at++;
         return true;
+    case '$':
+        if (end_of_numbered(reader->at) != NULL) {
+            read_closure(reader, end_of_numbered(reader->at));
+            return true;
+        }
+        /* fall through */
     default:
         reader->is_after_decltype = false;
         copy_until(reader, reader->at + 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "demangle.h"
 #include "files.h"
 #include "places.h"
 #include "report.h"
@@ -44,7 +45,7 @@ static int render(const struct hp_session_file *files, size_t count, const struc
         snapshots[at] = &files[at].snapshot;
     if (is_named && settings->format == HP_FORMAT_TABLE)
         print_origin(files, count, stream);
-    const struct hp_snapshots sessions = {snapshots, count};
+    const struct hp_snapshots sessions = {.all = snapshots, .count = count, .read_name = hp_demangle};
     const int status = hp_report_render(&sessions, settings, &target);
     free(snapshots);
     if (status == HOTPATH_E_SPACE)

@@ -527,6 +527,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
+    builder->sites.read_name = run->read_name;
     builder->run = run;
     builder->profile = profile;
     if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))

@@ -40,7 +40,8 @@ struct hp_site_sums {
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
     const char *plain_name; /* the name alone, which others may have, too */
-    uint32_t name_level;    /* private to profile.c and site_table.c from here on */
+    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
+    uint32_t name_level;
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it */
     struct hp_stat_link *stats;

@@ -101,6 +101,29 @@ static void choose(struct hotpath_results *results, bool *chosen)
             warn_unknown(results, item + 1, length - 1);
 }
 
+static bool has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (has_linked_names(section))
+        hp_section_note(section,
+                        results->run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
+}
+
 static bool fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
@@ -115,6 +138,7 @@ static bool fill_chosen(struct hotpath_results *results)
         section->description = section->if_empty = "";
         if (!hp_section_types[at]->fill(results, section))
             return false;
+        note_linked_names(results, section);
         results->sections[results->section_count++] = section;
     }
     return true;

@@ -233,6 +233,41 @@ static void assert_names(const struct name_case *cases, size_t count)
     }
 }
 
+/* As c++filt has what both compilers made of the same source. */
+static const struct name_case demangled_cases[] = {
+    {"(anonymous namespace)::H::m()", "(anonymous namespace)::H::m"},
+    {"A::operator char const*()", "A::operator char const*"},
+    {"A::operator new[](unsigned long)", "A::operator new[]"},
+    {"A::operator,(int)", "A::operator,"},
+    {"A::operator=(A&&)", "A::operator="},
+    {"A::operator>>(int)", "A::operator>>"},
+    {"A::~A()", "A::~A"},
+    {"Ch<(char)41>::m()", "Ch<(char)41>::m"},
+    {"auto outer()::$_0::operator()<int>(int) const", "outer::<lambda><int>"},
+    {"auto outer()::{lambda(auto:1)#2}::operator()<int>(int) const", "outer::<lambda><int>"},
+    {"decltype ({parm#1}+{parm#2}) add<int, double>(int, double)", "add<int, double>"},
+    {"double ns::Class<int>::inner<double>(double) &", "ns::Class<int>::inner<double>"},
+    {"func_arg(void (*)(int), int (&) [3], std::function<int (char)>)", "func_arg"},
+    {"ns::Class<int>::Class()", "ns::Class<int>::Class"},
+    {"ns::Class<int>::method(int, char const*) const", "ns::Class<int>::method"},
+    {"ns::Class<int>::operator()(int)", "ns::Class<int>::operator()"},
+    {"ns::Class<int>::operator<(ns::Class<int> const&) const", "ns::Class<int>::operator<"},
+    {"operator\"\" _km(long double)", "operator\"\"_km"},
+    {"operator<(Pair const&, Pair const&)", "operator<"},
+    {"outer()::$_1::operator()(int) const", "outer::<lambda>"},
+    {"outer()::$_2::__invoke(int)", "outer::$_2::__invoke"},
+    {"outer()::$_3::u()", "outer::$_3::u"},
+    {"outer()::Local::m()", "outer::Local::m"},
+    {"outer()::{lambda(int)#1}::operator()(int) const", "outer::<lambda>"},
+    {"outer()::{lambda(int)#1}::operator()(int) const::{lambda(double)#1}::operator()(double) const",
+     "outer::<lambda>::<lambda>"},
+    {"outer()::{lambda(int)#3}::_FUN(int)", "outer::<lambda>::_FUN"},
+    {"outer()::{unnamed type#1}::u()", "outer::{unnamed type#1}::u"},
+    {"tagged[abi:v1]()", "tagged"},
+    {"tmpl_outer<int>(int)::{lambda(int)#1}::operator()(int) const", "tmpl_outer<int>::<lambda>"},
+    {"void variadic<int, char const*, char>(int, char const*, char)", "variadic<int, char const*, char>"},
+};
+
 static void names_of_gcc(void **state)
 {
     (void)state;
@@ -243,6 +278,12 @@ static void names_of_clang(void **state)
 {
     (void)state;
     assert_names(clang_cases, COUNT(clang_cases));
+}
+
+static void names_of_demanglers(void **state)
+{
+    (void)state;
+    assert_names(demangled_cases, COUNT(demangled_cases));
 }
 
 static void other_names(void **state)
@@ -398,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_gcc),
         cmocka_unit_test(names_of_clang),
+        cmocka_unit_test(names_of_demanglers),
         cmocka_unit_test(other_names),
         cmocka_unit_test(name_is_cut_to_the_space_there_is),
         cmocka_unit_test(brackets_beyond_counting_are_no_harm),
