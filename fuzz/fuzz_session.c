@@ -49,7 +49,7 @@ static void render(const struct hp_snapshot *const *sessions, size_t count)
 {
     static struct hp_settings settings;
     uint64_t sum = 0;
-    const struct hp_snapshots snapshots = {sessions, count};
+    const struct hp_snapshots snapshots = {.all = sessions, .count = count};
     struct hp_report_target target = {.sink = swallow, .context = &sum};
     choose(&settings, HP_FORMAT_JSON_PRETTY, false);
     hp_report_render(&snapshots, &settings, &target);

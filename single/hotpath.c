@@ -110,6 +110,19 @@
  */
 HP_PRIVATE size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
 
+/* Whether a name of the linker's is one of C++: it begins with _Z. */
+HP_PRIVATE bool hp_cxx_is_mangled(const char *name);
+
+/*
+ * The qualified name in a name of the linker's, without a demangler:
+ *
+ *     _ZNK3foo3barEv     foo::bar        _ZN3fooC2Ei     foo::foo        _ZSt4sortv     std::sort
+ *
+ * Returns its length, or 0 where the name is not of C++, or has templates, operators or anything else that takes more than
+ * reading names one after the other. Cut to `size` bytes in all.
+ */
+HP_PRIVATE size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size);
+
 /* ---- src/base/text.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -182,7 +195,8 @@ HP_PRIVATE const char *hp_text_next_item(const char **rest, size_t *ret_length);
  */
 
 #define HP_CXXNAME_MAX_BRACKETS 64
-#define HP_CXXNAME_LONGEST_CHARACTER 16 /* of a character literal: U'\x0010ffff' */
+#define HP_CXXNAME_MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
+#define HP_CXXNAME_LONGEST_CHARACTER 16  /* of a character literal: U'\x0010ffff' */
 
 struct hp_cxxname_reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -420,8 +434,20 @@ static bool hp_cxxname_read_angle(struct hp_cxxname_reader *reader)
     return true;
 }
 
+/* Demanglers: {lambda(int)#1}::operator(), and clang's own $_0::operator(). `end` is behind the name of the class. */
+static void hp_cxxname_read_closure(struct hp_cxxname_reader *reader, const char *end)
+{
+    static const char call[] = "::operator()";
+    hp_text_string(&reader->name, "<lambda>");
+    reader->at = hp_cxxname_starts_with(end, call) ? end + strlen(call) : end;
+}
+
 static bool hp_cxxname_read_brace(struct hp_cxxname_reader *reader)
 {
+    if (hp_cxxname_starts_with(reader->at, "{lambda(")) {
+        hp_cxxname_read_closure(reader, hp_cxxname_skip_group(reader->at));
+        return true;
+    }
     if (!hp_cxxname_starts_with(reader->at, "{anonymous}")) {
         hp_cxxname_copy_until(reader, hp_cxxname_skip_group(reader->at));
         return true;
@@ -465,6 +491,17 @@ static bool hp_cxxname_read_parenthesis(struct hp_cxxname_reader *reader)
     return hp_cxxname_goes_on(reader);
 }
 
+/* Behind clang's name of an unnamed class, if it is followed by what one calls; else NULL. */
+static const char *hp_cxxname_end_of_numbered(const char *at)
+{
+    if (!hp_cxxname_starts_with(at, "$_"))
+        return NULL;
+    at += 2;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return hp_cxxname_starts_with(at, "::operator()") ? at : NULL;
+}
+
 /* Reads on. False: the name is complete. */
 static bool hp_cxxname_read_piece(struct hp_cxxname_reader *reader, const char *pretty)
 {
@@ -490,6 +527,12 @@ static bool hp_cxxname_read_piece(struct hp_cxxname_reader *reader, const char *
         hp_cxxname_begin_name(reader);
         reader->at++;
         return true;
+    case '$':
+        if (hp_cxxname_end_of_numbered(reader->at) != NULL) {
+            hp_cxxname_read_closure(reader, hp_cxxname_end_of_numbered(reader->at));
+            return true;
+        }
+        /* fall through */
     default:
         reader->is_after_decltype = false;
         hp_cxxname_copy_until(reader, reader->at + 1);
@@ -509,6 +552,105 @@ size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
         hp_text_string(&reader.name, pretty);
     }
     return strlen(hp_text_end(&reader.name));
+}
+
+/* ------------------------------------------------------------------------------------------ linker's names */
+
+bool hp_cxx_is_mangled(const char *name) { return name[0] == '_' && name[1] == 'Z'; }
+
+/* A piece of a name: "3foo". False: there is none, or the text ends before it does. */
+static bool hp_cxxname_read_source_name(const char **at, const char **ret_bytes, size_t *ret_length)
+{
+    size_t length = 0;
+    const char *digit = *at;
+    if (*digit < '1' || *digit > '9')
+        return false;
+    for (; *digit >= '0' && *digit <= '9'; digit++) {
+        length = length * 10 + (size_t)(*digit - '0');
+        if (length > HP_CXXNAME_MAX_SOURCE_NAME)
+            return false;
+    }
+    if (strnlen(digit, length) < length)
+        return false;
+    *ret_bytes = digit;
+    *ret_length = length;
+    *at = digit + length;
+    return true;
+}
+
+static void hp_cxxname_put_source_name(struct hp_text *name, const char *bytes, size_t length)
+{
+    static const char unnamed[] = "_GLOBAL__N_";
+    if (length >= sizeof unnamed && memcmp(bytes, unnamed, sizeof unnamed - 1) == 0)
+        hp_text_string(name, "(anonymous namespace)");
+    else
+        hp_text_bytes(name, bytes, length);
+}
+
+/* [abi:cxx11] and the like are no part of the name. */
+static bool hp_cxxname_skip_tags(const char **at)
+{
+    const char *bytes;
+    size_t length;
+    while (**at == 'B') {
+        ++*at;
+        if (!hp_cxxname_read_source_name(at, &bytes, &length))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cxxname_is_structor(const char *at)
+{
+    return (at[0] == 'C' && at[1] >= '1' && at[1] <= '5') || (at[0] == 'D' && at[1] >= '0' && at[1] <= '5');
+}
+
+/* One name, or a constructor or destructor, which are named like what they are in: `*last`. */
+static bool hp_cxxname_read_unqualified(const char **at, struct hp_text *name, const char **last, size_t *last_length)
+{
+    if (*last != NULL && hp_cxxname_is_structor(*at)) {
+        hp_text_string(name, **at == 'D' ? "~" : "");
+        hp_text_bytes(name, *last, *last_length);
+        *at += 2;
+        return hp_cxxname_skip_tags(at);
+    }
+    *at += **at == 'L';
+    if (!hp_cxxname_read_source_name(at, last, last_length))
+        return false;
+    hp_cxxname_put_source_name(name, *last, *last_length);
+    return hp_cxxname_skip_tags(at);
+}
+
+/* Behind "_Z": names in N...E, or a single one, which may be in std. */
+static bool hp_cxxname_read_encoding(const char *at, struct hp_text *name)
+{
+    const char *last = NULL;
+    size_t last_length = 0;
+    const bool is_nested = *at == 'N';
+    at += is_nested;
+    while (is_nested && *at != '\0' && strchr("rVKRO", *at) != NULL)
+        at++;
+    if (hp_cxxname_starts_with(at, "St")) {
+        hp_text_string(name, "std::");
+        at += 2;
+    }
+    if (!hp_cxxname_read_unqualified(&at, name, &last, &last_length))
+        return false;
+    while (is_nested && *at != 'E') {
+        hp_text_string(name, "::");
+        if (!hp_cxxname_read_unqualified(&at, name, &last, &last_length))
+            return false;
+    }
+    return *at != 'I';
+}
+
+size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size)
+{
+    struct hp_text name;
+    hp_text_init(&name, out, size);
+    if (!hp_cxx_is_mangled(mangled) || !hp_cxxname_read_encoding(mangled + 2, &name))
+        hp_text_init(&name, out, size);
+    return strlen(hp_text_end(&name));
 }
 
 /* ---- src/base/json.h ----------------------------------------------------------------------------------------- */
@@ -1675,6 +1817,409 @@ bool hp_pattern_matches(const struct hp_pattern *pattern, const char *subject)
     return pattern->is_regex ? hp_pattern_regex_matches(pattern, subject) : strstr(subject, pattern->text) != NULL;
 }
 
+/* ---- src/base/pattern_list.h --------------------------------------------------------------------------------- */
+
+/*
+ * Lists of patterns that choose sites: what HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_FOCUS hold.
+ *
+ *     hp_pattern_list_compile(list, "parse*,/^lex_/,file:json.c,-parse_debug", false, &problem);
+ *     if (hp_pattern_list_chooses(list, &(struct hp_pattern_subject){.names = {"parse_int"}, .files = {"src/json.c"}})) ...
+ *
+ * Items are separated by commas; blanks around them and empty items do not count.
+ *
+ *   text, /regex/, /regex/i   as in pattern.h; a comma within /.../ separates nothing
+ *   a*b?                      a text with * or ? is a glob: the whole name has to match; * is any text, ? any byte
+ *   file:GLOB                 the source file: its path, or any end of the path that begins behind a slash
+ *   -ITEM                     what matches is left out
+ *   \                         before , * ? - @ / or \ takes the meaning from it
+ *
+ * Chosen is what matches any item without a minus, or everything where there is none, but nothing that matches an item with
+ * one. An item @PATH stands for the items in a file; whoever can read files has put them in its place before
+ * (hp_pattern_list_put helps).
+ *
+ * A list holds no pointers and is large: it lives in memory of its own. It may be copied, kept across fork and read in
+ * signal handlers and by several threads. Nothing allocates.
+ */
+
+#define HP_PATTERN_LIST_BYTES 8192 /* of text, with the final zero */
+#define HP_PATTERN_LIST_ITEMS 1024
+#define HP_PATTERN_LIST_REGEXES 32
+
+/* All fields are private to pattern_list.c, here and below. */
+struct hp_pattern_item {
+    uint16_t text;  /* where its text begins in `text` */
+    uint16_t regex; /* which of `regexes` */
+    uint8_t kind;
+    bool is_out;
+};
+
+struct hp_pattern_list {
+    uint32_t count;
+    uint32_t regex_count;
+    uint32_t text_length;
+    bool has_wanted; /* an item without a minus */
+    struct hp_pattern_item items[HP_PATTERN_LIST_ITEMS];
+    char text[HP_PATTERN_LIST_BYTES];
+    struct hp_pattern regexes[HP_PATTERN_LIST_REGEXES];
+};
+
+/* What is known of a site. A field that is NULL or empty matches nothing. */
+struct hp_pattern_subject {
+    const char *names[2]; /* what it is called */
+    const char *files[2]; /* where it is from: its source, its program or library */
+};
+
+/*
+ * Reads a list; with `is_skip` every item counts as if it had a minus. Returns false when something is wrong with it, which
+ * `problem`, if there is one, gets as a sentence without capital and stop. Such a list chooses everything.
+ */
+HP_PRIVATE bool hp_pattern_list_compile(struct hp_pattern_list *list, const char *text, bool is_skip, struct hp_text *problem);
+
+HP_PRIVATE bool hp_pattern_list_chooses(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject);
+
+/*
+ * Cuts the next item off, without the blanks around it, as hp_text_next_item does:
+ *
+ *     for (const char *rest = text, *item; (item = hp_pattern_list_next(&rest, &length)) != NULL;)
+ */
+HP_PRIVATE const char *hp_pattern_list_next(const char **rest, size_t *ret_length);
+
+/* Looks at one item, which need not be cut off a list and may have commas. `scratch` is for its expression. */
+HP_PRIVATE bool hp_pattern_item_check(const char *item, size_t length, struct hp_pattern *scratch, struct hp_text *problem);
+
+/* Adds such an item, which has passed the check, to the text of a list. */
+HP_PRIVATE void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, bool is_out);
+
+/* ---- src/base/pattern_list.c --------------------------------------------------------------------------------- */
+
+/*
+ * Lists of patterns. Reading is done in two steps: the text is cut into items, and each item is turned into what it looks
+ * for. The first step is also there for those who want to see the items of a list.
+ *
+ * The one difficulty is that a comma within /.../ separates nothing, while an item may begin with a slash and be a plain text
+ * all the same. An item is an expression if there is a slash (or /i) behind which a comma or the end follows; the first such
+ * slash ends it.
+ */
+
+enum hp_pattern_list_item_kind { HP_PATTERN_LIST_ITEM_TEXT, HP_PATTERN_LIST_ITEM_GLOB, HP_PATTERN_LIST_ITEM_FILE, HP_PATTERN_LIST_ITEM_REGEX };
+
+static const char hp_pattern_list_file_mark[] = "file:";
+#define HP_PATTERN_LIST_FILE_MARK_LENGTH (sizeof hp_pattern_list_file_mark - 1)
+
+/* ---------------------------------------------------------------------------------------------- cutting */
+
+static bool hp_pattern_list_is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static bool hp_pattern_list_can_be_escaped(char c) { return c != '\0' && strchr(",*?-@/\\", c) != NULL; }
+
+static bool hp_pattern_list_is_escape(const char *at) { return at[0] == '\\' && hp_pattern_list_can_be_escaped(at[1]); }
+
+static const char *hp_pattern_list_skip_blanks(const char *at)
+{
+    while (hp_pattern_list_is_blank(*at))
+        at++;
+    return at;
+}
+
+static bool hp_pattern_list_is_end(const char *at)
+{
+    at = hp_pattern_list_skip_blanks(at);
+    return *at == '\0' || *at == ',';
+}
+
+/* Behind the closing slash of the expression at `at`, and its i; NULL where none begins. */
+static const char *hp_pattern_list_end_of_regex(const char *at)
+{
+    if (*at != '/')
+        return NULL;
+    for (at++; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] != '\0')
+            at++;
+        else if (*at == '/' && hp_pattern_list_is_end(at + 1))
+            return at + 1;
+        else if (*at == '/' && at[1] == 'i' && hp_pattern_list_is_end(at + 2))
+            return at + 2;
+    }
+    return NULL;
+}
+
+static const char *hp_pattern_list_end_of_item(const char *at)
+{
+    const char *end = hp_pattern_list_end_of_regex(at + (*at == '-'));
+    if (end != NULL)
+        return end;
+    while (*at != '\0' && *at != ',')
+        at += hp_pattern_list_is_escape(at) ? 2 : 1;
+    return at;
+}
+
+const char *hp_pattern_list_next(const char **rest, size_t *ret_length)
+{
+    const char *at = *rest;
+    while (*at == ',' || hp_pattern_list_is_blank(*at))
+        at++;
+    const char *end = hp_pattern_list_end_of_item(at);
+    *rest = end;
+    while (end > at && hp_pattern_list_is_blank(end[-1]))
+        end--;
+    *ret_length = (size_t)(end - at);
+    return end > at ? at : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- reading */
+
+/* An item as it stands in a list, without its minus. */
+struct hp_pattern_list_raw_item {
+    const char *bytes;
+    size_t length;
+    bool is_out;
+    enum hp_pattern_list_item_kind kind;
+};
+
+static bool hp_pattern_list_complain(struct hp_text *problem, const char *what)
+{
+    hp_text_string(problem, what);
+    return false;
+}
+
+static bool hp_pattern_list_has_wildcard(const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length; at++) {
+        if (hp_pattern_list_is_escape(bytes + at))
+            at++;
+        else if (bytes[at] == '*' || bytes[at] == '?')
+            return true;
+    }
+    return false;
+}
+
+static bool hp_pattern_list_is_whole_regex(const char *bytes, size_t length)
+{
+    return length >= 2 && bytes[0] == '/' &&
+           (bytes[length - 1] == '/' || (length > 2 && bytes[length - 1] == 'i' && bytes[length - 2] == '/'));
+}
+
+static struct hp_pattern_list_raw_item hp_pattern_list_look_at(const char *bytes, size_t length)
+{
+    struct hp_pattern_list_raw_item item = {bytes, length, length > 0 && bytes[0] == '-', HP_PATTERN_LIST_ITEM_TEXT};
+    if (item.is_out) {
+        item.bytes++;
+        item.length--;
+    }
+    if (item.length >= HP_PATTERN_LIST_FILE_MARK_LENGTH && memcmp(item.bytes, hp_pattern_list_file_mark, HP_PATTERN_LIST_FILE_MARK_LENGTH) == 0) {
+        item.kind = HP_PATTERN_LIST_ITEM_FILE;
+        item.bytes += HP_PATTERN_LIST_FILE_MARK_LENGTH;
+        item.length -= HP_PATTERN_LIST_FILE_MARK_LENGTH;
+    } else if (hp_pattern_list_is_whole_regex(item.bytes, item.length)) {
+        item.kind = HP_PATTERN_LIST_ITEM_REGEX;
+    } else if (hp_pattern_list_has_wildcard(item.bytes, item.length)) {
+        item.kind = HP_PATTERN_LIST_ITEM_GLOB;
+    }
+    return item;
+}
+
+/* What the item looks for: of texts without the escapes, of others as it is. False: too long. */
+static bool hp_pattern_list_copy_text(const struct hp_pattern_list_raw_item *item, char text[HP_PATTERN_BYTES])
+{
+    size_t length = 0;
+    for (size_t at = 0; at < item->length; at++) {
+        if (item->kind == HP_PATTERN_LIST_ITEM_TEXT && at + 1 < item->length && hp_pattern_list_is_escape(item->bytes + at))
+            at++;
+        if (length + 1 == HP_PATTERN_BYTES)
+            return false;
+        text[length++] = item->bytes[at];
+    }
+    text[length] = '\0';
+    return true;
+}
+
+static bool hp_pattern_list_read_item(const struct hp_pattern_list_raw_item *item, char text[HP_PATTERN_BYTES], struct hp_pattern *regex,
+                      struct hp_text *problem)
+{
+    if (item->length == 0)
+        return hp_pattern_list_complain(problem, item->kind == HP_PATTERN_LIST_ITEM_FILE ? "'file:' has no name behind it"
+                                                         : "'-' has nothing behind it to leave out");
+    if (!hp_pattern_list_copy_text(item, text))
+        return hp_pattern_list_complain(problem, "the pattern is longer than 255 bytes");
+    const char *error = item->kind == HP_PATTERN_LIST_ITEM_REGEX ? hp_pattern_compile(regex, text) : NULL;
+    return error == NULL || hp_pattern_list_complain(problem, error);
+}
+
+_Static_assert(HP_PATTERN_BYTES == 256, "the message above names the limit");
+
+bool hp_pattern_item_check(const char *item, size_t length, struct hp_pattern *scratch, struct hp_text *problem)
+{
+    char text[HP_PATTERN_BYTES];
+    const struct hp_pattern_list_raw_item raw = hp_pattern_list_look_at(item, length);
+    if (!hp_pattern_list_read_item(&raw, text, scratch, problem))
+        return false;
+    return raw.kind != HP_PATTERN_LIST_ITEM_REGEX || hp_pattern_list_end_of_regex(text) == text + raw.length ||
+           hp_pattern_list_complain(problem, "a / before a comma ends the expression: write \\/");
+}
+
+static bool hp_pattern_list_add_item(struct hp_pattern_list *list, const struct hp_pattern_list_raw_item *raw, bool is_skip,
+                     struct hp_text *problem)
+{
+    char text[HP_PATTERN_BYTES];
+    if (list->count == HP_PATTERN_LIST_ITEMS)
+        return hp_pattern_list_complain(problem, "there are more than 1024 items");
+    if (raw->kind == HP_PATTERN_LIST_ITEM_REGEX && list->regex_count == HP_PATTERN_LIST_REGEXES)
+        return hp_pattern_list_complain(problem, "there are more than 32 expressions: join some with |");
+    struct hp_pattern_item *item = &list->items[list->count];
+    *item = (struct hp_pattern_item){.text = (uint16_t)list->text_length,
+                                     .regex = (uint16_t)list->regex_count,
+                                     .kind = (uint8_t)raw->kind,
+                                     .is_out = raw->is_out || is_skip};
+    if (!hp_pattern_list_read_item(raw, text, &list->regexes[item->regex % HP_PATTERN_LIST_REGEXES], problem))
+        return false;
+    const size_t size = strlen(text) + 1;
+    if (raw->kind != HP_PATTERN_LIST_ITEM_REGEX) {
+        if (list->text_length + size > sizeof list->text)
+            return hp_pattern_list_complain(problem, "the list is longer than 8191 bytes");
+        memcpy(list->text + list->text_length, text, size);
+        list->text_length += (uint32_t)size;
+    }
+    list->regex_count += raw->kind == HP_PATTERN_LIST_ITEM_REGEX;
+    list->has_wanted |= !item->is_out;
+    list->count++;
+    return true;
+}
+
+_Static_assert(HP_PATTERN_LIST_ITEMS == 1024 && HP_PATTERN_LIST_REGEXES == 32 && HP_PATTERN_LIST_BYTES == 8192,
+               "the messages above name the limits");
+
+static void hp_pattern_list_begin_list(struct hp_pattern_list *list)
+{
+    list->count = list->regex_count = list->text_length = 0;
+    list->has_wanted = false;
+}
+
+/* "item 3: '-' has nothing behind it to leave out" */
+static void hp_pattern_list_put_problem(struct hp_text *problem, size_t number, const char *what)
+{
+    hp_text_string(problem, "item ");
+    hp_text_u64(problem, number);
+    hp_text_string(problem, ": ");
+    hp_text_string(problem, what);
+}
+
+bool hp_pattern_list_compile(struct hp_pattern_list *list, const char *text, bool is_skip, struct hp_text *problem)
+{
+    char what_bytes[128];
+    struct hp_text what;
+    size_t length, number = 0;
+    hp_pattern_list_begin_list(list);
+    hp_text_init(&what, what_bytes, sizeof what_bytes);
+    for (const char *rest = text, *bytes; (bytes = hp_pattern_list_next(&rest, &length)) != NULL;) {
+        const struct hp_pattern_list_raw_item item = hp_pattern_list_look_at(bytes, length);
+        number++;
+        if (hp_pattern_list_add_item(list, &item, is_skip, &what))
+            continue;
+        if (problem != NULL)
+            hp_pattern_list_put_problem(problem, number, hp_text_end(&what));
+        hp_pattern_list_begin_list(list);
+        return false;
+    }
+    return true;
+}
+
+void hp_pattern_list_put(struct hp_text *list, const char *line, size_t length, bool is_out)
+{
+    const struct hp_pattern_list_raw_item item = hp_pattern_list_look_at(line, length);
+    if (list->length > 0)
+        hp_text_char(list, ',');
+    if (is_out || item.is_out)
+        hp_text_char(list, '-');
+    if (item.kind == HP_PATTERN_LIST_ITEM_REGEX) {
+        hp_text_bytes(list, item.bytes, item.length);
+        return;
+    }
+    if (item.kind == HP_PATTERN_LIST_ITEM_FILE)
+        hp_text_string(list, hp_pattern_list_file_mark);
+    else if (item.length > 0 && item.bytes[0] == '/') /* or it could be taken for the beginning of an expression */
+        hp_text_char(list, '\\');
+    for (size_t at = 0; at < item.length; at++) {
+        if (at + 1 < item.length && hp_pattern_list_is_escape(item.bytes + at))
+            hp_text_char(list, item.bytes[at++]);
+        else if (item.bytes[at] == ',')
+            hp_text_char(list, '\\');
+        hp_text_char(list, item.bytes[at]);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- matching */
+
+/* Whether the whole subject matches. After a mismatch only the latest * can give way, so this takes length times length. */
+static bool hp_pattern_list_glob_matches(const char *glob, const char *subject)
+{
+    const char *star = NULL, *retry = subject;
+    while (*subject != '\0' || *glob == '*') {
+        if (*glob == '*') {
+            star = ++glob;
+            retry = subject;
+            continue;
+        }
+        const char *literal = glob + hp_pattern_list_is_escape(glob);
+        if (*literal != '\0' && ((*glob == '?' && literal == glob) || *literal == *subject)) {
+            glob = literal + 1;
+            subject++;
+        } else if (star != NULL && *retry != '\0') {
+            glob = star;
+            subject = ++retry;
+        } else {
+            return false;
+        }
+    }
+    return *glob == '\0';
+}
+
+static bool hp_pattern_list_path_matches(const char *glob, const char *path)
+{
+    for (;;) {
+        if (hp_pattern_list_glob_matches(glob, path))
+            return true;
+        path = strchr(path, '/');
+        if (path == NULL)
+            return false;
+        path++;
+    }
+}
+
+static bool hp_pattern_list_item_matches(const struct hp_pattern_list *list, const struct hp_pattern_item *item,
+                         const char *subject)
+{
+    const char *text = list->text + item->text;
+    switch ((enum hp_pattern_list_item_kind)item->kind) {
+    case HP_PATTERN_LIST_ITEM_TEXT:
+        return strstr(subject, text) != NULL;
+    case HP_PATTERN_LIST_ITEM_GLOB:
+        return hp_pattern_list_glob_matches(text, subject);
+    case HP_PATTERN_LIST_ITEM_FILE:
+        return hp_pattern_list_path_matches(text, subject);
+    default:
+        return hp_pattern_matches(&list->regexes[item->regex], subject);
+    }
+}
+
+static bool hp_pattern_list_any_matches(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject, bool is_out)
+{
+    for (uint32_t at = 0; at < list->count; at++) {
+        const struct hp_pattern_item *item = &list->items[at];
+        const char *const *words = item->kind == HP_PATTERN_LIST_ITEM_FILE ? subject->files : subject->names;
+        if (item->is_out != is_out)
+            continue;
+        for (size_t word = 0; word < 2; word++)
+            if (words[word] != NULL && words[word][0] != '\0' && hp_pattern_list_item_matches(list, item, words[word]))
+                return true;
+    }
+    return false;
+}
+
+bool hp_pattern_list_chooses(const struct hp_pattern_list *list, const struct hp_pattern_subject *subject)
+{
+    return (!list->has_wanted || hp_pattern_list_any_matches(list, subject, false)) && !hp_pattern_list_any_matches(list, subject, true);
+}
+
 /* ---- src/base/sort.h ----------------------------------------------------------------------------------------- */
 
 /*
@@ -2413,6 +2958,12 @@ HP_PRIVATE bool hp_file_read_text(const char *path, char *text, size_t size);
 HP_PRIVATE size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
 
 /*
+ * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
+ * -1 with errno; EINVAL: it is something else.
+ */
+HP_PRIVATE ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
+
+/*
  * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
  * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
  */
@@ -2887,11 +3438,9 @@ bool hp_file_is(int fd, const struct hp_file_identity *identity)
     return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
 }
 
-size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+/* Up to `size` bytes, or as many as there are before the first error. */
+static size_t hp_files_read_open(int fd, void *bytes, size_t size)
 {
-    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
-    if (fd < 0)
-        return 0;
     size_t length = 0;
     while (length < size) {
         const ssize_t got = hp_sys_read(fd, (char *)bytes + length, size - length);
@@ -2901,7 +3450,35 @@ size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
             break;
         length += (size_t)got;
     }
+    return length;
+}
+
+size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+{
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return 0;
+    const size_t length = hp_files_read_open(fd, bytes, size);
     hp_sys_close(fd);
+    return length;
+}
+
+ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size)
+{
+    struct stat status;
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    ssize_t length = -1;
+    if (fstat(fd, &status) == 0) {
+        if (S_ISREG(status.st_mode))
+            length = (ssize_t)hp_files_read_open(fd, bytes, size);
+        else
+            errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    }
+    const int error = errno;
+    hp_sys_close(fd);
+    errno = error;
     return length;
 }
 
@@ -3077,6 +3654,8 @@ const char *hp_file_error(int number)
         return "file too large";
     case EISDIR:
         return "is a folder";
+    case EINVAL:
+        return "not a regular file";
     case ENOTDIR:
         return "not a folder";
     case ELOOP:
@@ -3809,7 +4388,9 @@ struct hp_terminal hp_terminal_of(int fd)
  * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
  * the default instead of the program's.
  *
- * Nothing here allocates.
+ * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
+ *
+ * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
  */
 
 #define HP_MAX_PERCENTILES 10
@@ -3853,10 +4434,11 @@ struct hp_settings {
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
-    char focus[256];   /* hp_pattern_compile accepts it */
-    char slowest[256]; /* likewise; empty: no slowest call is shown */
-    char filter[256];  /* likewise */
-    char log[256];     /* likewise */
+    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
+    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
+    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
     char label[256];
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };
@@ -3954,7 +4536,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 #define HP_LAYOUT_VERSION 2u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1376u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -4049,7 +4631,9 @@ struct hp_header {
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
-    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
+    uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, without which more would be there */
+    uint32_t skip;
+    uint32_t also_reserved;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4186,6 +4770,11 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
  * begins with the value: "is not a number". So a value that failed can be parsed again for its sentence.
  */
 
+#define HP_OPTIONS_PROBLEM_BYTES 360
+#define HP_OPTIONS_LINE_BYTES 640
+#define HP_OPTIONS_SHOWN_BYTES 40
+#define HP_OPTIONS_LIST_FILE_BYTES 65536 /* of a file of patterns */
+
 /* ---------------------------------------------------------------------------------------------- parsers */
 
 static bool hp_options_complain(struct hp_text *problem, const char *what)
@@ -4231,10 +4820,163 @@ static bool hp_options_parse_pattern(const struct hp_option *option, const char 
     return false;
 }
 
-_Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
-_Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
-_Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
+
+/* ---------------------------------------------------------------------------------- lists of patterns */
+
+/* Bytes of a value as one can show them on any terminal and in any log. */
+static void hp_options_add_shown(struct hp_text *line, const char *value)
+{
+    size_t shown = 0;
+    for (; value[shown] && shown < HP_OPTIONS_SHOWN_BYTES; shown++) {
+        const unsigned char byte = (unsigned char)value[shown];
+        if (byte >= ' ' && byte <= '~') {
+            hp_text_char(line, (char)byte);
+        } else {
+            hp_text_string(line, "\\x");
+            hp_text_hex(line, byte, 2);
+        }
+    }
+    if (value[shown])
+        hp_text_string(line, "...");
+}
+
+/* What reading a list takes: too much for a stack. */
+struct hp_options_list_reader {
+    struct hp_text *problem;
+    struct hp_text list;
+    char list_bytes[HP_PATTERN_LIST_BYTES];
+    struct hp_pattern scratch;
+    char path[1024];
+    char file[HP_OPTIONS_LIST_FILE_BYTES + 1];
+};
+
+/* "line 3 of 'functions.txt': ", or without a line "the file 'functions.txt' " */
+static bool hp_options_complain_about_file(const struct hp_options_list_reader *reader, size_t line, const char *what)
+{
+    struct hp_text *problem = reader->problem;
+    hp_text_string(problem, line > 0 ? "line " : "the file '");
+    if (line > 0) {
+        hp_text_u64(problem, line);
+        hp_text_string(problem, " of '");
+    }
+    hp_options_add_shown(problem, reader->path);
+    hp_text_string(problem, line > 0 ? "': " : "' ");
+    hp_text_string(problem, what);
+    return false;
+}
+
+static bool hp_options_complain_unreadable(const struct hp_options_list_reader *reader, int error)
+{
+    hp_options_complain_about_file(reader, 0, "cannot be read: ");
+    return hp_options_complain(reader->problem, hp_file_error(error));
+}
+
+/* The file that an item @PATH names. Other than regular ones could keep us waiting. */
+static bool hp_options_read_list_file(struct hp_options_list_reader *reader, const char *path, size_t length)
+{
+    if (length == 0)
+        return hp_options_complain(reader->problem, "'@' has no path behind it");
+    if (length >= sizeof reader->path)
+        return hp_options_complain(reader->problem, "the path behind '@' is longer than 1023 bytes");
+    memcpy(reader->path, path, length);
+    reader->path[length] = '\0';
+    const ssize_t size = hp_file_read_regular(reader->path, reader->file, sizeof reader->file);
+    if (size < 0)
+        return hp_options_complain_unreadable(reader, errno);
+    if (size > HP_OPTIONS_LIST_FILE_BYTES)
+        return hp_options_complain_about_file(reader, 0, "is longer than 65536 bytes");
+    if (memchr(reader->file, '\0', (size_t)size) != NULL)
+        return hp_options_complain_about_file(reader, 0, "is no text");
+    reader->file[size] = '\0';
+    return true;
+}
+
+_Static_assert(HP_OPTIONS_LIST_FILE_BYTES == 65536, "the message above names the limit");
+
+static bool hp_options_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool hp_options_add_line(struct hp_options_list_reader *reader, const char *line, size_t length, size_t number, bool is_out)
+{
+    char bytes[HP_OPTIONS_PROBLEM_BYTES];
+    struct hp_text what;
+    for (; length > 0 && hp_options_is_blank(line[0]); length--)
+        line++;
+    while (length > 0 && hp_options_is_blank(line[length - 1]))
+        length--;
+    if (length == 0 || line[0] == '#')
+        return true;
+    if (line[0] == '@' || (line[0] == '-' && line[1] == '@'))
+        return hp_options_complain_about_file(reader, number, "a file cannot name another");
+    hp_text_init(&what, bytes, sizeof bytes);
+    if (!hp_pattern_item_check(line, length, &reader->scratch, &what))
+        return hp_options_complain_about_file(reader, number, hp_text_end(&what));
+    hp_pattern_list_put(&reader->list, line, length, is_out);
+    return true;
+}
+
+static bool hp_options_add_file(struct hp_options_list_reader *reader, const char *path, size_t length, bool is_out)
+{
+    size_t number = 0;
+    if (!hp_options_read_list_file(reader, path, length))
+        return false;
+    for (const char *line = reader->file, *end; *line != '\0'; line = end + (*end != '\0')) {
+        end = line + strcspn(line, "\n");
+        if (!hp_options_add_line(reader, line, (size_t)(end - line), ++number, is_out))
+            return false;
+    }
+    return true;
+}
+
+/* Puts what files hold in the place of their names. */
+static bool hp_options_read_list(struct hp_options_list_reader *reader, const char *text)
+{
+    size_t length;
+    for (const char *rest = text, *item; (item = hp_pattern_list_next(&rest, &length)) != NULL;) {
+        const bool is_out = item[0] == '-', is_file = item[is_out] == '@';
+        if (!is_file)
+            hp_pattern_list_put(&reader->list, item, length, false);
+        else if (!hp_options_add_file(reader, item + is_out + 1, length - is_out - 1, is_out))
+            return false;
+    }
+    hp_text_end(&reader->list);
+    return !reader->list.is_cut || hp_options_complain(reader->problem, "the list is longer than 8191 bytes");
+}
+
+_Static_assert(HP_PATTERN_LIST_BYTES == 8192, "the message above names the limit");
+
+static bool hp_options_compile_list(const char *text, struct hp_text *problem)
+{
+    struct hp_pattern_list *list = hp_memory_map(sizeof *list);
+    const bool is_good = list != NULL ? hp_pattern_list_compile(list, text, false, problem)
+                                      : hp_options_complain(problem, "there is no memory for it");
+    hp_memory_unmap(list, sizeof *list);
+    return is_good;
+}
+
+static bool hp_options_parse_patterns(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    char bytes[HP_OPTIONS_PROBLEM_BYTES];
+    struct hp_text what;
+    struct hp_options_list_reader *reader = hp_memory_map(sizeof *reader);
+    if (reader == NULL)
+        return hp_options_complain(ret_problem, "has no effect: there is no memory for it");
+    hp_text_init(&what, bytes, sizeof bytes);
+    hp_text_init(&reader->list, reader->list_bytes, sizeof reader->list_bytes);
+    reader->problem = &what;
+    const bool is_good = hp_options_read_list(reader, text) && hp_options_compile_list(reader->list_bytes, &what);
+    if (is_good) {
+        memcpy(hp_options_setting(option, settings), reader->list_bytes, sizeof reader->list_bytes);
+    } else {
+        hp_text_string(ret_problem, "is not a list of texts, globs and /regex/: ");
+        hp_text_string(ret_problem, hp_text_end(&what));
+    }
+    hp_memory_unmap(reader, sizeof *reader);
+    return is_good;
+}
+
+/* ----------------------------------------------------------------------------------------- other lists */
 
 static bool hp_options_is_name_byte(char c, bool is_first)
 {
@@ -4598,13 +5340,16 @@ const struct hp_option hotpath_options_[] = {
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
                       "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
-    {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
-     "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
-     HP_OPTIONS_AT_BOTH(filter), hp_options_parse_pattern},
-    {"HOTPATH_LOG", "log", HP_OPTIONS_FLAG("log", 0, RECORD), "TEXT|/REGEX/", "", "only what the program logs itself",
-     "Keep the latest calls of the functions and blocks whose name contains TEXT or matches REGEX, with their "
-     "notes.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(log), hp_options_parse_pattern},
+    {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
+     "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
+     "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(filter), hp_options_parse_patterns},
+    {"HOTPATH_SKIP", "skip", HP_OPTIONS_FLAG("skip", 0, RECORD), "LIST", "", "nothing left out",
+     "Do not record the functions and blocks that match any item of this list of patterns.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_BOTH(skip), hp_options_parse_patterns},
+    {"HOTPATH_LOG", "log", HP_OPTIONS_FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
+     "Keep the latest calls, with their notes, of the functions and blocks that match this list of patterns.",
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(log), hp_options_parse_patterns},
     /* The general rate before those of single sections, as with the limits. */
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", HP_OPTIONS_FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
@@ -4623,9 +5368,9 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_REPORT", "report", HP_OPTIONS_FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(report), hp_options_parse_sections},
-    {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
-     "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
-     hp_options_parse_pattern},
+    {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
+     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
+     hp_options_parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", HP_OPTIONS_FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
      "ran "
@@ -4849,10 +5594,6 @@ struct hp_options_resolution {
     bool is_wrong[HP_OPTIONS_LEVELS][HP_OPTIONS_OPTION_COUNT];
 };
 
-#define HP_OPTIONS_PROBLEM_BYTES 160
-#define HP_OPTIONS_LINE_BYTES 512
-#define HP_OPTIONS_SHOWN_BYTES 40
-
 static const char *hp_options_environment_value(const struct hp_options_resolution *resolution, const struct hp_option *option)
 {
     const char *value =
@@ -4893,23 +5634,6 @@ static void hp_options_apply_level(struct hp_options_resolution *resolution, enu
 }
 
 /* ---------------------------------------------------------------------------------------------- warnings */
-
-/* Bytes of a value as one can show them on any terminal and in any log. */
-static void hp_options_add_shown(struct hp_text *line, const char *value)
-{
-    size_t shown = 0;
-    for (; value[shown] && shown < HP_OPTIONS_SHOWN_BYTES; shown++) {
-        const unsigned char byte = (unsigned char)value[shown];
-        if (byte >= ' ' && byte <= '~') {
-            hp_text_char(line, (char)byte);
-        } else {
-            hp_text_string(line, "\\x");
-            hp_text_hex(line, byte, 2);
-        }
-    }
-    if (value[shown])
-        hp_text_string(line, "...");
-}
 
 /* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
 static void hp_options_begin_warning(struct hp_text *line, char bytes[HP_OPTIONS_LINE_BYTES], enum hp_options_level level,
@@ -5178,6 +5902,9 @@ struct hp_snapshot {
     char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
 };
 
+/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
+typedef bool hp_read_name(const char *linked, char *signature, size_t size);
+
 /*
  * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
  * principal one, which speaks for all where only one can.
@@ -5185,6 +5912,7 @@ struct hp_snapshot {
 struct hp_snapshots {
     const struct hp_snapshot *const *all;
     size_t count;
+    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
 };
 
 /*
@@ -6414,6 +7142,7 @@ struct hp_run {
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
+    hp_read_name *read_name;           /* as in struct hp_snapshots */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
@@ -6444,6 +7173,7 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
 struct hp_arena;
 struct hp_profile;
+struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 32u
 #define HP_MAX_NOTES 8u
@@ -6544,7 +7274,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_pattern focus;
+    struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
     struct hotpath_section *sections[HP_MAX_SECTIONS];
@@ -6600,6 +7330,10 @@ HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp
                            const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 
+/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
+HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
+
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
@@ -6649,7 +7383,8 @@ struct hp_site_sums {
     uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* private to profile.c and site_table.c from here on */
+    const char *plain_name; /* the name alone, which others may have, too */
+    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     bool is_named;
     struct hp_site_sums *next;
@@ -6844,7 +7579,7 @@ static bool hp_calls_gather(struct hp_calls_view *view)
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
     while (hp_stat_walk_next(&walk, view->results->profile)) {
-        if (walk.site == NULL || !hp_pattern_matches(&view->results->focus, walk.site->name))
+        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
         while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
             if (!hp_calls_add_call(view, &walk, &kept))
@@ -7067,7 +7802,7 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct hp_calltree_place *place = &view->places[at];
-        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             hp_calltree_place_of(view, node->parent)->is_wanted = true;
@@ -7358,7 +8093,13 @@ struct hp_cold_columns {
     size_t name, size, source, image, path;
 };
 
+/* What of a session's functions was recorded; NULL: all. */
+struct hp_cold_choice {
+    struct hp_pattern_list *filter, *skip;
+};
+
 struct hp_cold_view {
+    struct hp_cold_choice *choices; /* of each session */
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct hp_cold_columns columns;
@@ -7499,15 +8240,38 @@ static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known 
     return true;
 }
 
-/* With a filter only what it lets through could have been seen. */
-static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const char *name)
+/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
+static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
+                        struct hp_pattern_list **ret_list)
+{
+    const char *text = hp_snapshot_text(view->results->run.sessions[session], offset);
+    *ret_list = NULL;
+    if (text[0] == '\0')
+        return true;
+    *ret_list = hp_arena_take(view->results->arena, sizeof **ret_list);
+    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
+}
+
+static bool hp_cold_read_choices(struct hp_cold_view *view)
 {
     const struct hp_run *run = &view->results->run;
-    struct hp_pattern pattern;
-    for (size_t at = 0; at < run->count; at++) {
-        const char *filter = hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter);
-        if (filter[0] != '\0' && hp_pattern_compile(&pattern, filter) == NULL &&
-            !hp_pattern_matches(&pattern, name))
+    view->choices = hp_arena_take_array(view->results->arena, run->count, sizeof *view->choices);
+    if (view->choices == NULL)
+        return false;
+    for (uint32_t at = 0; at < run->count; at++)
+        if (!hp_cold_read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
+            !hp_cold_read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
+            return false;
+    return true;
+}
+
+/* Only what every session would have recorded could have been seen. */
+static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
+{
+    for (size_t at = 0; at < view->results->run.count; at++) {
+        const struct hp_cold_choice *choice = &view->choices[at];
+        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
+            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
             return false;
     }
     return true;
@@ -7532,8 +8296,13 @@ static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_function
 {
     for (size_t at = 0; at < functions->count; at++) {
         const struct hp_function *function = &functions->all[at];
-        if (!function->is_instrumented || hp_cold_was_called(view, function) ||
-            !hp_pattern_matches(&view->results->focus, function->name) || !hp_cold_could_be_recorded(view, function->name))
+        char qualified[256];
+        if (!function->is_instrumented || hp_cold_was_called(view, function))
+            continue;
+        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
+        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
+                                                   .files = {function->source, image}};
+        if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
             continue;
         struct hp_cold_cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
         if (cold == NULL || !hp_cold_make_room(view))
@@ -7603,10 +8372,22 @@ static int hp_cold_compare_sizes(const void *a, const void *b)
                                                           : 1;
 }
 
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *hp_cold_readable_name(const struct hp_cold_view *view, const char *linked)
+{
+    char signature[1024], name[1024];
+    hp_read_name *read_name = view->results->run.read_name;
+    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
+        return linked;
+    hp_cxx_short_name(signature, name, sizeof name);
+    const char *copy = hp_arena_copy(view->results->arena, name, strlen(name));
+    return copy != NULL ? copy : linked;
+}
+
 static void hp_cold_fill_row(const struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
-    hp_section_set_text(row, view->columns.name, cold->function->name);
+    hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
     hp_section_set_count(row, view->columns.size, cold->function->size);
     hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
     hp_section_set_text(row, view->columns.path, cold->image);
@@ -7656,8 +8437,8 @@ static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section
     struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
     section->description = "Functions that the compiler measures and nobody called.";
     hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_gather_known(&view) ||
-        !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
+        !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
         return false;
     hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
     section->total_rows = view.row_count;
@@ -7971,6 +8752,7 @@ const struct hp_section_type hotpath_section_processes_ = {.name = "processes", 
 
 struct hp_site_table {
     struct hp_arena *arena;
+    hp_read_name *read_name;           /* for names of the linker's, or NULL */
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
     const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
@@ -7995,7 +8777,10 @@ HP_PRIVATE struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, 
  */
 HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
 
-/* Gives each of these sites the shortest name that it alone has; their order is lost. False: no memory. */
+/*
+ * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
+ * readable before, if there is a way. False: no memory.
+ */
 HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
 
 /* ---- src/sections/profile.c ---------------------------------------------------------------------------------- */
@@ -8710,6 +9495,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
+    builder->sites.read_name = run->read_name;
     builder->run = run;
     builder->is_by_thread = is_by_thread;
     builder->profile = profile;
@@ -9049,6 +9835,29 @@ static void hp_results_choose(struct hotpath_results *results, bool *chosen)
             hp_results_warn_unknown(results, item + 1, length - 1);
 }
 
+static bool hp_results_has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (hp_results_has_linked_names(section))
+        hp_section_note(section,
+                        results->run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
+}
+
 static bool hp_results_fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
@@ -9063,6 +9872,7 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
         section->description = section->if_empty = "";
         if (!hotpath_section_types_[at]->fill(results, section))
             return false;
+        hp_results_note_linked_names(results, section);
         results->sections[results->section_count++] = section;
     }
     return true;
@@ -9106,19 +9916,38 @@ static void hp_results_warn_unknown_order(struct hotpath_results *results)
                         " to sort by: no section of this report has it; rows are in their usual order");
 }
 
-static void hp_results_set_focus(struct hotpath_results *results)
+/* False: no memory. */
+static bool hp_results_set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
-    const char *problem = hp_pattern_compile(&results->focus, focus);
-    if (problem == NULL)
-        return;
     char bytes[256];
     struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
     hp_text_string(&after, ": ");
-    hp_text_string(&after, problem);
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
     hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_results_show_subject(results, &subject);
+}
+
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
+{
+    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
 }
 
 /* Names processes that are left out for one reason, in one line. */
@@ -9169,9 +9998,8 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
-    hp_results_set_focus(results);
     hp_trust_set(results);
-    if (!hp_results_fill_chosen(results))
+    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
         return NULL;
     hp_results_warn_unknown_columns(results);
     hp_results_warn_unknown_order(results);
@@ -9308,7 +10136,7 @@ static void hp_run_count_states(struct hp_run *run)
 
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
-    *run = (struct hp_run){0};
+    *run = (struct hp_run){.read_name = snapshots->read_name};
     if (!hp_run_choose_sessions(run, arena, snapshots))
         return false;
     hp_run_set_rate(run);
@@ -9499,7 +10327,8 @@ void hp_results_warn(struct hotpath_results *results, const char *before, const 
 /* The sites of all sessions of a run. */
 
 #define HP_SITE_TABLE_NAME_MAX_BYTES 512u
-#define HP_SITE_TABLE_NAME_LEVELS 5u
+#define HP_SITE_TABLE_SIGNATURE_MAX_BYTES 2048u
+#define HP_SITE_TABLE_NAME_LEVELS 6u
 
 /* ------------------------------------------------------------------------------------------- finding */
 
@@ -9724,33 +10553,85 @@ static size_t hp_site_table_stem_length(const char *base)
     return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
 }
 
-static void hp_site_table_put_place(struct hp_text *text, const char *file, const struct hp_site_sums *site)
+/* " [constprop.0]": what the compiler put behind the name of a copy. */
+static void hp_site_table_put_suffix(struct hp_text *text, const char *linked)
 {
-    hp_text_string(text, file);
-    hp_text_char(text, ':');
-    hp_text_u64(text, site->location.line);
-    hp_text_char(text, ' ');
-    hp_text_string(text, site->plain_name);
+    const char *dot = strchr(linked, '.');
+    if (dot == NULL)
+        return;
+    hp_text_string(text, " [");
+    hp_text_string(text, dot + 1);
+    hp_text_char(text, ']');
 }
 
-/* The name with more and more of what tells sites apart: alone, file stem, file and line, whole path, number. */
+static const char *hp_site_table_keep_with_suffix(const struct hp_site_table *table, const char *name, const char *linked)
+{
+    char bytes[HP_SITE_TABLE_SIGNATURE_MAX_BYTES];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name);
+    hp_site_table_put_suffix(&text, linked);
+    hp_text_end(&text);
+    return hp_arena_copy(table->arena, bytes, text.length);
+}
+
+/* Functions that the compiler measures are known by the linker's names; those of others are what a user wrote. */
+static bool hp_site_table_make_readable(const struct hp_site_table *table, struct hp_site_sums *site)
+{
+    char signature[HP_SITE_TABLE_SIGNATURE_MAX_BYTES], name[HP_SITE_TABLE_SIGNATURE_MAX_BYTES];
+    const char *linked = site->plain_name;
+    if (table->read_name == NULL || site->kind != HOTPATH_KIND_FUNCTION_ || !hp_cxx_is_mangled(linked) ||
+        !table->read_name(linked, signature, sizeof signature))
+        return true;
+    hp_cxx_short_name(signature, name, sizeof name);
+    site->signature = hp_site_table_keep_with_suffix(table, signature, linked);
+    site->plain_name = hp_site_table_keep_with_suffix(table, name, linked);
+    return site->signature != NULL && site->plain_name != NULL;
+}
+
+static const char *hp_site_table_long_name(const struct hp_site_sums *site)
+{
+    return site->signature != NULL ? site->signature : site->plain_name;
+}
+
+static void hp_site_table_put_stem(struct hp_text *text, const char *file)
+{
+    const char *base = hp_site_table_base_name(file);
+    if (base[0] == '\0')
+        return;
+    hp_text_bytes(text, base, hp_site_table_stem_length(base));
+    hp_text_char(text, ':');
+}
+
+static void hp_site_table_put_place(struct hp_text *text, const char *file, uint32_t line)
+{
+    if (file[0] == '\0')
+        return;
+    hp_text_string(text, file);
+    hp_text_char(text, ':');
+    hp_text_u64(text, line);
+    hp_text_char(text, ' ');
+}
+
+/*
+ * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
+ * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
+ */
 static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_site_sums *site)
 {
     char bytes[HP_SITE_TABLE_NAME_MAX_BYTES];
     struct hp_text text;
-    const char *base = hp_site_table_base_name(site->location.file);
+    const struct hp_location *location = &site->location;
     hp_text_init(&text, bytes, sizeof bytes);
     switch (site->name_level) {
     case 0:
-        hp_text_string(&text, site->plain_name);
-        break;
     case 1:
-        hp_text_bytes(&text, base, hp_site_table_stem_length(base));
-        hp_text_char(&text, ':');
-        hp_text_string(&text, site->plain_name);
         break;
     case 2:
-        hp_site_table_put_place(&text, base, site);
+        hp_site_table_put_stem(&text, location->file);
+        break;
+    case 3:
+        hp_site_table_put_place(&text, hp_site_table_base_name(location->file), location->line);
         break;
     default:
         if (site->name_level == HP_SITE_TABLE_NAME_LEVELS - 1) {
@@ -9758,8 +10639,9 @@ static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_
             hp_text_u64(&text, hp_site_number(site));
             hp_text_char(&text, ' ');
         }
-        hp_site_table_put_place(&text, site->location.file, site);
+        hp_site_table_put_place(&text, location->file, location->line);
     }
+    hp_text_string(&text, site->name_level == 0 ? site->plain_name : hp_site_table_long_name(site));
     hp_text_end(&text);
     site->name = hp_arena_copy(table->arena, bytes, text.length);
     return site->name != NULL;
@@ -9795,7 +10677,7 @@ static bool hp_site_table_tell_apart(const struct hp_site_table *table, struct h
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
 {
     for (size_t at = 0; at < count; at++)
-        if (!hp_site_table_set_name(table, sites[at]))
+        if (!hp_site_table_make_readable(table, sites[at]) || !hp_site_table_set_name(table, sites[at]))
             return false;
     bool has_moved = true;
     for (unsigned round = 0; has_moved && round < HP_SITE_TABLE_NAME_LEVELS; round++)
@@ -10596,7 +11478,7 @@ static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struc
     for (size_t at = 0; at < view->profile->site_count; at++) {
         const struct hp_site_sums *site = view->profile->sites[at];
         if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
-            hp_pattern_matches(&results->focus, site->name))
+            hp_results_show(results, site))
             sites[count++] = site;
     }
     return count;
@@ -11897,7 +12779,15 @@ struct hp_known_site {
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
     uint32_t hash;
-    bool is_logged; /* by the program itself */
+    bool wants_log; /* its latest calls are kept because the program says so ... */
+    bool is_logged; /* ... or HOTPATH_LOG does */
+};
+
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip, log;
+    bool is_any;  /* one of them says something */
+    bool has_log; /* the last one */
 };
 
 #define HP_SITE_BUCKETS 4096u
@@ -11926,6 +12816,7 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
+    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
 };
 
 /* --- copies.c */
@@ -11977,6 +12868,8 @@ HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
 HP_PRIVATE bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
+/* Makes HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG of the settings count from now on. Under the lock. False: no memory. */
+HP_PRIVATE bool hp_sites_choose(void);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -12344,7 +13237,7 @@ static int hp_exit_report_report_with(struct hp_exit_report_work *work, bool is_
     if (hp_snapshot_open(&work->snapshot, hotpath_runtime_->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     work->session = &work->snapshot;
-    work->sessions = (struct hp_snapshots){&work->session, 1};
+    work->sessions = (struct hp_snapshots){.all = &work->session, .count = 1};
     if (reporter != NULL)
         return hp_report_hand_over(&work->sessions, &work->settings, reporter, hotpath_runtime_->reporter_context);
     if (is_over && hp_exit_report_is_reported_by_run(work))
@@ -12394,8 +13287,8 @@ int hp_exit_report(bool is_in_handler)
  *
  * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
  * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
- * table that has become too small is left to those who still read it. HOTPATH_FILTER decides once per function, as for
- * any site.
+ * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
+ * function, as for any site.
  *
  * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
@@ -12486,8 +13379,8 @@ static struct hotpath_site *hp_functions_new_site(void)
     return hp_functions_free_count > 0 ? &hp_functions_free_sites[--hp_functions_free_count] : NULL;
 }
 
-/* A function without a name is known by its file and where in it it lies. */
-static void hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
+/* A function without a name is known by its file and where in it it lies. Returns the path of that file. */
+static const char *hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
 {
     const char *path = "?";
     uint64_t offset = function;
@@ -12502,6 +13395,7 @@ static void hp_functions_name_by_place(uintptr_t function, char *name, size_t si
         digits++;
     hp_text_hex(&text, (uint32_t)offset, digits);
     hp_text_end(&text);
+    return path;
 }
 
 /* Names are copied when the site gets its number, which is done here, while they are at hand. */
@@ -12513,7 +13407,7 @@ static struct hotpath_site *hp_functions_make_site(uintptr_t function)
     if (site == NULL)
         return NULL;
     if (!hp_symbol_find(function, &symbol))
-        hp_functions_name_by_place(function, name, sizeof name);
+        symbol.image = hp_functions_name_by_place(function, name, sizeof name);
     *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
                                   .kind = HOTPATH_KIND_FUNCTION_,
                                   .name = symbol.name,
@@ -13378,6 +14272,7 @@ static void hp_lifecycle_fill_header(void)
     header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
     header->time_period = hotpath_runtime_->settings.time_period;
     header->filter = hp_store_text(store, hotpath_runtime_->settings.filter);
+    header->skip = hp_store_text(store, hotpath_runtime_->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hotpath_runtime_->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
@@ -13459,7 +14354,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_ACTIVE;
     hotpath_runtime_->settings = *settings;
     hotpath_runtime_->is_child = false;
-    if (!hp_lifecycle_is_active() && !hp_lifecycle_open_session())
+    if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
         return HOTPATH_E_SPACE;
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
@@ -13494,28 +14389,35 @@ static void hp_lifecycle_explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
+static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct hotpath_options *options)
+{
+    struct hp_signals held;
+    /* What HOTPATH=1 began has warned already. */
+    hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
+    if (settings->record_is_off || settings->record == 0)
+        return HOTPATH_E_OFF;
+    if (!hp_runtime_prepare())
+        return HOTPATH_E_SPACE;
+    hp_lifecycle_make_absolute(settings->output_path, sizeof settings->output_path);
+    hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = hp_lifecycle_begin_locked(settings);
+    hp_unlock(&held);
+    return status;
+}
+
 static int hp_lifecycle_begin(const struct hotpath_options *options)
 {
-    struct hp_settings settings;
-    struct hp_signals held;
     hp_copies_join();
     hp_lifecycle_note_standard_error();
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    /* What HOTPATH=1 began has warned already. */
-    hp_settings_resolve(&settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
-    if (settings.record_is_off || settings.record == 0)
-        return HOTPATH_E_OFF;
-    if (!hp_runtime_prepare())
-        return HOTPATH_E_SPACE;
-    hp_lifecycle_make_absolute(settings.output_path, sizeof settings.output_path);
-    hp_lifecycle_make_absolute(settings.dir, sizeof settings.dir);
-    if (!hp_lock(&held))
-        return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(&settings);
-    hp_unlock(&held);
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    const int status = settings != NULL ? hp_lifecycle_begin_with(settings, options) : HOTPATH_E_SPACE;
+    hp_memory_unmap(settings, sizeof *settings);
     return status;
 }
 
@@ -13625,21 +14527,31 @@ __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
     errno = saved;
 }
 
+/* Whether the environment asks for a session by itself. */
+static bool hp_lifecycle_is_asked_for(void)
+{
+    const char *wish = hp_environment("HOTPATH");
+    if (wish == NULL || wish[0] == '\0' || hp_process_is_privileged())
+        return false;
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    if (settings == NULL)
+        return false;
+    hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
+    const bool is_set = settings->record_is_set;
+    hp_memory_unmap(settings, sizeof *settings);
+    return is_set;
+}
+
 /* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
 __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
 {
     const int saved = errno;
-    const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         hp_lifecycle_note_standard_error();
-    if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
-        struct hp_settings settings;
-        hp_settings_resolve(&settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-        if (settings.record_is_set && hp_lifecycle_begin(NULL) == HOTPATH_OK)
-            hp_lifecycle_set_auto(true);
-    }
+    if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL) == HOTPATH_OK)
+        hp_lifecycle_set_auto(true);
     errno = saved;
 }
 
@@ -14121,11 +15033,28 @@ static bool hp_sites_write_site(uint32_t id)
     return true;
 }
 
+static bool hp_sites_is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_; }
+
+/* By the program, or from outside. */
+static bool hp_sites_is_to_log(const struct hp_known_site *known)
+{
+    const struct hp_site_choice *choice = hotpath_runtime_->choice;
+    char qualified[HP_SITES_NAME_BYTES];
+    if (choice == NULL || !choice->has_log || known->wants_log || hp_sites_is_main(known->kind))
+        return known->wants_log;
+    hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {known->name, qualified},
+                                               .files = {known->file, known->image}};
+    return hp_pattern_list_chooses(&choice->log, &subject);
+}
+
 void hp_sites_begin(void)
 {
-    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
+    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++) {
+        hp_sites_known_site(id)->is_logged = hp_sites_is_to_log(hp_sites_known_site(id));
         if (!hp_sites_write_site(id))
             hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
+    }
 }
 
 void hp_sites_reserve(void)
@@ -14173,7 +15102,8 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     known->address = symbol != NULL ? symbol->address : 0;
     known->line = site->line;
     known->kind = site->kind;
-    known->is_logged = site->log != 0;
+    known->wants_log = site->log != 0;
+    known->is_logged = hp_sites_is_to_log(known);
     known->hash = hash;
     known->next = hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS];
     if (!hp_sites_write_site(id))
@@ -14183,23 +15113,39 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     return id;
 }
 
-static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site)
+/* Once there, the lists stay where they are: sessions come and go. */
+bool hp_sites_choose(void)
 {
-    struct hp_pattern pattern;
-    if (hotpath_runtime_->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
-        return true;
-    return hp_pattern_compile(&pattern, hotpath_runtime_->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0' || settings->log[0] != '\0';
+    if (is_any && hotpath_runtime_->choice == NULL)
+        hotpath_runtime_->choice = hp_memory_map(sizeof *hotpath_runtime_->choice);
+    struct hp_site_choice *choice = hotpath_runtime_->choice;
+    if (choice == NULL)
+        return !is_any;
+    /* Settings hold lists that compile; one that did not would choose everything. */
+    hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
+    hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
+    hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
+    choice->is_any = is_any;
+    choice->has_log = settings->log[0] != '\0';
+    return true;
 }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
-bool hp_site_is_logged(uint32_t id)
+bool hp_site_is_logged(uint32_t id) { return hp_sites_known_site(id)->is_logged; }
+
+/* Main functions are not for patterns to choose. */
+static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    struct hp_pattern pattern;
-    const struct hp_known_site *known = hp_sites_known_site(id);
-    if (known->is_logged || hotpath_runtime_->settings.log[0] == '\0')
-        return known->is_logged;
-    return hp_pattern_compile(&pattern, hotpath_runtime_->settings.log) == NULL &&
-           hp_pattern_matches(&pattern, known->name);
+    const struct hp_site_choice *choice = hotpath_runtime_->choice;
+    char qualified[HP_SITES_NAME_BYTES];
+    if (choice == NULL || !choice->is_any || hp_sites_is_main(site->kind))
+        return true;
+    hp_cxx_qualified_name(name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {name, qualified},
+                                               .files = {site->file, symbol != NULL ? symbol->image : NULL}};
+    return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }
 
 static uint32_t hp_sites_register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
@@ -14208,7 +15154,7 @@ static uint32_t hp_sites_register_site(const struct hotpath_site *site, const st
     const char *name = hp_sites_shown_name(site, buffer);
     if (name[0] == '\0')
         name = "<unnamed>";
-    if (!hp_sites_is_wanted(name, site))
+    if (!hp_sites_is_wanted(name, site, symbol))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hp_sites_hash_text(hp_sites_hash_text(2166136261u ^ site->line, site->file), name);
     uint32_t id = hp_sites_find_site(hash, name, site);

@@ -96,10 +96,11 @@ struct hotpath_options {
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
     const char *by;           /* HOTPATH_BY              a row of the timing section: "function", "thread" */
-    const char *focus;        /* HOTPATH_FOCUS           rows shown: a substring or "/regex/" */
+    const char *focus;        /* HOTPATH_FOCUS           rows shown: a list such as "parse*,/^lex/,file:json.c" */
     const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
-    const char *filter;       /* HOTPATH_FILTER          sites recorded: a substring or "/regex/" */
-    const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: as filter */
+    const char *filter;       /* HOTPATH_FILTER          sites recorded: a list as for focus */
+    const char *skip;         /* HOTPATH_SKIP            sites not recorded: such a list */
+    const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: such a list */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
     const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
     const char *dir;          /* HOTPATH_DIR             folder of the session file */
@@ -196,6 +197,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, slowest)
     HOTPATH_OPTION_(const char *, filter)
     HOTPATH_OPTION_(const char *, log)
+    HOTPATH_OPTION_(const char *, skip)
     HOTPATH_OPTION_(const char *, label)
     HOTPATH_OPTION_(const char *, metadata)
     HOTPATH_OPTION_(const char *, dir)

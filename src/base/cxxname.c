@@ -14,13 +14,13 @@
  */
 #include "cxxname.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "text.h"
 
 #define MAX_BRACKETS 64
-#define LONGEST_CHARACTER 16 /* of a character literal: U'\x0010ffff' */
+#define MAX_SOURCE_NAME 4000u /* bytes of one piece of a linker's name */
+#define LONGEST_CHARACTER 16  /* of a character literal: U'\x0010ffff' */
 
 struct reader {
     const char *at; /* the text ends with a zero, which is never passed */
@@ -258,8 +258,20 @@ static bool read_angle(struct reader *reader)
     return true;
 }
 
+/* Demanglers: {lambda(int)#1}::operator(), and clang's own $_0::operator(). `end` is behind the name of the class. */
+static void read_closure(struct reader *reader, const char *end)
+{
+    static const char call[] = "::operator()";
+    hp_text_string(&reader->name, "<lambda>");
+    reader->at = starts_with(end, call) ? end + strlen(call) : end;
+}
+
 static bool read_brace(struct reader *reader)
 {
+    if (starts_with(reader->at, "{lambda(")) {
+        read_closure(reader, skip_group(reader->at));
+        return true;
+    }
     if (!starts_with(reader->at, "{anonymous}")) {
         copy_until(reader, skip_group(reader->at));
         return true;
@@ -303,6 +315,17 @@ static bool read_parenthesis(struct reader *reader)
     return goes_on(reader);
 }
 
+/* Behind clang's name of an unnamed class, if it is followed by what one calls; else NULL. */
+static const char *end_of_numbered(const char *at)
+{
+    if (!starts_with(at, "$_"))
+        return NULL;
+    at += 2;
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return starts_with(at, "::operator()") ? at : NULL;
+}
+
 /* Reads on. False: the name is complete. */
 static bool read_piece(struct reader *reader, const char *pretty)
 {
@@ -328,6 +351,12 @@ static bool read_piece(struct reader *reader, const char *pretty)
         begin_name(reader);
         reader->at++;
         return true;
+    case '$':
+        if (end_of_numbered(reader->at) != NULL) {
+            read_closure(reader, end_of_numbered(reader->at));
+            return true;
+        }
+        /* fall through */
     default:
         reader->is_after_decltype = false;
         copy_until(reader, reader->at + 1);
@@ -347,4 +376,103 @@ size_t hp_cxx_short_name(const char *pretty, char *out, size_t size)
         hp_text_string(&reader.name, pretty);
     }
     return strlen(hp_text_end(&reader.name));
+}
+
+/* ------------------------------------------------------------------------------------------ linker's names */
+
+bool hp_cxx_is_mangled(const char *name) { return name[0] == '_' && name[1] == 'Z'; }
+
+/* A piece of a name: "3foo". False: there is none, or the text ends before it does. */
+static bool read_source_name(const char **at, const char **ret_bytes, size_t *ret_length)
+{
+    size_t length = 0;
+    const char *digit = *at;
+    if (*digit < '1' || *digit > '9')
+        return false;
+    for (; *digit >= '0' && *digit <= '9'; digit++) {
+        length = length * 10 + (size_t)(*digit - '0');
+        if (length > MAX_SOURCE_NAME)
+            return false;
+    }
+    if (strnlen(digit, length) < length)
+        return false;
+    *ret_bytes = digit;
+    *ret_length = length;
+    *at = digit + length;
+    return true;
+}
+
+static void put_source_name(struct hp_text *name, const char *bytes, size_t length)
+{
+    static const char unnamed[] = "_GLOBAL__N_";
+    if (length >= sizeof unnamed && memcmp(bytes, unnamed, sizeof unnamed - 1) == 0)
+        hp_text_string(name, "(anonymous namespace)");
+    else
+        hp_text_bytes(name, bytes, length);
+}
+
+/* [abi:cxx11] and the like are no part of the name. */
+static bool skip_tags(const char **at)
+{
+    const char *bytes;
+    size_t length;
+    while (**at == 'B') {
+        ++*at;
+        if (!read_source_name(at, &bytes, &length))
+            return false;
+    }
+    return true;
+}
+
+static bool is_structor(const char *at)
+{
+    return (at[0] == 'C' && at[1] >= '1' && at[1] <= '5') || (at[0] == 'D' && at[1] >= '0' && at[1] <= '5');
+}
+
+/* One name, or a constructor or destructor, which are named like what they are in: `*last`. */
+static bool read_unqualified(const char **at, struct hp_text *name, const char **last, size_t *last_length)
+{
+    if (*last != NULL && is_structor(*at)) {
+        hp_text_string(name, **at == 'D' ? "~" : "");
+        hp_text_bytes(name, *last, *last_length);
+        *at += 2;
+        return skip_tags(at);
+    }
+    *at += **at == 'L';
+    if (!read_source_name(at, last, last_length))
+        return false;
+    put_source_name(name, *last, *last_length);
+    return skip_tags(at);
+}
+
+/* Behind "_Z": names in N...E, or a single one, which may be in std. */
+static bool read_encoding(const char *at, struct hp_text *name)
+{
+    const char *last = NULL;
+    size_t last_length = 0;
+    const bool is_nested = *at == 'N';
+    at += is_nested;
+    while (is_nested && *at != '\0' && strchr("rVKRO", *at) != NULL)
+        at++;
+    if (starts_with(at, "St")) {
+        hp_text_string(name, "std::");
+        at += 2;
+    }
+    if (!read_unqualified(&at, name, &last, &last_length))
+        return false;
+    while (is_nested && *at != 'E') {
+        hp_text_string(name, "::");
+        if (!read_unqualified(&at, name, &last, &last_length))
+            return false;
+    }
+    return *at != 'I';
+}
+
+size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size)
+{
+    struct hp_text name;
+    hp_text_init(&name, out, size);
+    if (!hp_cxx_is_mangled(mangled) || !read_encoding(mangled + 2, &name))
+        hp_text_init(&name, out, size);
+    return strlen(hp_text_end(&name));
 }

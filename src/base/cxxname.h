@@ -13,6 +13,7 @@
 #ifndef HP_BASE_CXXNAME_H
 #define HP_BASE_CXXNAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -20,5 +21,18 @@
  * look like a function of C++ is copied as it is.
  */
 size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
+
+/* Whether a name of the linker's is one of C++: it begins with _Z. */
+bool hp_cxx_is_mangled(const char *name);
+
+/*
+ * The qualified name in a name of the linker's, without a demangler:
+ *
+ *     _ZNK3foo3barEv     foo::bar        _ZN3fooC2Ei     foo::foo        _ZSt4sortv     std::sort
+ *
+ * Returns its length, or 0 where the name is not of C++, or has templates, operators or anything else that takes more than
+ * reading names one after the other. Cut to `size` bytes in all.
+ */
+size_t hp_cxx_qualified_name(const char *mangled, char *out, size_t size);
 
 #endif

@@ -58,7 +58,7 @@ static void make_grammar(struct grammar *grammar, const struct hp_command *comma
 static int take_option(struct hp_arguments *arguments, size_t index, const char *value)
 {
     const struct hp_option *option = &hp_options[index];
-    char problem[200];
+    char problem[400];
     arguments->options[index] = has_value(option) ? value : "1";
     if (hp_option_accepts(option, arguments->options[index], problem, sizeof problem))
         return -1;

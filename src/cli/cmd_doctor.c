@@ -17,6 +17,7 @@
 #include "arguments.h"
 #include "clock.h"
 #include "command.h"
+#include "demangle.h"
 #include "files.h"
 #include "layout.h"
 #include "places.h"
@@ -151,6 +152,17 @@ static void check_library(struct doctor *doctor)
     }
 }
 
+static void check_demangler(struct doctor *doctor)
+{
+    const char *library = hp_demangle_library();
+    if (library != NULL) {
+        find(doctor, GOOD, "C++ functions are shown by readable names (%s)", library);
+        return;
+    }
+    find(doctor, NOTE, "C++ functions that the compiler measures are shown by the linker's names");
+    advise(doctor, "install libstdc++.so.6 (package libstdc++6) or libc++abi.so.1");
+}
+
 static void check_barrier(struct doctor *doctor)
 {
 #ifdef SYS_membarrier
@@ -265,9 +277,11 @@ static const struct {
     void (*check)(struct doctor *doctor);
 } checks[] = {
     /* Before the library, whose check changes the environment. */
-    {"system", check_system},     {"environment", check_environment}, {"clock", check_clock},
-    {"sessions", check_sessions}, {"library", check_library},         {"threads", check_barrier},
-    {"perf", check_perf},         {"limits", check_limits},           {"proc", check_proc},
+    {"system", check_system},   {"environment", check_environment},
+    {"clock", check_clock},     {"sessions", check_sessions},
+    {"library", check_library}, {"names", check_demangler},
+    {"threads", check_barrier}, {"perf", check_perf},
+    {"limits", check_limits},   {"proc", check_proc},
 };
 
 static int examine(const struct hp_arguments *arguments)

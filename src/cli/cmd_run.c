@@ -72,12 +72,21 @@ static void choose_recording(const struct run *run)
         setenv("HOTPATH", "1", 1);
 }
 
+/* With what its files hold: processes of the program may be in other folders. */
+static void pass_list(const char *variable, const char *list)
+{
+    if (list[0] != '\0')
+        setenv(variable, list, 1);
+}
+
 /* Flags about recording are for the program; it takes them from its environment. */
 static void pass_options(const struct run *run)
 {
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
         if (run->arguments->options[at] != NULL && (hp_options[at].scope & HP_SCOPE_RECORD))
             setenv(hp_options[at].variable, run->arguments->options[at], 1);
+    pass_list("HOTPATH_FILTER", run->settings.filter);
+    pass_list("HOTPATH_SKIP", run->settings.skip);
 }
 
 static void prepare(const void *context)

@@ -7,6 +7,7 @@
 
 #include "cold.h"
 #include "command.h"
+#include "demangle.h"
 #include "files.h"
 #include "instrumented.h"
 #include "places.h"
@@ -46,7 +47,7 @@ static int render(const struct hp_session_file *files, size_t count, const struc
         snapshots[at] = &files[at].snapshot;
     if (is_named && settings->format == HP_FORMAT_TABLE)
         print_origin(files, count, stream);
-    const struct hp_snapshots sessions = {snapshots, count};
+    const struct hp_snapshots sessions = {.all = snapshots, .count = count, .read_name = hp_demangle};
     const int status = hp_report_render(&sessions, settings, &target);
     free(snapshots);
     if (status == HOTPATH_E_SPACE)

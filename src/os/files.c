@@ -31,11 +31,9 @@ bool hp_file_is(int fd, const struct hp_file_identity *identity)
     return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
 }
 
-size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+/* Up to `size` bytes, or as many as there are before the first error. */
+static size_t read_open(int fd, void *bytes, size_t size)
 {
-    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
-    if (fd < 0)
-        return 0;
     size_t length = 0;
     while (length < size) {
         const ssize_t got = hp_sys_read(fd, (char *)bytes + length, size - length);
@@ -45,7 +43,35 @@ size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
             break;
         length += (size_t)got;
     }
+    return length;
+}
+
+size_t hp_file_read_bytes(const char *path, void *bytes, size_t size)
+{
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return 0;
+    const size_t length = read_open(fd, bytes, size);
     hp_sys_close(fd);
+    return length;
+}
+
+ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size)
+{
+    struct stat status;
+    const int fd = hp_sys_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    ssize_t length = -1;
+    if (fstat(fd, &status) == 0) {
+        if (S_ISREG(status.st_mode))
+            length = (ssize_t)read_open(fd, bytes, size);
+        else
+            errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    }
+    const int error = errno;
+    hp_sys_close(fd);
+    errno = error;
     return length;
 }
 
@@ -221,6 +247,8 @@ const char *hp_file_error(int number)
         return "file too large";
     case EISDIR:
         return "is a folder";
+    case EINVAL:
+        return "not a regular file";
     case ENOTDIR:
         return "not a folder";
     case ELOOP:

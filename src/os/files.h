@@ -23,6 +23,12 @@ bool hp_file_read_text(const char *path, char *text, size_t size);
 size_t hp_file_read_bytes(const char *path, void *bytes, size_t size);
 
 /*
+ * Reads up to `size` bytes of a file that has to be a regular one, so that nothing can keep us waiting. Returns how many, or
+ * -1 with errno; EINVAL: it is something else.
+ */
+ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size);
+
+/*
  * Makes sure that bytes [from, to) of an open file exist on its disk, so that touching a mapping of them cannot fail.
  * Honours RLIMIT_FSIZE instead of running into SIGXFSZ.
  */

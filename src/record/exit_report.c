@@ -140,7 +140,7 @@ static int report_with(struct work *work, bool is_in_handler)
     if (hp_snapshot_open(&work->snapshot, hp_runtime->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     work->session = &work->snapshot;
-    work->sessions = (struct hp_snapshots){&work->session, 1};
+    work->sessions = (struct hp_snapshots){.all = &work->session, .count = 1};
     if (reporter != NULL)
         return hp_report_hand_over(&work->sessions, &work->settings, reporter, hp_runtime->reporter_context);
     if (is_over && is_reported_by_run(work))

@@ -3,8 +3,8 @@
  *
  * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
  * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
- * table that has become too small is left to those who still read it. HOTPATH_FILTER decides once per function, as for
- * any site.
+ * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
+ * function, as for any site.
  *
  * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
@@ -103,8 +103,8 @@ static struct hotpath_site *new_site(void)
     return free_count > 0 ? &free_sites[--free_count] : NULL;
 }
 
-/* A function without a name is known by its file and where in it it lies. */
-static void name_by_place(uintptr_t function, char *name, size_t size)
+/* A function without a name is known by its file and where in it it lies. Returns the path of that file. */
+static const char *name_by_place(uintptr_t function, char *name, size_t size)
 {
     const char *path = "?";
     uint64_t offset = function;
@@ -119,6 +119,7 @@ static void name_by_place(uintptr_t function, char *name, size_t size)
         digits++;
     hp_text_hex(&text, (uint32_t)offset, digits);
     hp_text_end(&text);
+    return path;
 }
 
 /* Names are copied when the site gets its number, which is done here, while they are at hand. */
@@ -130,7 +131,7 @@ static struct hotpath_site *make_site(uintptr_t function)
     if (site == NULL)
         return NULL;
     if (!hp_symbol_find(function, &symbol))
-        name_by_place(function, name, sizeof name);
+        symbol.image = name_by_place(function, name, sizeof name);
     *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
                                   .kind = HOTPATH_KIND_FUNCTION_,
                                   .name = symbol.name,

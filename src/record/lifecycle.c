@@ -99,6 +99,7 @@ static void fill_header(void)
     header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
     header->time_period = hp_runtime->settings.time_period;
     header->filter = hp_store_text(store, hp_runtime->settings.filter);
+    header->skip = hp_store_text(store, hp_runtime->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
     hp_runtime->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hp_runtime->zone_cost.ps;
@@ -180,7 +181,7 @@ static int begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_ACTIVE;
     hp_runtime->settings = *settings;
     hp_runtime->is_child = false;
-    if (!is_active() && !open_session())
+    if (!hp_sites_choose() || (!is_active() && !open_session()))
         return HOTPATH_E_SPACE;
     set_auto(false);
     return HOTPATH_OK;
@@ -215,28 +216,35 @@ static void explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
+static int begin_with(struct hp_settings *settings, const struct hotpath_options *options)
+{
+    struct hp_signals held;
+    /* What HOTPATH=1 began has warned already. */
+    hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
+    if (settings->record_is_off || settings->record == 0)
+        return HOTPATH_E_OFF;
+    if (!hp_runtime_prepare())
+        return HOTPATH_E_SPACE;
+    make_absolute(settings->output_path, sizeof settings->output_path);
+    make_absolute(settings->dir, sizeof settings->dir);
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = begin_locked(settings);
+    hp_unlock(&held);
+    return status;
+}
+
 static int begin(const struct hotpath_options *options)
 {
-    struct hp_settings settings;
-    struct hp_signals held;
     hp_copies_join();
     note_standard_error();
     if (hp_process_is_privileged())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    /* What HOTPATH=1 began has warned already. */
-    hp_settings_resolve(&settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
-    if (settings.record_is_off || settings.record == 0)
-        return HOTPATH_E_OFF;
-    if (!hp_runtime_prepare())
-        return HOTPATH_E_SPACE;
-    make_absolute(settings.output_path, sizeof settings.output_path);
-    make_absolute(settings.dir, sizeof settings.dir);
-    if (!hp_lock(&held))
-        return HOTPATH_E_ACTIVE;
-    const int status = begin_locked(&settings);
-    hp_unlock(&held);
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    const int status = settings != NULL ? begin_with(settings, options) : HOTPATH_E_SPACE;
+    hp_memory_unmap(settings, sizeof *settings);
     return status;
 }
 
@@ -346,21 +354,31 @@ __attribute__((destructor(101))) static void at_exit(void)
     errno = saved;
 }
 
+/* Whether the environment asks for a session by itself. */
+static bool is_asked_for(void)
+{
+    const char *wish = hp_environment("HOTPATH");
+    if (wish == NULL || wish[0] == '\0' || hp_process_is_privileged())
+        return false;
+    struct hp_settings *settings = hp_memory_map(sizeof *settings);
+    if (settings == NULL)
+        return false;
+    hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
+    const bool is_set = settings->record_is_set;
+    hp_memory_unmap(settings, sizeof *settings);
+    return is_set;
+}
+
 /* A library in somebody's program, or a program without HOTPATH_MAIN: HOTPATH=1 records it all the same. */
 __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
-    const char *wish = hp_environment("HOTPATH");
     hp_copies_join();
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         note_standard_error();
-    if (wish != NULL && wish[0] != '\0' && hp_page() == NULL) {
-        struct hp_settings settings;
-        hp_settings_resolve(&settings, NULL, look_up, NULL, NULL, NULL);
-        if (settings.record_is_set && begin(NULL) == HOTPATH_OK)
-            set_auto(true);
-    }
+    if (hp_page() == NULL && is_asked_for() && begin(NULL) == HOTPATH_OK)
+        set_auto(true);
     errno = saved;
 }
 

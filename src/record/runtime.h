@@ -101,7 +101,15 @@ struct hp_known_site {
     uint32_t kind;
     uint32_t next; /* in its bucket, id + 1 */
     uint32_t hash;
-    bool is_logged; /* by the program itself */
+    bool wants_log; /* its latest calls are kept because the program says so ... */
+    bool is_logged; /* ... or HOTPATH_LOG does */
+};
+
+/* What HOTPATH_FILTER and HOTPATH_SKIP say, ready to be asked. */
+struct hp_site_choice {
+    struct hp_pattern_list filter, skip, log;
+    bool is_any;  /* one of them says something */
+    bool has_log; /* the last one */
 };
 
 #define HP_SITE_BUCKETS 4096u
@@ -130,6 +138,7 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
+    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
 };
 
 /* --- copies.c */
@@ -181,6 +190,8 @@ uint32_t hp_site_id(struct hotpath_site *site);
 bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
+/* Makes HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG of the settings count from now on. Under the lock. False: no memory. */
+bool hp_sites_choose(void);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */

@@ -9,7 +9,7 @@
 
 #include "cxxname.h"
 #include "memory.h"
-#include "pattern.h"
+#include "pattern_list.h"
 #include "runtime.h"
 #include "symbols.h"
 
@@ -112,11 +112,28 @@ static bool write_site(uint32_t id)
     return true;
 }
 
+static bool is_main(uint32_t kind) { return (kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_; }
+
+/* By the program, or from outside. */
+static bool is_to_log(const struct hp_known_site *known)
+{
+    const struct hp_site_choice *choice = hp_runtime->choice;
+    char qualified[NAME_BYTES];
+    if (choice == NULL || !choice->has_log || known->wants_log || is_main(known->kind))
+        return known->wants_log;
+    hp_cxx_qualified_name(known->name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {known->name, qualified},
+                                               .files = {known->file, known->image}};
+    return hp_pattern_list_chooses(&choice->log, &subject);
+}
+
 void hp_sites_begin(void)
 {
-    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
+    for (uint32_t id = 0; id < hp_runtime->site_count; id++) {
+        known_site(id)->is_logged = is_to_log(known_site(id));
         if (!write_site(id))
             hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
+    }
 }
 
 void hp_sites_reserve(void)
@@ -164,7 +181,8 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     known->address = symbol != NULL ? symbol->address : 0;
     known->line = site->line;
     known->kind = site->kind;
-    known->is_logged = site->log != 0;
+    known->wants_log = site->log != 0;
+    known->is_logged = is_to_log(known);
     known->hash = hash;
     known->next = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
     if (!write_site(id))
@@ -174,23 +192,39 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     return id;
 }
 
-static bool is_wanted(const char *name, const struct hotpath_site *site)
+/* Once there, the lists stay where they are: sessions come and go. */
+bool hp_sites_choose(void)
 {
-    struct hp_pattern pattern;
-    if (hp_runtime->settings.filter[0] == '\0' || (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_MAIN_)
-        return true;
-    return hp_pattern_compile(&pattern, hp_runtime->settings.filter) != NULL || hp_pattern_matches(&pattern, name);
+    const struct hp_settings *settings = &hp_runtime->settings;
+    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0' || settings->log[0] != '\0';
+    if (is_any && hp_runtime->choice == NULL)
+        hp_runtime->choice = hp_memory_map(sizeof *hp_runtime->choice);
+    struct hp_site_choice *choice = hp_runtime->choice;
+    if (choice == NULL)
+        return !is_any;
+    /* Settings hold lists that compile; one that did not would choose everything. */
+    hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
+    hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
+    hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
+    choice->is_any = is_any;
+    choice->has_log = settings->log[0] != '\0';
+    return true;
 }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
-bool hp_site_is_logged(uint32_t id)
+bool hp_site_is_logged(uint32_t id) { return known_site(id)->is_logged; }
+
+/* Main functions are not for patterns to choose. */
+static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
-    struct hp_pattern pattern;
-    const struct hp_known_site *known = known_site(id);
-    if (known->is_logged || hp_runtime->settings.log[0] == '\0')
-        return known->is_logged;
-    return hp_pattern_compile(&pattern, hp_runtime->settings.log) == NULL &&
-           hp_pattern_matches(&pattern, known->name);
+    const struct hp_site_choice *choice = hp_runtime->choice;
+    char qualified[NAME_BYTES];
+    if (choice == NULL || !choice->is_any || is_main(site->kind))
+        return true;
+    hp_cxx_qualified_name(name, qualified, sizeof qualified);
+    const struct hp_pattern_subject subject = {.names = {name, qualified},
+                                               .files = {site->file, symbol != NULL ? symbol->image : NULL}};
+    return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }
 
 static uint32_t register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
@@ -199,7 +233,7 @@ static uint32_t register_site(const struct hotpath_site *site, const struct hp_s
     const char *name = shown_name(site, buffer);
     if (name[0] == '\0')
         name = "<unnamed>";
-    if (!is_wanted(name, site))
+    if (!is_wanted(name, site, symbol))
         return HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);
     uint32_t id = find_site(hash, name, site);

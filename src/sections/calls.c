@@ -70,7 +70,7 @@ static bool gather(struct view *view)
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
     while (hp_stat_walk_next(&walk, view->results->profile)) {
-        if (walk.site == NULL || !hp_pattern_matches(&view->results->focus, walk.site->name))
+        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
         while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
             if (!add_call(view, &walk, &kept))

@@ -52,7 +52,7 @@ static void mark_wanted(struct view *view)
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
-        if (node->sums.calls > 0 && hp_pattern_matches(&view->results->focus, node->site->name))
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
             place->is_wanted = true;
         if (place->is_wanted && node->parent != NULL)
             place_of(view, node->parent)->is_wanted = true;

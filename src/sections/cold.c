@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cxxname.h"
 #include "order.h"
 #include "profile.h"
 #include "sort.h"
@@ -42,7 +43,13 @@ struct columns {
     size_t name, size, source, image, path;
 };
 
+/* What of a session's functions was recorded; NULL: all. */
+struct choice {
+    struct hp_pattern_list *filter, *skip;
+};
+
 struct view {
+    struct choice *choices; /* of each session */
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct columns columns;
@@ -183,15 +190,38 @@ static bool is_the_same(struct view *view, struct known **known, size_t count, c
     return true;
 }
 
-/* With a filter only what it lets through could have been seen. */
-static bool could_be_recorded(const struct view *view, const char *name)
+/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
+static bool read_choice(struct view *view, uint32_t session, uint32_t offset, bool is_skip,
+                        struct hp_pattern_list **ret_list)
+{
+    const char *text = hp_snapshot_text(view->results->run.sessions[session], offset);
+    *ret_list = NULL;
+    if (text[0] == '\0')
+        return true;
+    *ret_list = hp_arena_take(view->results->arena, sizeof **ret_list);
+    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
+}
+
+static bool read_choices(struct view *view)
 {
     const struct hp_run *run = &view->results->run;
-    struct hp_pattern pattern;
-    for (size_t at = 0; at < run->count; at++) {
-        const char *filter = hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter);
-        if (filter[0] != '\0' && hp_pattern_compile(&pattern, filter) == NULL &&
-            !hp_pattern_matches(&pattern, name))
+    view->choices = hp_arena_take_array(view->results->arena, run->count, sizeof *view->choices);
+    if (view->choices == NULL)
+        return false;
+    for (uint32_t at = 0; at < run->count; at++)
+        if (!read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
+            !read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
+            return false;
+    return true;
+}
+
+/* Only what every session would have recorded could have been seen. */
+static bool could_be_recorded(const struct view *view, const struct hp_pattern_subject *subject)
+{
+    for (size_t at = 0; at < view->results->run.count; at++) {
+        const struct choice *choice = &view->choices[at];
+        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
+            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
             return false;
     }
     return true;
@@ -216,8 +246,13 @@ static bool add_cold(struct view *view, const struct hp_functions *functions, co
 {
     for (size_t at = 0; at < functions->count; at++) {
         const struct hp_function *function = &functions->all[at];
-        if (!function->is_instrumented || was_called(view, function) ||
-            !hp_pattern_matches(&view->results->focus, function->name) || !could_be_recorded(view, function->name))
+        char qualified[256];
+        if (!function->is_instrumented || was_called(view, function))
+            continue;
+        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
+        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
+                                                   .files = {function->source, image}};
+        if (!hp_results_show_subject(view->results, &subject) || !could_be_recorded(view, &subject))
             continue;
         struct cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
         if (cold == NULL || !make_room(view))
@@ -287,10 +322,22 @@ static int compare_sizes(const void *a, const void *b)
                                                           : 1;
 }
 
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *readable_name(const struct view *view, const char *linked)
+{
+    char signature[1024], name[1024];
+    hp_read_name *read_name = view->results->run.read_name;
+    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
+        return linked;
+    hp_cxx_short_name(signature, name, sizeof name);
+    const char *copy = hp_arena_copy(view->results->arena, name, strlen(name));
+    return copy != NULL ? copy : linked;
+}
+
 static void fill_row(const struct view *view, struct hp_row *row, const struct cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
-    hp_section_set_text(row, view->columns.name, cold->function->name);
+    hp_section_set_text(row, view->columns.name, readable_name(view, cold->function->name));
     hp_section_set_count(row, view->columns.size, cold->function->size);
     hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
     hp_section_set_text(row, view->columns.path, cold->image);
@@ -340,8 +387,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .section = section, .columns = describe(section)};
     section->description = "Functions that the compiler measures and nobody called.";
     hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !gather_known(&view) ||
-        !gather_called(&view) || !add_images(&view))
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !read_choices(&view) ||
+        !gather_known(&view) || !gather_called(&view) || !add_images(&view))
         return false;
     hp_sort(view.rows, view.row_count, compare_sizes);
     section->total_rows = view.row_count;

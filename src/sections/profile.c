@@ -715,6 +715,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
         return NULL;
     profile->run = run;
     builder->arena = builder->sites.arena = arena;
+    builder->sites.read_name = run->read_name;
     builder->run = run;
     builder->is_by_thread = is_by_thread;
     builder->profile = profile;

@@ -45,7 +45,8 @@ struct hp_site_sums {
     uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
     uint64_t max;
     uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* private to profile.c and site_table.c from here on */
+    const char *plain_name; /* the name alone, which others may have, too */
+    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     bool is_named;
     struct hp_site_sums *next;

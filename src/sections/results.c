@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cxxname.h"
 #include "profile.h"
 #include "text.h"
 #include "trust.h"
@@ -110,6 +111,29 @@ static void choose(struct hotpath_results *results, bool *chosen)
             warn_unknown(results, item + 1, length - 1);
 }
 
+static bool has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (has_linked_names(section))
+        hp_section_note(section,
+                        results->run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
+}
+
 static bool fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
@@ -124,6 +148,7 @@ static bool fill_chosen(struct hotpath_results *results)
         section->description = section->if_empty = "";
         if (!hp_section_types[at]->fill(results, section))
             return false;
+        note_linked_names(results, section);
         results->sections[results->section_count++] = section;
     }
     return true;
@@ -167,19 +192,38 @@ static void warn_unknown_order(struct hotpath_results *results)
                         " to sort by: no section of this report has it; rows are in their usual order");
 }
 
-static void set_focus(struct hotpath_results *results)
+/* False: no memory. */
+static bool set_focus(struct hotpath_results *results)
 {
     const char *focus = results->settings->focus;
-    const char *problem = hp_pattern_compile(&results->focus, focus);
-    if (problem == NULL)
-        return;
     char bytes[256];
     struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
     hp_text_string(&after, ": ");
-    hp_text_string(&after, problem);
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
     hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no pattern:", focus, strlen(focus), hp_text_end(&after));
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_results_show_subject(results, &subject);
+}
+
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
+{
+    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
 }
 
 /* Names processes that are left out for one reason, in one line. */
@@ -230,9 +274,8 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     warn_all_left_out(results);
-    set_focus(results);
     hp_trust_set(results);
-    if (!fill_chosen(results))
+    if (!set_focus(results) || !fill_chosen(results))
         return NULL;
     warn_unknown_columns(results);
     warn_unknown_order(results);

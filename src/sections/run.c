@@ -82,7 +82,7 @@ static void count_states(struct hp_run *run)
 
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
-    *run = (struct hp_run){0};
+    *run = (struct hp_run){.read_name = snapshots->read_name};
     if (!choose_sessions(run, arena, snapshots))
         return false;
     set_rate(run);

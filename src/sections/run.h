@@ -28,6 +28,7 @@ struct hp_run {
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
+    hp_read_name *read_name;           /* as in struct hp_snapshots */
 };
 
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */

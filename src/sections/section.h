@@ -18,12 +18,13 @@
 
 #include "hotpath.h"
 #include "options.h"
-#include "pattern.h"
+#include "pattern_list.h"
 #include "run.h"
 #include "snapshot.h"
 
 struct hp_arena;
 struct hp_profile;
+struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 32u
 #define HP_MAX_NOTES 8u
@@ -124,7 +125,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_pattern focus;
+    struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
     struct hotpath_section *sections[HP_MAX_SECTIONS];
@@ -179,6 +180,10 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
 bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 void hp_section_note(struct hotpath_section *section, const char *line);
+
+/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "arena.h"
+#include "cxxname.h"
 #include "sort.h"
 #include "text.h"
 
 #define NAME_MAX_BYTES 512u
-#define NAME_LEVELS 5u
+#define SIGNATURE_MAX_BYTES 2048u
+#define NAME_LEVELS 6u
 
 /* ------------------------------------------------------------------------------------------- finding */
 
@@ -233,33 +235,85 @@ static size_t stem_length(const char *base)
     return dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
 }
 
-static void put_place(struct hp_text *text, const char *file, const struct hp_site_sums *site)
+/* " [constprop.0]": what the compiler put behind the name of a copy. */
+static void put_suffix(struct hp_text *text, const char *linked)
 {
-    hp_text_string(text, file);
-    hp_text_char(text, ':');
-    hp_text_u64(text, site->location.line);
-    hp_text_char(text, ' ');
-    hp_text_string(text, site->plain_name);
+    const char *dot = strchr(linked, '.');
+    if (dot == NULL)
+        return;
+    hp_text_string(text, " [");
+    hp_text_string(text, dot + 1);
+    hp_text_char(text, ']');
 }
 
-/* The name with more and more of what tells sites apart: alone, file stem, file and line, whole path, number. */
+static const char *keep_with_suffix(const struct hp_site_table *table, const char *name, const char *linked)
+{
+    char bytes[SIGNATURE_MAX_BYTES];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name);
+    put_suffix(&text, linked);
+    hp_text_end(&text);
+    return hp_arena_copy(table->arena, bytes, text.length);
+}
+
+/* Functions that the compiler measures are known by the linker's names; those of others are what a user wrote. */
+static bool make_readable(const struct hp_site_table *table, struct hp_site_sums *site)
+{
+    char signature[SIGNATURE_MAX_BYTES], name[SIGNATURE_MAX_BYTES];
+    const char *linked = site->plain_name;
+    if (table->read_name == NULL || site->kind != HOTPATH_KIND_FUNCTION_ || !hp_cxx_is_mangled(linked) ||
+        !table->read_name(linked, signature, sizeof signature))
+        return true;
+    hp_cxx_short_name(signature, name, sizeof name);
+    site->signature = keep_with_suffix(table, signature, linked);
+    site->plain_name = keep_with_suffix(table, name, linked);
+    return site->signature != NULL && site->plain_name != NULL;
+}
+
+static const char *long_name(const struct hp_site_sums *site)
+{
+    return site->signature != NULL ? site->signature : site->plain_name;
+}
+
+static void put_stem(struct hp_text *text, const char *file)
+{
+    const char *base = base_name(file);
+    if (base[0] == '\0')
+        return;
+    hp_text_bytes(text, base, stem_length(base));
+    hp_text_char(text, ':');
+}
+
+static void put_place(struct hp_text *text, const char *file, uint32_t line)
+{
+    if (file[0] == '\0')
+        return;
+    hp_text_string(text, file);
+    hp_text_char(text, ':');
+    hp_text_u64(text, line);
+    hp_text_char(text, ' ');
+}
+
+/*
+ * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
+ * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
+ */
 static bool set_name(const struct hp_site_table *table, struct hp_site_sums *site)
 {
     char bytes[NAME_MAX_BYTES];
     struct hp_text text;
-    const char *base = base_name(site->location.file);
+    const struct hp_location *location = &site->location;
     hp_text_init(&text, bytes, sizeof bytes);
     switch (site->name_level) {
     case 0:
-        hp_text_string(&text, site->plain_name);
-        break;
     case 1:
-        hp_text_bytes(&text, base, stem_length(base));
-        hp_text_char(&text, ':');
-        hp_text_string(&text, site->plain_name);
         break;
     case 2:
-        put_place(&text, base, site);
+        put_stem(&text, location->file);
+        break;
+    case 3:
+        put_place(&text, base_name(location->file), location->line);
         break;
     default:
         if (site->name_level == NAME_LEVELS - 1) {
@@ -267,8 +321,9 @@ static bool set_name(const struct hp_site_table *table, struct hp_site_sums *sit
             hp_text_u64(&text, hp_site_number(site));
             hp_text_char(&text, ' ');
         }
-        put_place(&text, site->location.file, site);
+        put_place(&text, location->file, location->line);
     }
+    hp_text_string(&text, site->name_level == 0 ? site->plain_name : long_name(site));
     hp_text_end(&text);
     site->name = hp_arena_copy(table->arena, bytes, text.length);
     return site->name != NULL;
@@ -304,7 +359,7 @@ static bool tell_apart(const struct hp_site_table *table, struct hp_site_sums **
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
 {
     for (size_t at = 0; at < count; at++)
-        if (!set_name(table, sites[at]))
+        if (!make_readable(table, sites[at]) || !set_name(table, sites[at]))
             return false;
     bool has_moved = true;
     for (unsigned round = 0; has_moved && round < NAME_LEVELS; round++)

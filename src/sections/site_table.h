@@ -15,6 +15,7 @@
 
 struct hp_site_table {
     struct hp_arena *arena;
+    hp_read_name *read_name;           /* for names of the linker's, or NULL */
     const struct hp_snapshot *session; /* the one that is being read */
     uint32_t session_index;
     const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
@@ -39,7 +40,10 @@ struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id
  */
 bool hp_site_table_unify(struct hp_site_table *table);
 
-/* Gives each of these sites the shortest name that it alone has; their order is lost. False: no memory. */
+/*
+ * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
+ * readable before, if there is a way. False: no memory.
+ */
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
 
 #endif

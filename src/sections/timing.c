@@ -149,7 +149,7 @@ static size_t add_sites(const struct view *view, const struct hp_site_sums **sit
     for (size_t at = 0; at < view->profile->site_count; at++) {
         const struct hp_site_sums *site = view->profile->sites[at];
         if (is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
-            hp_pattern_matches(&results->focus, site->name))
+            hp_results_show(results, site))
             sites[count++] = site;
     }
     return count;

@@ -32,7 +32,7 @@
 #define HP_LAYOUT_VERSION 2u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1368u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1376u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -127,7 +127,9 @@ struct hp_header {
 
     uint32_t site_chunks[HP_SITE_CHUNKS]; /* offsets of hp_site[HP_SITES_PER_CHUNK] */
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
-    uint32_t filter; /* offset of a string: HOTPATH_FILTER, without which more would be there */
+    uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, without which more would be there */
+    uint32_t skip;
+    uint32_t also_reserved;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

@@ -13,12 +13,19 @@
  */
 #include "options.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "files.h"
 #include "layout.h"
+#include "memory.h"
 #include "number.h"
-#include "pattern.h"
 #include "text.h"
+
+#define PROBLEM_BYTES 360
+#define LINE_BYTES 640
+#define SHOWN_BYTES 40
+#define LIST_FILE_BYTES 65536 /* of a file of patterns */
 
 /* ---------------------------------------------------------------------------------------------- parsers */
 
@@ -65,10 +72,163 @@ static bool parse_pattern(const struct hp_option *option, const char *text, stru
     return false;
 }
 
-_Static_assert(sizeof((struct hp_settings *)0)->focus == HP_PATTERN_BYTES, "every focus fits into a pattern");
 _Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
-_Static_assert(sizeof((struct hp_settings *)0)->filter == HP_PATTERN_BYTES, "every filter fits into a pattern");
-_Static_assert(sizeof((struct hp_settings *)0)->log == HP_PATTERN_BYTES, "likewise");
+
+/* ---------------------------------------------------------------------------------- lists of patterns */
+
+/* Bytes of a value as one can show them on any terminal and in any log. */
+static void add_shown(struct hp_text *line, const char *value)
+{
+    size_t shown = 0;
+    for (; value[shown] && shown < SHOWN_BYTES; shown++) {
+        const unsigned char byte = (unsigned char)value[shown];
+        if (byte >= ' ' && byte <= '~') {
+            hp_text_char(line, (char)byte);
+        } else {
+            hp_text_string(line, "\\x");
+            hp_text_hex(line, byte, 2);
+        }
+    }
+    if (value[shown])
+        hp_text_string(line, "...");
+}
+
+/* What reading a list takes: too much for a stack. */
+struct list_reader {
+    struct hp_text *problem;
+    struct hp_text list;
+    char list_bytes[HP_PATTERN_LIST_BYTES];
+    struct hp_pattern scratch;
+    char path[1024];
+    char file[LIST_FILE_BYTES + 1];
+};
+
+/* "line 3 of 'functions.txt': ", or without a line "the file 'functions.txt' " */
+static bool complain_about_file(const struct list_reader *reader, size_t line, const char *what)
+{
+    struct hp_text *problem = reader->problem;
+    hp_text_string(problem, line > 0 ? "line " : "the file '");
+    if (line > 0) {
+        hp_text_u64(problem, line);
+        hp_text_string(problem, " of '");
+    }
+    add_shown(problem, reader->path);
+    hp_text_string(problem, line > 0 ? "': " : "' ");
+    hp_text_string(problem, what);
+    return false;
+}
+
+static bool complain_unreadable(const struct list_reader *reader, int error)
+{
+    complain_about_file(reader, 0, "cannot be read: ");
+    return complain(reader->problem, hp_file_error(error));
+}
+
+/* The file that an item @PATH names. Other than regular ones could keep us waiting. */
+static bool read_list_file(struct list_reader *reader, const char *path, size_t length)
+{
+    if (length == 0)
+        return complain(reader->problem, "'@' has no path behind it");
+    if (length >= sizeof reader->path)
+        return complain(reader->problem, "the path behind '@' is longer than 1023 bytes");
+    memcpy(reader->path, path, length);
+    reader->path[length] = '\0';
+    const ssize_t size = hp_file_read_regular(reader->path, reader->file, sizeof reader->file);
+    if (size < 0)
+        return complain_unreadable(reader, errno);
+    if (size > LIST_FILE_BYTES)
+        return complain_about_file(reader, 0, "is longer than 65536 bytes");
+    if (memchr(reader->file, '\0', (size_t)size) != NULL)
+        return complain_about_file(reader, 0, "is no text");
+    reader->file[size] = '\0';
+    return true;
+}
+
+_Static_assert(LIST_FILE_BYTES == 65536, "the message above names the limit");
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool add_line(struct list_reader *reader, const char *line, size_t length, size_t number, bool is_out)
+{
+    char bytes[PROBLEM_BYTES];
+    struct hp_text what;
+    for (; length > 0 && is_blank(line[0]); length--)
+        line++;
+    while (length > 0 && is_blank(line[length - 1]))
+        length--;
+    if (length == 0 || line[0] == '#')
+        return true;
+    if (line[0] == '@' || (line[0] == '-' && line[1] == '@'))
+        return complain_about_file(reader, number, "a file cannot name another");
+    hp_text_init(&what, bytes, sizeof bytes);
+    if (!hp_pattern_item_check(line, length, &reader->scratch, &what))
+        return complain_about_file(reader, number, hp_text_end(&what));
+    hp_pattern_list_put(&reader->list, line, length, is_out);
+    return true;
+}
+
+static bool add_file(struct list_reader *reader, const char *path, size_t length, bool is_out)
+{
+    size_t number = 0;
+    if (!read_list_file(reader, path, length))
+        return false;
+    for (const char *line = reader->file, *end; *line != '\0'; line = end + (*end != '\0')) {
+        end = line + strcspn(line, "\n");
+        if (!add_line(reader, line, (size_t)(end - line), ++number, is_out))
+            return false;
+    }
+    return true;
+}
+
+/* Puts what files hold in the place of their names. */
+static bool read_list(struct list_reader *reader, const char *text)
+{
+    size_t length;
+    for (const char *rest = text, *item; (item = hp_pattern_list_next(&rest, &length)) != NULL;) {
+        const bool is_out = item[0] == '-', is_file = item[is_out] == '@';
+        if (!is_file)
+            hp_pattern_list_put(&reader->list, item, length, false);
+        else if (!add_file(reader, item + is_out + 1, length - is_out - 1, is_out))
+            return false;
+    }
+    hp_text_end(&reader->list);
+    return !reader->list.is_cut || complain(reader->problem, "the list is longer than 8191 bytes");
+}
+
+_Static_assert(HP_PATTERN_LIST_BYTES == 8192, "the message above names the limit");
+
+static bool compile_list(const char *text, struct hp_text *problem)
+{
+    struct hp_pattern_list *list = hp_memory_map(sizeof *list);
+    const bool is_good = list != NULL ? hp_pattern_list_compile(list, text, false, problem)
+                                      : complain(problem, "there is no memory for it");
+    hp_memory_unmap(list, sizeof *list);
+    return is_good;
+}
+
+static bool parse_patterns(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    char bytes[PROBLEM_BYTES];
+    struct hp_text what;
+    struct list_reader *reader = hp_memory_map(sizeof *reader);
+    if (reader == NULL)
+        return complain(ret_problem, "has no effect: there is no memory for it");
+    hp_text_init(&what, bytes, sizeof bytes);
+    hp_text_init(&reader->list, reader->list_bytes, sizeof reader->list_bytes);
+    reader->problem = &what;
+    const bool is_good = read_list(reader, text) && compile_list(reader->list_bytes, &what);
+    if (is_good) {
+        memcpy(setting(option, settings), reader->list_bytes, sizeof reader->list_bytes);
+    } else {
+        hp_text_string(ret_problem, "is not a list of texts, globs and /regex/: ");
+        hp_text_string(ret_problem, hp_text_end(&what));
+    }
+    hp_memory_unmap(reader, sizeof *reader);
+    return is_good;
+}
+
+/* ----------------------------------------------------------------------------------------- other lists */
 
 static bool is_name_byte(char c, bool is_first)
 {
@@ -432,13 +592,16 @@ const struct hp_option hp_options[] = {
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
                       "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, AT_BOTH(record), parse_record},
-    {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "TEXT|/REGEX/", "", "no filter (every site)",
-     "Record only the functions and blocks whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT,
-     AT_BOTH(filter), parse_pattern},
-    {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "TEXT|/REGEX/", "", "only what the program logs itself",
-     "Keep the latest calls of the functions and blocks whose name contains TEXT or matches REGEX, with their "
-     "notes.",
-     HP_OPTION_TEXT, AT_BOTH(log), parse_pattern},
+    {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
+     "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
+     "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
+     HP_OPTION_TEXT, AT_BOTH(filter), parse_patterns},
+    {"HOTPATH_SKIP", "skip", FLAG("skip", 0, RECORD), "LIST", "", "nothing left out",
+     "Do not record the functions and blocks that match any item of this list of patterns.", HP_OPTION_TEXT,
+     AT_BOTH(skip), parse_patterns},
+    {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
+     "Keep the latest calls, with their notes, of the functions and blocks that match this list of patterns.",
+     HP_OPTION_TEXT, AT_BOTH(log), parse_patterns},
     /* The general rate before those of single sections, as with the limits. */
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
@@ -457,9 +620,9 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
      HP_OPTION_TEXT, AT_BOTH(report), parse_sections},
-    {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "TEXT|/REGEX/", "", "no focus (every row)",
-     "Show only the rows whose name contains TEXT or matches REGEX.", HP_OPTION_TEXT, AT_BOTH(focus),
-     parse_pattern},
+    {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
+     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT, AT_BOTH(focus),
+     parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
      "ran "
@@ -683,10 +846,6 @@ struct resolution {
     bool is_wrong[LEVELS][OPTION_COUNT];
 };
 
-#define PROBLEM_BYTES 160
-#define LINE_BYTES 512
-#define SHOWN_BYTES 40
-
 static const char *environment_value(const struct resolution *resolution, const struct hp_option *option)
 {
     const char *value =
@@ -727,23 +886,6 @@ static void apply_level(struct resolution *resolution, enum level level)
 }
 
 /* ---------------------------------------------------------------------------------------------- warnings */
-
-/* Bytes of a value as one can show them on any terminal and in any log. */
-static void add_shown(struct hp_text *line, const char *value)
-{
-    size_t shown = 0;
-    for (; value[shown] && shown < SHOWN_BYTES; shown++) {
-        const unsigned char byte = (unsigned char)value[shown];
-        if (byte >= ' ' && byte <= '~') {
-            hp_text_char(line, (char)byte);
-        } else {
-            hp_text_string(line, "\\x");
-            hp_text_hex(line, byte, 2);
-        }
-    }
-    if (value[shown])
-        hp_text_string(line, "...");
-}
 
 /* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
 static void begin_warning(struct hp_text *line, char bytes[LINE_BYTES], enum level level,

@@ -8,7 +8,9 @@
  * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
  * the default instead of the program's.
  *
- * Nothing here allocates. SPDX-License-Identifier: MIT
+ * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
+ *
+ * Nothing here takes memory from the heap. The settings are large: keep them off small stacks. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_OPTIONS_H
 #define HP_SESSION_OPTIONS_H
@@ -18,6 +20,7 @@
 #include <stdint.h>
 
 #include "hotpath.h"
+#include "pattern_list.h"
 
 #define HP_MAX_PERCENTILES 10
 
@@ -60,10 +63,11 @@ struct hp_settings {
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
-    char focus[256];   /* hp_pattern_compile accepts it */
-    char slowest[256]; /* likewise; empty: no slowest call is shown */
-    char filter[256];  /* likewise */
-    char log[256];     /* likewise */
+    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
+    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
+    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
     char label[256];
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };

@@ -38,6 +38,9 @@ struct hp_snapshot {
     char problem[128];  /* storage of the sentence that hp_snapshot_open returns */
 };
 
+/* Makes a name of the linker's readable, as the whole signature of a function. False: it stays as it is. */
+typedef bool hp_read_name(const char *linked, char *signature, size_t size);
+
 /*
  * Snapshots that are looked at together, one at least: those of all the processes of a program, say. The first is the
  * principal one, which speaks for all where only one can.
@@ -45,6 +48,7 @@ struct hp_snapshot {
 struct hp_snapshots {
     const struct hp_snapshot *const *all;
     size_t count;
+    hp_read_name *read_name; /* NULL: names stay as the linker has them, as in the report of the library */
 };
 
 /*

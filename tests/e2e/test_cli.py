@@ -135,7 +135,7 @@ def test_help_of_the_environment(cli):
     (["report", "-n"], "'-n' needs a value"),
     (["report", "--limit", "many"], "--limit 'many' is not a number"),
     (["report", "--format", "xml"], "--format 'xml' is not one of table, json"),
-    (["report", "--focus", "/(/"], "--focus '/(/' is not a text or /regex/"),
+    (["report", "--focus", "/(/"], "--focus '/(/' is not a list of texts, globs and /regex/"),
     (["report", "a", "b"], "not also 'b'"),
     (["run"], "the program to run is missing"),
     (["run", "--timeout", "soon", "true"], "--timeout 'soon' is not a number"),

@@ -1,5 +1,6 @@
 """Every function measured: programs compiled with -finstrument-functions and not changed otherwise."""
 import shutil
+import string
 import subprocess
 
 import pytest
@@ -33,9 +34,134 @@ def test_nothing_is_recorded_unless_asked_for(box):
     assert not result.report_path.exists() and result.stderr == "" and result.sessions() == []
 
 
-def test_filter(box):
-    names = box.run("everything", env=ON | {"HOTPATH_FILTER": "/^(work|fib)$/"}).report.names()
-    assert sorted(names) == ["fib", "work"]
+ALL = {"leaf", "small", "work", "fib", "jumper", "even", "odd", "thread", "tabled", *OTHERS}
+
+
+@pytest.mark.parametrize("chosen, names", [
+    ({"FILTER": "/^(work|fib)$/"}, {"fib", "work"}),
+    ({"FILTER": "work,fib"}, {"fib", "work"}),
+    ({"FILTER": "t*,?ib, leaf"}, {"thread", "tabled", "fib", "leaf"}),
+    ({"FILTER": "-fib"}, ALL - {"fib"}),
+    ({"FILTER": "jump,-jump?r"}, {"jump"}),
+    ({"SKIP": "fib,/^(odd|even)$/"}, ALL - {"fib", "odd", "even"}),
+    ({"FILTER": "jump*,work", "SKIP": "jump*r"}, {"jump", "work"}),
+    ({"FILTER": "file:everything"}, ALL),  # the program
+    ({"FILTER": "file:*/everything.c", "SKIP": "file:everything"}, set()),
+    ({"SKIP": "file:libc.so*"}, ALL),
+], ids=lambda value: ",".join(value.values()) if isinstance(value, dict) else "")
+def test_filter_and_skip(box, chosen, names):
+    report = box.run("everything", env=ON | {f"HOTPATH_{key}": value for key, value in chosen.items()}).report
+    assert set(report.names()) == names
+
+
+def test_filter_by_source(box):
+    """What is static has a source in the symbol table; main has none."""
+    names = box.run("everything", env=ON | {"HOTPATH_FILTER": "file:everything.c,-fib"}).report.names()
+    assert "work" in names and "main" not in names and "fib" not in names
+
+
+def test_filter_from_a_file(box):
+    folder = box.folder()
+    (folder / "names.txt").write_text("# what is wanted\n\nwork\n/^(fib|odd)$/\n-odd\n")
+    result = box.run("everything", env=ON | {"HOTPATH_FILTER": "leaf,@names.txt"}, cwd=folder)
+    assert set(result.report.names()) == {"leaf", "work", "fib"} and result.lines == []
+    (folder / "names.txt").write_text("work\n/(/\n")
+    result = box.run("everything", env=ON | {"HOTPATH_FILTER": "leaf,@names.txt"}, cwd=folder)
+    assert set(result.report.names()) == ALL
+    assert result.lines == ["hotpath: HOTPATH_FILTER='leaf,@names.txt' is not a list of texts, globs and /regex/: line 2 of "
+                            "'names.txt': '(' is never closed at byte 2; using no filter (every site)"]
+
+
+def test_run_passes_on_what_a_file_holds(box):
+    """The program is in another folder, where there is no such file."""
+    folder, elsewhere = box.folder(), box.folder()
+    (folder / "names.txt").write_text("work\nodd, or even\n")
+    result = box.run(HOTPATH, "run", "--filter", "@names.txt", "--skip", "small,@names.txt", "sh", "-c",
+                     f"cd {elsewhere}; exec {PROGRAMS}/everything", cwd=folder)
+    assert result.report.names() == [] and result.lines == []
+    result = box.run(HOTPATH, "run", "--skip", "/^[^w]/,@none.txt", PROGRAMS / "everything", cwd=folder, status=2)
+    assert "the file 'none.txt' cannot be read: no such file or folder" in result.stderr
+
+
+with_cxx = pytest.mark.skipif(not (PROGRAMS / "everything_cxx").exists(), reason="built without a C++ compiler")
+
+
+@with_cxx
+def test_readable_names_of_cxx_are_chosen(box):
+    """Two names of one destructor are at the same place, and either may be the one that is shown."""
+    def names(chosen):
+        found = box.run("everything_cxx", env=ON | {"HOTPATH_FILTER": chosen}).report.names()
+        return {name.replace("D1Ev", "D2Ev") for name in found}
+
+    assert names("/^shop::Basket::total$/") == {"_ZNK4shop6Basket5totalEv"}
+    assert names("shop::Basket::~Basket,*::unseen,_Z5plaini") == {
+        "_ZN4shop6BasketD2Ev", "_ZN4shopL6unseenEi", "_Z5plaini"}
+    assert names("plain,-_Z5plaini") == {"_Z5plaind"}
+
+
+CALLS_OF_CXX = {
+    "main": 1, "shop::Basket::Basket": 10, "shop::Basket::~Basket": 10, "shop::Basket::add(int)": 20,
+    "shop::Basket::add(char const*)": 10, "shop::Basket::total": 10, "shop::Basket::operator+=": 10,
+    "shop::Basket::operator bool": 10, "shop::Basket::limit": 10, "shop::largest<int>": 10, "shop::largest<double>": 10,
+    "shop::(anonymous namespace)::hidden": 10, "shop::unseen": 10, "operator<": 10, "plain(int)": 10, "plain(double)": 20,
+    "Table<7>::at": 10, "Table<9>::at": 20, "main::<lambda>": 10,
+}
+
+
+@with_cxx
+def test_names_of_cxx_are_readable_in_the_program(box):
+    result = box.run("everything_cxx", env=ON)
+    report = box.read(result.sessions()[0])
+    assert {row.name: row.calls for row in report.rows()} == CALLS_OF_CXX
+    assert sorted(row.calls for row in result.report.rows()) == sorted(CALLS_OF_CXX.values())
+    linked = [name for name in result.report.names() if name != "main"]
+    assert all(name.startswith("_Z") for name in linked)
+    assert set(box.read(result.sessions()[0], "--focus", "/^plain/").names()) == {"plain(double)", "plain(int)"}
+    table = box.run("everything_cxx", env=ON | {"HOTPATH_OUTPUT_FORMAT": "table"}).report_path.read_text()
+    assert "hotpath report shows it readable" in table
+    if shutil.which("c++filt"):  # whatever is shown is the signature, or the beginning of what follows the type in it
+        signatures = subprocess.run(["c++filt", *linked], capture_output=True, text=True, check=True).stdout.splitlines()
+        for name in set(CALLS_OF_CXX) - {"main", "main::<lambda>"}:
+            assert any(name == one or f" {one}".find(f" {name}(") >= 0 for one in signatures), name
+
+
+@with_glibc("it is compiled by the compilers of this machine")
+@without_emulator("it is compiled by the compilers of this machine")
+@without_sanitizer("the library would want its runtime")
+def test_names_that_would_become_huge_stay_as_they_are(box):
+    """Each parameter has the one before it twice: a name of 400 bytes would become gigabytes."""
+    digits = string.digits + string.ascii_uppercase
+    doubling = "_Z4evil1AIiiE" + "".join(f"S_IS{digit}_S{digit}_E" for digit in digits)
+    folder = box.folder()
+    (folder / "evil.c").write_text(f"""
+        void evil(void) __asm__("{doubling}");
+        void copy(void) __asm__("_ZN3Box3addEi.constprop.0");
+        void broken(void) __asm__("_ZN3Box3addE{'N1a' * 300}");
+        void evil(void) {{}}
+        void copy(void) {{}}
+        void broken(void) {{}}
+        int main(void) {{ evil(); copy(); broken(); return 0; }}""")
+    subprocess.run(["gcc", "-finstrument-functions", "evil.c", "-o", "evil", f"-L{BUILD / 'lib'}", "-Wl,--no-as-needed",
+                    "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}"], cwd=folder, check=True)
+    result = box.run(folder / "evil", env=ON)
+    names = box.read(result.sessions()[0]).names()
+    assert doubling in names and "Box::add [constprop.0]" in names and len(names) == 4
+
+
+@with_cxx
+@with_glibc("it is compiled by the compilers of this machine")
+@without_emulator("it is compiled by the compilers of this machine")
+@without_sanitizer("the library would want its runtime")
+def test_names_stay_without_a_demangler(box):
+    folder = box.folder()
+    (folder / "none.c").write_text("void *dlopen(const char *name, int how) { (void)name; (void)how; return 0; }")
+    subprocess.run(["gcc", "-shared", "-fPIC", "none.c", "-o", "none.so"], cwd=folder, check=True)
+    session = box.run("everything_cxx", env=ON).sessions()[0]
+    env = {"LD_PRELOAD": folder / "none.so", "HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None}
+    shown = box.run(HOTPATH, "report", session, env=env).stdout
+    assert "_Z5plaini" in shown and "hotpath doctor says whether" in shown
+    doctor = box.run(HOTPATH, "doctor", env=env, status=None).stdout
+    assert "shown by the linker's names" in doctor and "libstdc++6" in doctor
 
 
 def test_static_functions_know_their_file(box):

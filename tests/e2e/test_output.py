@@ -189,6 +189,17 @@ def test_focus(box):
     # Shares stay those of the whole run.
     assert 0 < regex.row("top").percent_total < 100 and whole.row("top").calls == regex.row("top").calls
     assert result.values["focus"] == "le"
+    assert sorted(box.run("counts", env={"HOTPATH_FOCUS": "to?,m*,-main"}).report.names()) == ["middle", "top"]
+
+
+def test_lists_know_sources(box):
+    def names(variable, chosen):
+        return sorted(box.run("names", env={variable: chosen}).report.names())
+
+    assert names("HOTPATH_FOCUS", "file:names_other.c,file:*.h") == ["names_other:helper", "shared_inline"]
+    assert names("HOTPATH_FOCUS", "help*") == ["names:helper", "names_other:helper"]  # whatever is put before it
+    assert names("HOTPATH_FILTER", "file:programs/names_*.c") == ["helper", "main"]  # which is always there
+    assert names("HOTPATH_SKIP", "file:names.?") == ["helper", "main"]
 
 
 def test_filter(box):

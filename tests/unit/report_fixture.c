@@ -9,6 +9,7 @@
 
 struct session_builder builder;
 struct hp_settings settings;
+hp_read_name *read_name;
 const hotpath_results *results;
 
 static struct session_builder others[MOST_SESSIONS];
@@ -25,6 +26,7 @@ int fixture_set_up(void **state)
     (void)state;
     builder_init(&builder, 4u << 20);
     other_count = 0;
+    read_name = NULL;
     memset(&settings, 0, sizeof settings);
     settings.percentiles[0] = 95;
     settings.percentile_count = 1;
@@ -59,6 +61,7 @@ struct session_builder *fixture_add_session(void)
 const struct hp_snapshots *fixture_open(const struct hp_clock_pair *now)
 {
     all.count = 1 + other_count;
+    all.read_name = read_name;
     for (size_t at = 0; at < all.count; at++) {
         const struct session_builder *session = at == 0 ? &builder : &others[at - 1];
         const char *problem = hp_snapshot_open(&snapshots[at], session->bytes, builder_size(session), now);

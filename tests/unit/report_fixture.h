@@ -22,6 +22,7 @@
 
 extern struct session_builder builder; /* the principal session, which is always there */
 extern struct hp_settings settings;
+extern hp_read_name *read_name;        /* for the linker's names; NULL before every test */
 extern const hotpath_results *results; /* from fixture_build on */
 
 /* For cmocka: before and after every test. */

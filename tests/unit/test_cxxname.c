@@ -233,6 +233,41 @@ static void assert_names(const struct name_case *cases, size_t count)
     }
 }
 
+/* As c++filt has what both compilers made of the same source. */
+static const struct name_case demangled_cases[] = {
+    {"(anonymous namespace)::H::m()", "(anonymous namespace)::H::m"},
+    {"A::operator char const*()", "A::operator char const*"},
+    {"A::operator new[](unsigned long)", "A::operator new[]"},
+    {"A::operator,(int)", "A::operator,"},
+    {"A::operator=(A&&)", "A::operator="},
+    {"A::operator>>(int)", "A::operator>>"},
+    {"A::~A()", "A::~A"},
+    {"Ch<(char)41>::m()", "Ch<(char)41>::m"},
+    {"auto outer()::$_0::operator()<int>(int) const", "outer::<lambda><int>"},
+    {"auto outer()::{lambda(auto:1)#2}::operator()<int>(int) const", "outer::<lambda><int>"},
+    {"decltype ({parm#1}+{parm#2}) add<int, double>(int, double)", "add<int, double>"},
+    {"double ns::Class<int>::inner<double>(double) &", "ns::Class<int>::inner<double>"},
+    {"func_arg(void (*)(int), int (&) [3], std::function<int (char)>)", "func_arg"},
+    {"ns::Class<int>::Class()", "ns::Class<int>::Class"},
+    {"ns::Class<int>::method(int, char const*) const", "ns::Class<int>::method"},
+    {"ns::Class<int>::operator()(int)", "ns::Class<int>::operator()"},
+    {"ns::Class<int>::operator<(ns::Class<int> const&) const", "ns::Class<int>::operator<"},
+    {"operator\"\" _km(long double)", "operator\"\"_km"},
+    {"operator<(Pair const&, Pair const&)", "operator<"},
+    {"outer()::$_1::operator()(int) const", "outer::<lambda>"},
+    {"outer()::$_2::__invoke(int)", "outer::$_2::__invoke"},
+    {"outer()::$_3::u()", "outer::$_3::u"},
+    {"outer()::Local::m()", "outer::Local::m"},
+    {"outer()::{lambda(int)#1}::operator()(int) const", "outer::<lambda>"},
+    {"outer()::{lambda(int)#1}::operator()(int) const::{lambda(double)#1}::operator()(double) const",
+     "outer::<lambda>::<lambda>"},
+    {"outer()::{lambda(int)#3}::_FUN(int)", "outer::<lambda>::_FUN"},
+    {"outer()::{unnamed type#1}::u()", "outer::{unnamed type#1}::u"},
+    {"tagged[abi:v1]()", "tagged"},
+    {"tmpl_outer<int>(int)::{lambda(int)#1}::operator()(int) const", "tmpl_outer<int>::<lambda>"},
+    {"void variadic<int, char const*, char>(int, char const*, char)", "variadic<int, char const*, char>"},
+};
+
 static void names_of_gcc(void **state)
 {
     (void)state;
@@ -243,6 +278,12 @@ static void names_of_clang(void **state)
 {
     (void)state;
     assert_names(clang_cases, COUNT(clang_cases));
+}
+
+static void names_of_demanglers(void **state)
+{
+    (void)state;
+    assert_names(demangled_cases, COUNT(demangled_cases));
 }
 
 static void other_names(void **state)
@@ -309,15 +350,102 @@ static void nonsense_is_no_harm(void **state)
     }
 }
 
+/* As g++ has them; what takes more than reading names is given up. */
+static void qualified_names_of_the_linker(void **state)
+{
+    (void)state;
+    static const struct name_case cases[] = {
+        {"_Z3fooi", "foo"},
+        {"_ZL6hiddenv", "hidden"},
+        {"_ZN3foo3barEv", "foo::bar"},
+        {"_ZNK3foo3barEv", "foo::bar"},
+        {"_ZNKR3foo3barEv", "foo::bar"},
+        {"_ZN3foo3BarC1Ei", "foo::Bar::Bar"},
+        {"_ZN3foo3BarC2Ei", "foo::Bar::Bar"},
+        {"_ZN3foo3BarD0Ev", "foo::Bar::~Bar"},
+        {"_ZN3BarD2Ev", "Bar::~Bar"},
+        {"_ZN12_GLOBAL__N_16hiddenEi", "(anonymous namespace)::hidden"},
+        {"_ZN3foo12_GLOBAL__N_16hiddenEi", "foo::(anonymous namespace)::hidden"},
+        {"_ZSt9terminatev", "std::terminate"},
+        {"_ZNSt6thread4joinEv", "std::thread::join"},
+        {"_ZN3fooL6hiddenEv", "foo::hidden"},
+        {"_ZN3foo4textB5cxx11Ev", "foo::text"},
+        {"_Z4textB5cxx11v", "text"},
+        {"_Z3fooi.constprop.0", "foo"},
+        {"_ZN3foo3barEv.part.0.cold", "foo::bar"},
+        /* given up */
+        {"foo", ""},
+        {"", ""},
+        {"_", ""},
+        {"_Z", ""},
+        {"_Zfoo", ""},
+        {"_Z3fo", ""},
+        {"_Z0", ""},
+        {"_Z99999999999999999999foo", ""},
+        {"_ZN3foo", ""},
+        {"_ZN3foo3bar", ""},
+        {"_ZNE", ""},
+        {"_ZNC1Ev", ""},
+        {"_Z3fooIiEvT_", ""},
+        {"_ZN3fooIiE3barEv", ""},
+        {"_ZNSaIcE3fooEv", ""},
+        {"_ZNSs3fooEv", ""},
+        {"_ZplRK3fooS1_", ""},
+        {"_ZN3fooplERKS_", ""},
+        {"_ZZ4mainENKUlvE_clEv", ""},
+        {"_ZTV3foo", ""},
+        {"_ZN3fooBEv", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char out[64];
+        char *mangled = malloc(strlen(cases[i].pretty) + 1);
+        assert_non_null(mangled);
+        strcpy(mangled, cases[i].pretty);
+        const size_t length = hp_cxx_qualified_name(mangled, out, sizeof out);
+        assert_string_equal(out, cases[i].name);
+        assert_int_equal(length, strlen(out));
+        free(mangled);
+    }
+    char small[6];
+    assert_int_equal(hp_cxx_qualified_name("_ZN3foo3barEv", small, sizeof small), 5);
+    assert_string_equal(small, "foo::");
+}
+
+static void nonsense_of_the_linker_is_no_harm(void **state)
+{
+    (void)state;
+    static const char letters[] = "NKVrROLSt3foo1x0C1D2EBI_Z9";
+    uint64_t random = 88172645463325252u;
+    for (size_t i = 0; i < 50000; i++) {
+        char out[16];
+        const size_t size = 3 + i % 24;
+        char *mangled = calloc(1, size + 1);
+        assert_non_null(mangled);
+        memcpy(mangled, "_Z", 2);
+        for (size_t j = 2; j < size; j++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            mangled[j] = letters[(random >> 32) % (sizeof letters - 1)];
+        }
+        const size_t length = hp_cxx_qualified_name(mangled, out, sizeof out);
+        assert_true(length < sizeof out && out[length] == '\0');
+        free(mangled);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_gcc),
         cmocka_unit_test(names_of_clang),
+        cmocka_unit_test(names_of_demanglers),
         cmocka_unit_test(other_names),
         cmocka_unit_test(name_is_cut_to_the_space_there_is),
         cmocka_unit_test(brackets_beyond_counting_are_no_harm),
         cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(qualified_names_of_the_linker),
+        cmocka_unit_test(nonsense_of_the_linker_is_no_harm),
     };
     return cmocka_run_group_tests_name("cxxname", tests, NULL, NULL);
 }

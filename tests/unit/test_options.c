@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "number.h"
 #include "options.h"
-#include "pattern.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -26,11 +26,12 @@ struct variable {
     const char *value;
 };
 
-#define END_OF_RESERVED (offsetof(struct hotpath_options, reserved) + sizeof((struct hotpath_options *)0)->reserved)
-#define MAX_WARNINGS 32
+/* The last field; the compiler may leave a gap behind it. */
+#define END_OF_FIELDS (offsetof(struct hotpath_options, reserved) + sizeof((struct hotpath_options *)0)->reserved)
+#define MAX_WARNINGS 64
 
 static struct hp_settings settings;
-static char warnings[MAX_WARNINGS][512];
+static char warnings[MAX_WARNINGS][640];
 static size_t warning_count;
 
 static const char *lookup(const char *name, void *context)
@@ -113,6 +114,7 @@ static void assert_defaults(void)
     assert_string_equal(settings.focus, "");
     assert_string_equal(settings.slowest, "");
     assert_string_equal(settings.filter, "");
+    assert_string_equal(settings.skip, "");
     assert_string_equal(settings.label, "");
     assert_string_equal(settings.metadata, "");
 }
@@ -177,7 +179,8 @@ static void table_is_complete(void **state)
                                          "time_sampling_rate",
                                          "functions_time_sampling_rate",
                                          "keys_limit",
-                                         "measuring_bound"};
+                                         "measuring_bound",
+                                         "skip"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -200,7 +203,8 @@ static void table_is_complete(void **state)
         assert_int_equal(option->help[strlen(option->help) - 1], '.');
         assert_true(option->value[0] != '\0');
     }
-    assert_int_equal(bytes, END_OF_RESERVED);
+    /* Where pointers are short, numbers of 8 bytes may have a gap before them. */
+    assert_in_range(END_OF_FIELDS - bytes, 0, sizeof(uint64_t) - sizeof(void *));
 }
 
 /* ------------------------------------------------------------------------------- one option after the other */
@@ -370,8 +374,6 @@ static void texts_are_bounded(void **state)
         {"HOTPATH_REPORT", settings.report, sizeof settings.report, "auto"},
         {"HOTPATH_COLUMNS", settings.columns, sizeof settings.columns, "the usual columns"},
         {"HOTPATH_SORT", settings.sort, sizeof settings.sort, "the usual order"},
-        {"HOTPATH_FOCUS", settings.focus, sizeof settings.focus, "no focus (every row)"},
-        {"HOTPATH_FILTER", settings.filter, sizeof settings.filter, "no filter (every site)"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char value[1100];
@@ -518,15 +520,136 @@ static void patterns(void **state)
     resolve_variable("HOTPATH_FILTER", "parse(");
     assert_no_warning();
     assert_string_equal(settings.filter, "parse(");
+    resolve_variable("HOTPATH_SKIP", " parse* ,, file:a.c,/x,y/i,-z");
+    assert_no_warning();
+    assert_string_equal(settings.skip, "parse*,file:a.c,/x,y/i,-z");
     resolve_variable("HOTPATH_FOCUS", "/(/");
-    assert_one_warning("hotpath: HOTPATH_FOCUS='/(/' is not a text or /regex/: '(' is never closed at byte 2; "
-                       "using no focus (every row)");
+    assert_one_warning("hotpath: HOTPATH_FOCUS='/(/' is not a list of texts, globs and /regex/: item 1: '(' is "
+                       "never closed at byte 2; using no focus (every row)");
     assert_defaults();
-    resolve_variable("HOTPATH_FILTER", "/a{3,2}/");
-    assert_one_warning(
-        "hotpath: HOTPATH_FILTER='/a{3,2}/' is not a text or /regex/: a repetition {m,n} runs backwards "
-        "at byte 3; using no filter (every site)");
+    resolve_variable("HOTPATH_FILTER", "x,/a{3,2}/");
+    assert_one_warning("hotpath: HOTPATH_FILTER='x,/a{3,2}/' is not a list of texts, globs and /regex/: item 2: a "
+                       "repetition {m,n} runs backwards at byte 3; using no filter (every site)");
     assert_defaults();
+    resolve_variable("HOTPATH_SKIP", "-");
+    assert_one_warning("hotpath: HOTPATH_SKIP='-' is not a list of texts, globs and /regex/: item 1: '-' has "
+                       "nothing behind it to leave out; using nothing left out");
+    assert_defaults();
+}
+
+/* As long as fits, and one byte more. */
+static void lists_of_patterns_are_bounded(void **state)
+{
+    (void)state;
+    static char value[HP_PATTERN_LIST_BYTES + 1];
+    for (size_t at = 0; at < HP_PATTERN_LIST_BYTES; at++)
+        value[at] = at % 100 == 99 ? ',' : 'x';
+    value[HP_PATTERN_LIST_BYTES - 1] = '\0';
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_no_warning();
+    assert_string_equal(settings.filter, value);
+    value[HP_PATTERN_LIST_BYTES - 1] = 'x';
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_int_equal(warning_count, 1);
+    assert_non_null(strstr(warnings[0], ": the list is longer than 8191 bytes; using no filter (every site)"));
+    assert_defaults();
+}
+
+/* ------------------------------------------------------------------------------------ lists in files */
+
+static char list_path[] = "/tmp/hotpath_test_options.XXXXXX";
+
+static void write_list(const char *content, size_t length)
+{
+    FILE *file = fopen(list_path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void resolve_list(const char *variable, const char *before, const char *content)
+{
+    char value[200];
+    write_list(content, strlen(content));
+    snprintf(value, sizeof value, "%s@%s", before, list_path);
+    resolve_variable(variable, value);
+}
+
+/* The value is shown cut, so what is expected is the rest; $ in it stands for the path. */
+static void assert_list_warning(const char *expected)
+{
+    static const char start[] = "' is not a list of texts, globs and /regex/: ";
+    char whole[300];
+    const size_t before = strcspn(expected, "$");
+    assert_int_equal(warning_count, 1);
+    const char *problem = strstr(warnings[0], start);
+    assert_non_null(problem);
+    snprintf(whole, sizeof whole, "%.*s%s%s", (int)before, expected, expected[before] != '\0' ? list_path : "",
+             expected[before] != '\0' ? expected + before + 1 : "");
+    assert_string_equal(problem + strlen(start), whole);
+    assert_defaults();
+}
+
+static void lists_come_from_files(void **state)
+{
+    (void)state;
+    resolve_list("HOTPATH_FILTER", "first , ",
+                 "# what is wanted\n\n  parse_*\t\r\n/^a,b$/i\nstd::map<int, char>\n-debug\nfile:json.c");
+    assert_no_warning();
+    assert_string_equal(settings.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,file:json.c");
+    resolve_list("HOTPATH_FOCUS", "-", "one\n-two\n");
+    assert_no_warning();
+    assert_string_equal(settings.focus, "-one,-two");
+    resolve_list("HOTPATH_SKIP", "", "# nothing\n");
+    assert_no_warning();
+    assert_string_equal(settings.skip, "");
+    /* What a list has become means the same when it is read again: hotpath run passes it on. */
+    resolve_variable("HOTPATH_FILTER", "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
+    assert_string_equal(settings.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
+}
+
+static void wrong_files_are_named_with_the_line(void **state)
+{
+    (void)state;
+    resolve_list("HOTPATH_FILTER", "", "one\n\n# two\n  /(/\nthree\n");
+    assert_list_warning("line 4 of '$': '(' is never closed at byte 2; using no filter (every site)");
+    resolve_list("HOTPATH_FILTER", "x,", "one\n-@other");
+    assert_list_warning("line 2 of '$': a file cannot name another; using no filter (every site)");
+    write_list("a\0b", 3);
+    char value[200];
+    snprintf(value, sizeof value, "@%s", list_path);
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_list_warning("the file '$' is no text; using no filter (every site)");
+    remove(list_path);
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_list_warning("the file '$' cannot be read: no such file or folder; using no filter (every site)");
+    resolve_variable("HOTPATH_FILTER", "@/dev/null");
+    assert_list_warning("the file '/dev/null' cannot be read: not a regular file; using no filter (every site)");
+    resolve_variable("HOTPATH_FILTER", "@/tmp");
+    assert_list_warning("the file '/tmp' cannot be read: is a folder; using no filter (every site)");
+    resolve_variable("HOTPATH_FILTER", "a,@");
+    assert_list_warning("'@' has no path behind it; using no filter (every site)");
+}
+
+static void files_are_bounded(void **state)
+{
+    (void)state;
+    static char content[65537];
+    memset(content, '#', sizeof content); /* one long comment */
+    char value[200];
+    write_list(content, 65536);
+    snprintf(value, sizeof value, "@%s", list_path);
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_no_warning();
+    write_list(content, 65537);
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_list_warning("the file '$' is longer than 65536 bytes; using no filter (every site)");
+    for (size_t at = 0; at < 10000; at++)
+        content[at] = at % 10 == 9 ? '\n' : 'x';
+    write_list(content, 10000);
+    resolve_variable("HOTPATH_FILTER", value);
+    assert_list_warning("the list is longer than 8191 bytes; using no filter (every site)");
+    remove(list_path);
 }
 
 static void metadata(void **state)
@@ -662,6 +785,7 @@ static void every_field_of_the_program_is_read(void **state)
         .focus = "shown",
         .slowest = "explained",
         .filter = "recorded",
+        .skip = "not recorded",
         .label = "run",
         .metadata = "a=b",
         .dir = "/dir",
@@ -690,6 +814,7 @@ static void every_field_of_the_program_is_read(void **state)
     assert_string_equal(settings.focus, "shown");
     assert_string_equal(settings.slowest, "explained");
     assert_string_equal(settings.filter, "recorded");
+    assert_string_equal(settings.skip, "not recorded");
     assert_string_equal(settings.label, "run");
     assert_string_equal(settings.metadata, "a=b");
     assert_string_equal(settings.dir, "/dir");
@@ -854,13 +979,20 @@ static void values_are_shown_safely(void **state)
 static void the_longest_warning_fits(void **state)
 {
     (void)state;
-    static const char longest[] = "is not a text or /regex/: '{' must be {m}, {m,} or {m,n} with numbers up to 255 "
-                                  "(write \\{ for the byte) at byte 254; using no filter (every site)";
-    char value[HP_PATTERN_BYTES];
-    memset(value, '\x01', sizeof value);
-    memcpy(value, "/", 1);
-    strcpy(value + 253, "{/");
-    resolve_variable("HOTPATH_FILTER", value);
+    static const char longest[] =
+        "...': '{' must be {m}, {m,} or {m,n} with numbers up to 255 (write \\{ for the byte) "
+        "at byte 254; using no filter (every site)";
+    char path[64] = "@/tmp/", content[HP_PATTERN_BYTES];
+    memset(path + strlen(path), '\x01', 50); /* the path is shown as well, in the same way */
+    memset(content, '\x01', sizeof content);
+    memcpy(content, "/", 1);
+    strcpy(content + 253, "{/");
+    FILE *file = fopen(path + 1, "w");
+    assert_non_null(file);
+    fputs(content, file);
+    fclose(file);
+    resolve_variable("HOTPATH_FILTER", path);
+    remove(path + 1);
     assert_int_equal(warning_count, 1);
     const size_t length = strlen(warnings[0]);
     assert_true(length > sizeof longest);
@@ -951,7 +1083,7 @@ static void structs_of_other_versions(void **state)
     newer.options.reserved[3] = 1;
     assert_false(hp_options_are_known(&newer.options));
     newer.options.reserved[3] = 0;
-    memset((char *)&newer + END_OF_RESERVED, 0xff, sizeof newer.options - END_OF_RESERVED);
+    memset((char *)&newer + END_OF_FIELDS, 0xff, sizeof newer.options - END_OF_FIELDS);
     assert_true(hp_options_are_known(&newer.options));
     static const size_t sizes_of_nobody[] = {
         0, 1, sizeof(size_t), offsetof(struct hotpath_options, reserved) + 3, 4097, SIZE_MAX};
@@ -985,6 +1117,10 @@ static void fields_beyond_the_size_are_not_read(void **state)
 
 int main(void)
 {
+    const int list_file = mkstemp(list_path);
+    if (list_file < 0)
+        return 1;
+    close(list_file);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_given_means_defaults),
         cmocka_unit_test(empty_values_are_not_given),
@@ -1002,6 +1138,10 @@ int main(void)
         cmocka_unit_test(shares_of_the_program),
         cmocka_unit_test(what_a_row_is_about),
         cmocka_unit_test(patterns),
+        cmocka_unit_test(lists_of_patterns_are_bounded),
+        cmocka_unit_test(lists_come_from_files),
+        cmocka_unit_test(wrong_files_are_named_with_the_line),
+        cmocka_unit_test(files_are_bounded),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),
         cmocka_unit_test(sizes),

@@ -709,7 +709,7 @@ static void render(const struct hp_snapshot *first, const struct hp_snapshot *se
     size_t written = 0;
     const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80};
     const struct hp_snapshot *const both[] = {first, second};
-    const struct hp_snapshots snapshots = {both, 2};
+    const struct hp_snapshots snapshots = {.all = both, .count = 2};
     settings.format = HP_FORMAT_TABLE;
     settings.by = HP_BY_FUNCTION;
     assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);

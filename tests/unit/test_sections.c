@@ -349,6 +349,96 @@ static void ties_are_broken_by_name(void **state)
         assert_int_equal(cell_of(section_named("timing"), row, "name").text[0], 'a' + (int)row);
 }
 
+/* ------------------------------------------------------------------------------------------- C++ names */
+
+/* As a demangler would. */
+static bool read_some(const char *linked, char *signature, size_t size)
+{
+    static const char *const names[][2] = {
+        {"_Z4freeR3Box", "free(Box&)"},
+        {"_ZN3Box3addEi", "Box::add(int)"},
+        {"_ZN3Box3addEd", "Box::add(double)"},
+        {"_ZL4inita", "init(signed char)"},
+        {"_ZL4inita.constprop.0", "init(signed char)"},
+    };
+    for (size_t at = 0; at < COUNT(names); at++)
+        if (strcmp(names[at][0], linked) == 0) {
+            assert_true(strlen(names[at][1]) < size);
+            strcpy(signature, names[at][1]);
+            return true;
+        }
+    return false;
+}
+
+static void build_linked_names(void)
+{
+    static const char *const names[][2] = {
+        {"_Z4freeR3Box", ""},  {"_ZN3Box3addEi", ""},  {"_ZN3Box3addEd", ""},
+        {"_ZL4inita", "a.cc"}, {"_ZL4inita", "b.cc"},  {"_ZL4inita.constprop.0", "c.cc"},
+        {"_Z7unknown", ""},    {"plain", "x/plain.c"}, {"plain", ""},
+    };
+    const uint32_t thread = builder_thread(&builder);
+    for (size_t at = 0; at < COUNT(names); at++)
+        builder_call(&builder, thread,
+                     builder_node(&builder, thread, 0, builder_site(&builder, names[at][0], names[at][1], 0)),
+                     100 - at, 0);
+    builder_elapse(&builder, 10000, 1);
+}
+
+static void names_of_the_linker_become_readable(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"free",
+                                           "Box::add(int)",
+                                           "Box::add(double)",
+                                           "a:init(signed char)",
+                                           "b:init(signed char)",
+                                           "init [constprop.0]",
+                                           "_Z7unknown",
+                                           "plain:plain",
+                                           "plain"};
+    build_linked_names();
+    read_name = read_some;
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), COUNT(expected));
+    for (size_t at = 0; at < COUNT(expected); at++)
+        assert_string_equal(cell_of(timing, at, "name").text, expected[at]);
+    assert_non_null(strstr(timing->notes[timing->note_count - 1], "hotpath doctor"));
+    strcpy(settings.focus, "Box::add");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
+}
+
+static void names_of_the_linker_stay_in_the_library(void **state)
+{
+    (void)state;
+    build_linked_names();
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_string_equal(cell_of(timing, 1, "name").text, "_ZN3Box3addEi");
+    assert_string_equal(timing->notes[timing->note_count - 1],
+                        "_Z... is the linker's name of a C++ function: hotpath report shows it readable");
+    strcpy(settings.focus, "Box::add"); /* as far as that can be read without a demangler */
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
+}
+
+/* A label is what a user wrote. */
+static void labels_are_never_read(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t id = builder_site(&builder, "_Z4freeR3Box", "f.cc", 1);
+    struct hp_site *site = builder_at(&builder, builder_header(&builder)->site_chunks[0]);
+    site[id].kind = HOTPATH_KIND_BLOCK_;
+    builder_call(&builder, thread, builder_node(&builder, thread, 0, id), 100, 0);
+    builder_elapse(&builder, 10000, 1);
+    read_name = read_some;
+    fixture_build();
+    assert_string_equal(cell_of(section_named("timing"), 0, "name").text, "_Z4freeR3Box");
+}
+
 static void focus_chooses_rows_and_changes_no_share(void **state)
 {
     (void)state;
@@ -359,6 +449,10 @@ static void focus_chooses_rows_and_changes_no_share(void **state)
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
     assert_row(0, "parse", 2, 300, 600, 60);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 4); /* main is kept for its descendants */
+    strcpy(settings.focus, "le*,parse,-/^le/");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
+    assert_row(0, "parse", 2, 300, 600, 60);
     strcpy(settings.focus, "nobody");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 0);
@@ -714,6 +808,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(self_time_can_be_ranked, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_limit_spares_the_main_row, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(ties_are_broken_by_name, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_of_the_linker_become_readable, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_of_the_linker_stay_in_the_library, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(labels_are_never_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(focus_chooses_rows_and_changes_no_share, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sections_are_chosen_by_the_grammar, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(columns_are_shown_on_request, fixture_set_up, fixture_tear_down),

@@ -603,7 +603,7 @@ static void read_all(const unsigned char *bytes, size_t size)
 {
     static struct hp_settings settings;
     const struct hp_snapshot *const session = &snapshot;
-    const struct hp_snapshots sessions = {&session, 1};
+    const struct hp_snapshots sessions = {.all = &session, .count = 1};
     size_t written = 0;
     const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80, .color = true};
     memset(&settings, 0, sizeof settings);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "symbols.h"
+#include "text.h"
 
 static __attribute__((noinline)) int hidden_helper(int n) { return n * 3 + 1; }
 
@@ -24,6 +25,7 @@ static void functions_of_the_program(void **state)
     assert_true(hp_symbol_find((uintptr_t)visible_helper, &symbol));
     assert_string_equal(symbol.name, "visible_helper");
     assert_string_equal(symbol.file, "");
+    assert_true(hp_text_has_suffix(symbol.image, "test_symbols"));
     assert_true(hp_symbol_find((uintptr_t)hidden_helper, &symbol));
     assert_string_equal(symbol.name, "hidden_helper");
     assert_string_equal(symbol.file, "test_symbols.c");
