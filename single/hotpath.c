@@ -5966,7 +5966,7 @@ HP_PRIVATE bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id
 struct hp_walk {
     uint32_t offset; /* of the record just copied */
     uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack; calls: how many were looked at */
+    uint32_t index;  /* within the chunk, or the stack */
     bool is_begun;
     uint64_t number; /* calls: of the one just copied, from 0 */
     uint64_t steps;  /* taken so far; bounds every walk */
@@ -6383,17 +6383,15 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
     const unsigned char *count = snapshot->bytes + log + offsetof(struct hp_call_log, count);
     const uint32_t capacity = hp_snapshot_field32(snapshot, log, offsetof(struct hp_call_log, capacity));
     if (!walk->is_begun) {
-        walk->number = hp_snapshot_look_again64(count);
-        walk->index = 0;
+        walk->number = hp_snapshot_load64(count);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with the writer's release of it: all calls before are there */
     }
-    /* One place is the writer's, who may be at work in it. */
-    while (walk->number > 0 && (uint64_t)walk->index + 1 < capacity &&
-           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
+    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
         walk->number--;
-        walk->index++;
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
         const bool is_there = hp_snapshot_copy_call(snapshot, offset, ret_call);
+        /* One place is the writer's, who may be at work in it. */
         if (hp_snapshot_look_again64(count) - walk->number >= capacity)
             break;
         if (is_there)

@@ -330,17 +330,15 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
     const unsigned char *count = snapshot->bytes + log + offsetof(struct hp_call_log, count);
     const uint32_t capacity = field32(snapshot, log, offsetof(struct hp_call_log, capacity));
     if (!walk->is_begun) {
-        walk->number = look_again64(count);
-        walk->index = 0;
+        walk->number = load64(count);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with the writer's release of it: all calls before are there */
     }
-    /* One place is the writer's, who may be at work in it. */
-    while (walk->number > 0 && (uint64_t)walk->index + 1 < capacity &&
-           may_step(snapshot, walk, sizeof(struct hp_call))) {
+    while (walk->number > 0 && capacity > 0 && may_step(snapshot, walk, sizeof(struct hp_call))) {
         walk->number--;
-        walk->index++;
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
         const bool is_there = copy_call(snapshot, offset, ret_call);
+        /* One place is the writer's, who may be at work in it. */
         if (look_again64(count) - walk->number >= capacity)
             break;
         if (is_there)

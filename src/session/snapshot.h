@@ -102,7 +102,7 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 struct hp_walk {
     uint32_t offset; /* of the record just copied */
     uint32_t chunk;  /* nodes: of the chunk being walked */
-    uint32_t index;  /* within the chunk, or the stack; calls: how many were looked at */
+    uint32_t index;  /* within the chunk, or the stack */
     bool is_begun;
     uint64_t number; /* calls: of the one just copied, from 0 */
     uint64_t steps;  /* taken so far; bounds every walk */

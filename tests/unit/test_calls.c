@@ -364,6 +364,11 @@ static void of_all_threads_and_processes_the_slowest_counts(void **state)
     assert_part(0, 0, "parse", 1, 5000, 4000, 100);
     assert_part(1, 1, "lex", 8, 1000, 1000, 20);
     assert_text("slowest", 0, "thread", "worker");
+    ((struct hp_slow_call *)builder_at(&builder, slow))->call.tid = 77; /* an earlier thread of the same record */
+    fixture_build();
+    assert_text("slowest", 0, "thread", NULL);
+    assert_int_equal(cell_of(section_named("slowest"), 0, "tid").count, 77);
+    assert_null(strstr(section_named("slowest")->description, "worker"));
     struct session_builder *other = fixture_add_session();
     const uint32_t its_thread = builder_thread(other);
     const uint32_t its_node = builder_node(other, its_thread, 0, builder_site(other, "parse", "a.c", 2));
