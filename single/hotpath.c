@@ -11104,7 +11104,7 @@ static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_r
     return hp_slowest_set_note(view, row, function->copy.call.note, function->copy.call.note_length);
 }
 
-/* Calls inside others of the same node count in the total, too, so that it may be more than there was time. */
+/* What is inside cannot have taken longer, but files can say so. */
 static double hp_slowest_percent_of(uint64_t ticks, uint64_t whole)
 {
     return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
@@ -11118,7 +11118,7 @@ static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_r
     hp_section_set_text(row, columns->name, part->name);
     hp_section_set_count(row, columns->calls, stored->calls);
     hp_slowest_set_ns(view, row, columns->total, stored->total);
-    hp_slowest_set_ns(view, row, columns->self, stored->self);
+    hp_slowest_set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
     if (function->copy.call.ticks > 0)
         hp_section_set_number(row, columns->percent, hp_slowest_percent_of(stored->total, function->copy.call.ticks));
     row->depth = part->depth;
@@ -11234,14 +11234,13 @@ static void hp_slowest_note_not_kept(const struct hp_slowest_view *view)
     if (count == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what was inside was not kept: ");
+    hp_text_string(&line, "what was inside was not kept: calls of ");
     if (count == 1)
         hp_slowest_put_name(&line, missing->site->name);
     else
         hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? " calls nothing that is measured, is"
-                                     : " functions call nothing that is measured, are");
-    hp_text_string(&line, " too short to be followed, or sampling was on");
+    hp_text_string(&line, count == 1 ? "" : " functions");
+    hp_text_string(&line, " are too short to be looked into, or are not over, or sampling was on");
     hp_section_note(view->section, hp_slowest_keep_line(view, &line, "what was inside was not kept"));
 }
 
@@ -11277,8 +11276,8 @@ static void hp_slowest_note_slower(const struct hp_slowest_view *view)
     hp_slowest_put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
     hp_units_ns(&line, hp_run_ns(&view->results->run, view->order[at]->site->max));
-    hp_text_string(&line, ", and is not over or was not followed");
-    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not followed"));
+    hp_text_string(&line, ", and is not over or was not looked into");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
 }
 
 /* ------------------------------------------------------------------------------------------- section */
@@ -12246,7 +12245,7 @@ int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_se
 #define HP_TABLE_PLAIN "\033[0m"
 
 #define HP_TABLE_NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
-#define HP_TABLE_ELASTIC_COMFORT 20u /* the same for text of any length, a note say */
+#define HP_TABLE_ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
 #define HP_TABLE_INDENT_MAX 64u      /* levels of a tree that are indented */
 #define HP_TABLE_CELL_BYTES 2048u
 

@@ -20,7 +20,7 @@
 #define PLAIN "\033[0m"
 
 #define NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
-#define ELASTIC_COMFORT 20u /* the same for text of any length, a note say */
+#define ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
 #define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
 

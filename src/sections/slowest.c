@@ -426,7 +426,7 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     return set_note(view, row, function->copy.call.note, function->copy.call.note_length);
 }
 
-/* Calls inside others of the same node count in the total, too, so that it may be more than there was time. */
+/* What is inside cannot have taken longer, but files can say so. */
 static double percent_of(uint64_t ticks, uint64_t whole)
 {
     return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
@@ -440,7 +440,7 @@ static bool fill_part(const struct view *view, struct hp_row *row, const struct 
     hp_section_set_text(row, columns->name, part->name);
     hp_section_set_count(row, columns->calls, stored->calls);
     set_ns(view, row, columns->total, stored->total);
-    set_ns(view, row, columns->self, stored->self);
+    set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
     if (function->copy.call.ticks > 0)
         hp_section_set_number(row, columns->percent, percent_of(stored->total, function->copy.call.ticks));
     row->depth = part->depth;
@@ -556,14 +556,13 @@ static void note_not_kept(const struct view *view)
     if (count == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what was inside was not kept: ");
+    hp_text_string(&line, "what was inside was not kept: calls of ");
     if (count == 1)
         put_name(&line, missing->site->name);
     else
         hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? " calls nothing that is measured, is"
-                                     : " functions call nothing that is measured, are");
-    hp_text_string(&line, " too short to be followed, or sampling was on");
+    hp_text_string(&line, count == 1 ? "" : " functions");
+    hp_text_string(&line, " are too short to be looked into, or are not over, or sampling was on");
     hp_section_note(view->section, keep_line(view, &line, "what was inside was not kept"));
 }
 
@@ -599,8 +598,8 @@ static void note_slower(const struct view *view)
     put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
     hp_units_ns(&line, hp_run_ns(&view->results->run, view->order[at]->site->max));
-    hp_text_string(&line, ", and is not over or was not followed");
-    hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not followed"));
+    hp_text_string(&line, ", and is not over or was not looked into");
+    hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not looked into"));
 }
 
 /* ------------------------------------------------------------------------------------------- section */
