@@ -14,6 +14,7 @@
 #include "process.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
+#define MOST_OPEN_FILES 512    /* of live processes at a time; of further ones no single calls are shown */
 #define PEEK_BYTES (64u << 10) /* the header, and the texts it names: they are written first */
 
 /* ---------------------------------------------------------------------------------------------- now */
@@ -70,12 +71,12 @@ static bool fail(struct hp_session_file *file, const char *path, const char *why
     return false;
 }
 
-/* Reads up to `size` bytes from the start; returns how many there were. -1: see errno. */
-static ssize_t read_from_start(int fd, void *bytes, size_t size)
+/* Reads up to `size` bytes at an offset; returns how many there were. -1: see errno. */
+static ssize_t read_at(int fd, uint32_t offset, void *bytes, size_t size)
 {
     size_t length = 0;
     while (length < size) {
-        const ssize_t part = pread(fd, (char *)bytes + length, size - length, (off_t)length);
+        const ssize_t part = pread(fd, (char *)bytes + length, size - length, (off_t)offset + (off_t)length);
         if (part < 0 && errno == EINTR)
             continue;
         if (part < 0)
@@ -87,13 +88,19 @@ static ssize_t read_from_start(int fd, void *bytes, size_t size)
     return (ssize_t)length;
 }
 
+static bool read_anew(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    const struct hp_session_file *file = context;
+    return file->fd >= 0 && read_at(file->fd, offset, to, bytes) == (ssize_t)bytes;
+}
+
 static bool read_all(struct hp_session_file *file, int fd, const char *path, size_t size)
 {
     /* A little more, so that an empty file is no allocation of nothing. */
     file->bytes = calloc(1, size + 8);
     if (file->bytes == NULL)
         return fail(file, path, "not enough memory");
-    const ssize_t length = read_from_start(fd, file->bytes, size);
+    const ssize_t length = read_at(fd, 0, file->bytes, size);
     if (length < 0)
         return fail(file, path, strerror(errno));
     file->size = (size_t)length;
@@ -141,7 +148,7 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
         return fail_foreign(file, path, status.st_uid);
     if ((uint64_t)status.st_size > LARGEST_FILE || (uint64_t)status.st_size > SIZE_MAX / 2)
         return fail(file, path, "larger than any session (4 GiB)");
-    if (read_from_start(fd, &header, sizeof header) < 0)
+    if (read_at(fd, 0, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
     const bool is_recent = is_session(&header) && is_of_this_boot(&header);
@@ -156,6 +163,10 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
         return fail(file, path, problem);
     if (has_now && !is_live && !file->snapshot.is_finished)
         hp_snapshot_use_rate(&file->snapshot, &now);
+    if (is_live) {
+        file->snapshot.read_anew = read_anew;
+        file->snapshot.read_context = file;
+    }
     return true;
 }
 
@@ -165,10 +176,14 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
 static bool open_with(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
     memset(file, 0, sizeof *file);
+    file->fd = -1;
     if (fd < 0)
         return fail(file, path, errno == ELOOP ? "it is a link, which is not followed here" : strerror(errno));
     const bool is_open = read_file(file, fd, path, most);
-    close(fd);
+    if (is_open && file->snapshot.read_anew != NULL && fd < MOST_OPEN_FILES)
+        file->fd = fd;
+    else
+        close(fd);
     return is_open;
 }
 
@@ -184,6 +199,9 @@ bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *
 
 void hp_session_file_close(struct hp_session_file *file)
 {
+    if (file->fd >= 0)
+        close(file->fd);
     free(file->bytes);
     memset(file, 0, sizeof *file);
+    file->fd = -1;
 }

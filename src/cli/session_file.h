@@ -1,6 +1,6 @@
 /*
  * A session file, read into memory. It is copied first, so that a process that still writes, or a file that shrinks,
- * cannot disturb the reading. SPDX-License-Identifier: MIT
+ * cannot disturb the reading. That of a live process stays open: see read_anew in snapshot.h. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSION_FILE_H
 #define HP_CLI_SESSION_FILE_H
@@ -14,6 +14,7 @@
 struct hp_session_file {
     void *bytes;
     size_t size;
+    int fd;              /* -1: closed */
     uint64_t disk_bytes; /* what it takes on its disk */
     enum hp_life life;   /* of its process */
     struct hp_snapshot snapshot;

@@ -258,42 +258,37 @@ bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_t
 
 /*
  * The writer uses places anew while they are read. It raises a number when a place is whole, and only then goes on to
- * the next one; so whoever copies a place and then finds the number still within bounds has copied one whole call. The
- * fence pairs with the writer's between the number and what it writes next.
+ * the next one; so whoever copies a place and then finds the number still within bounds has copied one whole call.
  */
-static uint64_t look_again64(const unsigned char *at)
-{
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return load64(at);
-}
 
-static uint32_t look_again32(const unsigned char *at)
-{
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return load32(at);
-}
-
-/* Copies bytes that may change meanwhile, the words among them whole. `from` is aligned to 8. */
-static void copy_changing(void *to, const unsigned char *from, size_t bytes)
+/* Copies what may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes. */
+static bool copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
     const size_t words = bytes & ~(size_t)7;
     unsigned char *out = to;
-    copy_words(out, from, words, UINT64_MAX);
+    if (snapshot->read_anew != NULL)
+        return snapshot->read_anew(snapshot->read_context, (uint32_t)offset, to, bytes);
+    copy_words(out, snapshot->bytes + offset, words, UINT64_MAX);
     for (size_t at = words; at < bytes; at++)
-        out[at] = __atomic_load_n(from + at, __ATOMIC_RELAXED);
+        out[at] = __atomic_load_n(snapshot->bytes + offset + at, __ATOMIC_RELAXED);
+    return true;
+}
+
+/*
+ * Looks at the number, before and after a place is copied. The fences pair with the writer's: what it wrote before it raised
+ * the number is seen by whoever sees the number, and who sees what it wrote afterwards sees the number raised.
+ */
+static bool look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const bool is_there = copy_changing(snapshot, offset, to, bytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return is_there;
 }
 
 uint64_t hp_kept_call_end(const struct hp_kept_call *call)
 {
     return call->ticks < UINT64_MAX - call->start ? call->start + call->ticks : UINT64_MAX;
-}
-
-static void set_note(struct hp_kept_call *call, const unsigned char *from, uint32_t length)
-{
-    for (uint32_t at = 0; at < length; at++)
-        call->note[at] = (char)__atomic_load_n(from + at, __ATOMIC_RELAXED);
-    call->note[length] = '\0';
-    call->note_length = length;
 }
 
 static void set_call(struct hp_kept_call *call, const struct hp_call *stored)
@@ -310,15 +305,22 @@ static void set_call(struct hp_kept_call *call, const struct hp_call *stored)
 static bool copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
-    if (!has(snapshot, offset, sizeof stored, 8))
+    if (!has(snapshot, offset, sizeof stored, 8) || !copy_changing(snapshot, offset, &stored, sizeof stored))
         return false;
-    copy_words(&stored, snapshot->bytes + offset, sizeof stored,
-               BIT_OF(struct hp_call, start) | BIT_OF(struct hp_call, ticks));
     set_call(ret_call, &stored);
-    if (stored.note != 0 && stored.note_length <= HP_NOTE_BYTES &&
-        has(snapshot, stored.note, stored.note_length, 1))
-        set_note(ret_call, snapshot->bytes + stored.note, stored.note_length);
+    if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
+        !has(snapshot, stored.note, stored.note_length, 8) ||
+        !copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
+        return true;
+    ret_call->note[stored.note_length] = '\0';
+    ret_call->note_length = stored.note_length;
     return true;
+}
+
+static uint64_t count_of(const struct hp_snapshot *snapshot, uint32_t log)
+{
+    uint64_t count;
+    return look_at(snapshot, log + offsetof(struct hp_call_log, count), &count, sizeof count) ? count : 0;
 }
 
 bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
@@ -327,19 +329,16 @@ bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotp
     const uint32_t log = stat->log;
     if (log == 0 || !has(snapshot, log, sizeof(struct hp_call_log), 8))
         return walk->is_begun = false;
-    const unsigned char *count = snapshot->bytes + log + offsetof(struct hp_call_log, count);
     const uint32_t capacity = field32(snapshot, log, offsetof(struct hp_call_log, capacity));
-    if (!walk->is_begun) {
-        walk->number = load64(count);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* with the writer's release of it: all calls before are there */
-    }
+    if (!walk->is_begun)
+        walk->number = count_of(snapshot, log);
     while (walk->number > 0 && capacity > 0 && may_step(snapshot, walk, sizeof(struct hp_call))) {
         walk->number--;
         const uint64_t offset =
             (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
         const bool is_there = copy_call(snapshot, offset, ret_call);
         /* One place is the writer's, who may be at work in it. */
-        if (look_again64(count) - walk->number >= capacity)
+        if (count_of(snapshot, log) - walk->number >= capacity)
             break;
         if (is_there)
             return walk->is_begun = true;
@@ -357,14 +356,14 @@ struct slow_place {
 };
 
 /* The place of the latest one, with its head within the bytes. */
-static bool find_slowest(const struct hp_snapshot *snapshot, uint32_t slowest, struct slow_place *ret_place)
+static bool find_slowest(const struct hp_snapshot *snapshot, uint32_t offset, struct slow_place *ret_place)
 {
-    if (slowest == 0 || !has(snapshot, slowest, sizeof(struct hp_slowest), 8))
+    struct hp_slowest slowest;
+    if (offset == 0 || !has(snapshot, offset, sizeof slowest, 8) ||
+        !look_at(snapshot, offset, &slowest, sizeof slowest))
         return false;
-    ret_place->number = field32(snapshot, slowest, offsetof(struct hp_slowest, number));
-    const size_t which = sizeof(uint32_t) * (ret_place->number % 2);
-    ret_place->offset = field32(snapshot, slowest, offsetof(struct hp_slowest, calls) + which);
-    ret_place->bytes = field32(snapshot, slowest, offsetof(struct hp_slowest, bytes) + which);
+    const uint32_t which = slowest.number % 2;
+    *ret_place = (struct slow_place){slowest.number, slowest.calls[which], slowest.bytes[which]};
     return ret_place->number != 0 && ret_place->bytes >= sizeof(struct hp_slow_call) &&
            has(snapshot, ret_place->offset, sizeof(struct hp_slow_call), 8);
 }
@@ -372,29 +371,29 @@ static bool find_slowest(const struct hp_snapshot *snapshot, uint32_t slowest, s
 /* Whether the place still has what was copied from it: with one more the writer may be at work in it. */
 static bool is_unchanged(const struct hp_snapshot *snapshot, uint32_t slowest, const struct slow_place *place)
 {
-    return look_again32(snapshot->bytes + slowest + offsetof(struct hp_slowest, number)) == place->number;
+    struct slow_place now;
+    return find_slowest(snapshot, slowest, &now) && now.number == place->number;
 }
 
 bool hp_snapshot_slowest_ticks(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                uint64_t *ret_ticks)
 {
     struct slow_place place;
-    for (unsigned try = 0; try < SLOWEST_TRIES && find_slowest(snapshot, stat->slowest, &place); try++) {
-        *ret_ticks = load64(snapshot->bytes + place.offset + offsetof(struct hp_slow_call, call.ticks));
-        if (is_unchanged(snapshot, stat->slowest, &place))
+    for (unsigned try = 0; try < SLOWEST_TRIES && find_slowest(snapshot, stat->slowest, &place); try++)
+        if (copy_changing(snapshot, place.offset + offsetof(struct hp_slow_call, call.ticks), ret_ticks,
+                          sizeof *ret_ticks) &&
+            is_unchanged(snapshot, stat->slowest, &place))
             return true;
-    }
     return false;
 }
 
 size_t hp_snapshot_slowest_bytes(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
-    const size_t sizes = offsetof(struct hp_slowest, bytes);
-    if (stat->slowest == 0 || !has(snapshot, stat->slowest, sizeof(struct hp_slowest), 8))
+    struct hp_slowest slowest;
+    if (stat->slowest == 0 || !has(snapshot, stat->slowest, sizeof slowest, 8) ||
+        !copy_changing(snapshot, stat->slowest, &slowest, sizeof slowest))
         return 0;
-    const uint32_t first = field32(snapshot, stat->slowest, sizes);
-    const uint32_t second = field32(snapshot, stat->slowest, sizes + sizeof(uint32_t));
-    const uint32_t larger = first > second ? first : second;
+    const uint32_t larger = slowest.bytes[0] > slowest.bytes[1] ? slowest.bytes[0] : slowest.bytes[1];
     return larger < snapshot->size ? larger : snapshot->size;
 }
 
@@ -408,11 +407,12 @@ static bool copy_place(const struct hp_snapshot *snapshot, const struct slow_pla
                        size_t size)
 {
     struct hp_slow_call head;
-    copy_changing(&head, snapshot->bytes + place->offset, sizeof head);
-    const uint64_t bytes = slow_call_bytes(&head);
-    if (bytes > place->bytes || bytes > size || !has(snapshot, place->offset, (size_t)bytes, 8))
+    if (!copy_changing(snapshot, place->offset, &head, sizeof head))
         return false;
-    copy_changing(memory, snapshot->bytes + place->offset, (size_t)bytes);
+    const uint64_t bytes = slow_call_bytes(&head);
+    if (bytes > place->bytes || bytes > size || !has(snapshot, place->offset, (size_t)bytes, 8) ||
+        !copy_changing(snapshot, place->offset, memory, (size_t)bytes))
+        return false;
     /* What was checked, and not what has come meanwhile. */
     memcpy(memory, &head, sizeof head);
     return true;
@@ -433,8 +433,11 @@ static void describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
         if (!is_note_within(rows[at].note, rows[at].note_length, slow->note_bytes))
             rows[at].note = rows[at].note_length = 0;
     set_call(&ret_copy->call, &slow->call);
-    if (is_note_within(slow->call.note, slow->call.note_length, slow->note_bytes))
-        set_note(&ret_copy->call, notes + slow->call.note, slow->call.note_length);
+    if (is_note_within(slow->call.note, slow->call.note_length, slow->note_bytes)) {
+        memcpy(ret_copy->call.note, notes + slow->call.note, slow->call.note_length);
+        ret_copy->call.note[slow->call.note_length] = '\0';
+        ret_copy->call.note_length = slow->call.note_length;
+    }
     ret_copy->self = slow->self < slow->call.ticks ? slow->self : slow->call.ticks;
     ret_copy->row_count = slow->row_count;
     ret_copy->rows_left_out = slow->rows_left_out;

@@ -25,9 +25,18 @@ enum hp_snapshot_state {
     HP_SNAPSHOT_STATES
 };
 
+/* Reads bytes of a session's file anew. False: they cannot be had. */
+typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
+
 struct hp_snapshot {
     const unsigned char *bytes;
     size_t size;
+    /*
+     * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
+     * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
+     */
+    hp_snapshot_read *read_anew;
+    void *read_context;
     struct hp_header header; /* a copy, taken when opened */
     uint64_t now_ticks;      /* open zones are counted to here */
     double ns_per_tick;

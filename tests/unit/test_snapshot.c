@@ -451,6 +451,72 @@ static void calls_that_are_overwritten_end_the_walk(void **state)
     }
 }
 
+static _Alignas(8) unsigned char slow_memory[4096];
+
+static bool copy_slowest(const struct hotpath_stat_ *stat, struct hp_slow_copy *ret_copy)
+{
+    return hp_snapshot_copy_slowest(&snapshot, stat, slow_memory, sizeof slow_memory, ret_copy);
+}
+
+static unsigned reads_left;
+
+/* The file behind a copy: the builder's bytes, which go on. After so many readings it is gone. */
+static bool read_builder(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    assert_ptr_equal(context, &builder);
+    if (reads_left == 0 || bytes > builder_size(&builder) || offset > builder_size(&builder) - bytes)
+        return false;
+    reads_left--;
+    memcpy(to, builder.bytes + offset, bytes);
+    return true;
+}
+
+/* A copy of all the file is old when it is read: single calls come from the file itself. */
+static void calls_of_a_copy_are_read_anew(void **state)
+{
+    (void)state;
+    const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
+    const uint32_t node = builder_node(&builder, thread, 0, site);
+    struct hotpath_stat_ stat;
+    struct hp_kept_call call;
+    struct hp_slow_copy copied;
+    uint64_t ticks, starts[8];
+    builder_log(&builder, thread, site, 3);
+    for (uint64_t at = 1; at <= 3; at++)
+        builder_logged_call(&builder, node, at, 7, 9, "old");
+    builder_slow_call(&builder, node, 5, 40, 40, 0, 0);
+    const uint32_t slow = builder_slow_call(&builder, node, 7, 100, 30, 1, 0);
+    unsigned char *copy = open_stat(thread, site, &stat);
+    snapshot.read_anew = read_builder;
+    snapshot.read_context = &builder;
+    for (uint64_t at = 4; at <= 9; at++) { /* all places are used anew */
+        struct hp_call *newer = builder_logged_call(&builder, node, at, 7, 9, NULL);
+        newer->note = ((const struct hp_call_log *)(const void *)(copy + stat.log))->calls[0].note;
+        newer->note_length = 3;
+        memcpy(builder_at(&builder, newer->note), "new", 3);
+    }
+    struct hp_slow_call *whole = builder_at(&builder, slow);
+    whole->call.ticks = 300;
+    reads_left = 1000;
+    assert_int_equal(walk_log(&stat, starts, 8), 3);
+    assert_int_equal(starts[0], 9);
+    assert_int_equal(starts[2], 7);
+    struct hp_walk walk = {0};
+    assert_true(hp_snapshot_next_call(&snapshot, &stat, &walk, &call));
+    assert_string_equal(call.note, "new");
+    assert_true(hp_snapshot_slowest_ticks(&snapshot, &stat, &ticks));
+    assert_int_equal(ticks, 300);
+    assert_true(copy_slowest(&stat, &copied));
+    assert_int_equal(copied.call.ticks, 300);
+    for (unsigned reads = 0; reads < 3; reads++) { /* a file that cannot be read any more has no calls */
+        reads_left = reads;
+        assert_int_equal(walk_log(&stat, starts, 8), 0);
+        reads_left = reads;
+        assert_false(copy_slowest(&stat, &copied));
+    }
+    free(copy);
+}
+
 /* Many stats that claim one large log must not cost stats times calls. */
 static void shared_logs_are_walked_within_bounds(void **state)
 {
@@ -470,13 +536,6 @@ static void shared_logs_are_walked_within_bounds(void **state)
             count++;
     assert_true(count >= 1000);
     assert_true(count <= builder_size(&builder) / sizeof(struct hp_call));
-}
-
-static _Alignas(8) unsigned char slow_memory[4096];
-
-static bool copy_slowest(const struct hotpath_stat_ *stat, struct hp_slow_copy *ret_copy)
-{
-    return hp_snapshot_copy_slowest(&snapshot, stat, slow_memory, sizeof slow_memory, ret_copy);
 }
 
 static void the_slowest_call_has_its_rows(void **state)
@@ -810,6 +869,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_have_all_that_is_known_of_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_logs_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_are_overwritten_end_the_walk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(calls_of_a_copy_are_read_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shared_logs_are_walked_within_bounds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_slowest_call_has_its_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_slowest_calls_are_none, set_up, tear_down),
