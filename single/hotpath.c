@@ -13663,6 +13663,9 @@ static void hp_kept_put_words(void *to, const void *from, size_t bytes)
     }
 }
 
+/* Whoever sees any of what is written next sees that what was written before counts. */
+static void hp_kept_begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+
 /* ---------------------------------------------------------------------------------------- the latest calls */
 
 static struct hp_call_log *hp_kept_log_of(struct hp_head *head, struct hotpath_stat_ *stat)
@@ -13695,6 +13698,7 @@ static void hp_kept_log_call(struct hp_head *head, struct hotpath_stat_ *stat, c
     call.note = place->note;
     if (note != NULL && call.note == 0)
         call.note = hp_thread_allocate(head, HP_NOTE_BYTES, 8);
+    hp_kept_begin_writing();
     if (note != NULL && call.note != 0) {
         call.note_length = note->length;
         hp_kept_put_words(hp_store_at(head->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
@@ -13928,6 +13932,7 @@ static void hp_kept_keep_slowest(struct hp_head *head, struct hotpath_stat_ *sta
         hp_lose(head, HP_LOSS_CALLS);
         return;
     }
+    hp_kept_begin_writing();
     hp_kept_put_words(place, &draft->call, sizeof draft->call);
     hp_kept_put_words(place + sizeof draft->call, draft->rows, rows);
     hp_kept_put_words(place + sizeof draft->call + rows, draft->notes, notes);
@@ -14084,7 +14089,7 @@ static struct hp_keys_key_table *hp_keys_make_table(void)
     size_t places = 16;
     while (places < 2 * (size_t)limit + 2)
         places *= 2;
-    struct hp_keys_key_table *table = hp_more_memory(sizeof *table + places * sizeof table->entries[0]);
+    struct hp_keys_key_table *table = hp_more_memory(sizeof *table + places * sizeof(struct hp_keys_key *));
     if (table == NULL)
         return NULL;
     table->mask = places - 1;

@@ -64,6 +64,9 @@ static void put_words(void *to, const void *from, size_t bytes)
     }
 }
 
+/* Whoever sees any of what is written next sees that what was written before counts. */
+static void begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+
 /* ---------------------------------------------------------------------------------------- the latest calls */
 
 static struct hp_call_log *log_of(struct hp_head *head, struct hotpath_stat_ *stat)
@@ -96,6 +99,7 @@ static void log_call(struct hp_head *head, struct hotpath_stat_ *stat, const str
     call.note = place->note;
     if (note != NULL && call.note == 0)
         call.note = hp_thread_allocate(head, HP_NOTE_BYTES, 8);
+    begin_writing();
     if (note != NULL && call.note != 0) {
         call.note_length = note->length;
         put_words(hp_store_at(head->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
@@ -329,6 +333,7 @@ static void keep_slowest(struct hp_head *head, struct hotpath_stat_ *stat)
         hp_lose(head, HP_LOSS_CALLS);
         return;
     }
+    begin_writing();
     put_words(place, &draft->call, sizeof draft->call);
     put_words(place + sizeof draft->call, draft->rows, rows);
     put_words(place + sizeof draft->call + rows, draft->notes, notes);

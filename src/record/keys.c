@@ -69,7 +69,7 @@ static struct key_table *make_table(void)
     size_t places = 16;
     while (places < 2 * (size_t)limit + 2)
         places *= 2;
-    struct key_table *table = hp_more_memory(sizeof *table + places * sizeof table->entries[0]);
+    struct key_table *table = hp_more_memory(sizeof *table + places * sizeof(struct key *));
     if (table == NULL)
         return NULL;
     table->mask = places - 1;
