@@ -36,6 +36,9 @@ ZONE_BUDGETS = (
     ("shared_child", "a child shared by two parents", None, 1.3),
     ("nested_8", "eight zones, one inside the other", None, None),
     ("recursion_8", "recursion, eight calls deep", None, None),
+    ("by_key", "a block with a key known at run time (HOTPATH_BLOCK_KEY)", None, None),
+    ("note_not_kept", "zone with a note (HOTPATH_NOTE) in a function whose calls are not kept", None, None),
+    ("logged", "zone whose latest calls are kept", None, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )
 
@@ -117,7 +120,7 @@ def body_row(cases, name, title):
 
 def zones(folder, gate):
     program = os.path.join(folder, "zone_cost")
-    text = run([program])
+    text = run([program], HOTPATH_MEASURING_BOUND="0")  # or small functions would not be timed
     print(text)
     cases = parse_cases(text)
     rows = [("what", "ns per zone", "ratio (middle half of rounds)", "must", "goal", "verdict")]
@@ -130,6 +133,12 @@ def zones(folder, gate):
             continue
         rows.append((title, "%.1f" % ns, "%.3f (%.3f .. %.3f)" % (ratio, low, high), budget(must, " x"),
                      budget(goal, " x"), gate.verdict(title, ratio, must, goal)))
+    limited = parse_cases(run([program, "--short"]))["by_compiler"]
+    rows.append(("the same, counted because it is too small to time (default)", "%.1f" % limited[0],
+                 "%.3f (%.3f .. %.3f)" % limited[1:4], "", "", ""))
+    sampled = parse_cases(run([program, "--short"], HOTPATH_TIME_SAMPLING_RATE="1/16"))["zone"]
+    rows.append(("zone, one call in 16 is timed", "%.1f" % sampled[0], "%.3f (%.3f .. %.3f)" % sampled[1:4], "3 ns",
+                 "", gate.verdict("sampling", sampled[0], None, 3.0)))
     off = off_cost(program)
     rows.append(("compiled in, off at run time (HOTPATH=0)", "%.2f" % off, "", "1 ns", "0.6 ns",
                  gate.verdict("off at run time", off, 1.0, 0.6)))

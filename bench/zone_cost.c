@@ -4,7 +4,7 @@
  *
  *   zone_cost [ROUNDS]          everything below
  *   HOTPATH=0 zone_cost --off   recording switched off: what is left of a zone
- *   zone_cost --short           only the plain zone, for runs under other conditions
+ *   zone_cost --short           only plain zones, for runs under other conditions
  *
  * Prints one line per case: name, nanoseconds per zone, then the ratio to its base with the middle half of all rounds.
  * SPDX-License-Identifier: MIT
@@ -233,6 +233,50 @@ static void run_nested(uint32_t passes)
         level_1();
 }
 
+/* ---------------------------------------------------------------------------- more than numbers of a call */
+
+static NOINLINE void keyed_call(const char *key)
+{
+    HOTPATH_BLOCK_KEY("command", key);
+    HERE();
+}
+
+static void run_keys(uint32_t passes)
+{
+    while (passes-- > 0) {
+        keyed_call("GET");
+        keyed_call("SET");
+        keyed_call("DEL");
+        keyed_call("INCR");
+    }
+}
+
+/* A function whose calls are not kept: what a note costs that nobody wants. */
+static NOINLINE void noted_call(uint32_t number)
+{
+    HOTPATH_MEASURE();
+    HOTPATH_NOTE("call %u", number);
+    HERE();
+}
+
+static void run_noted(uint32_t passes)
+{
+    while (passes-- > 0)
+        noted_call(passes);
+}
+
+static NOINLINE void logged_call(void)
+{
+    HOTPATH_MEASURE(.log = 1);
+    HERE();
+}
+
+static void run_logged(uint32_t passes)
+{
+    while (passes-- > 0)
+        logged_call();
+}
+
 /* ------------------------------------------------------------------------------ functions that do some work */
 
 static uint64_t work_steps_100ns, work_steps_1us;
@@ -320,13 +364,16 @@ static struct bench_case all_cases[] = {
     {.name = "floor", .run = run_floor, .zones = 1, .base = "floor"},
     {.name = "empty_call", .run = run_empty, .zones = 1, .base = "floor"},
     {.name = "zone", .run = run_zone, .zones = 1, .base = "floor"},
+    {.name = "by_compiler", .run = run_measured_by_compiler, .zones = 1, .base = "floor"},
+    {.name = "by_key", .run = run_keys, .zones = 4, .base = "floor"},
+    {.name = "note_not_kept", .run = run_noted, .zones = 1, .base = "floor"},
+    {.name = "logged", .run = run_logged, .zones = 1, .base = "floor"},
     {.name = "siblings_64", .run = run_64, .zones = 64, .base = "floor"},
     {.name = "sites_1024", .run = run_1024, .zones = 1024, .base = "floor"},
     {.name = "floor_1024", .run = run_1024_floor, .zones = 1024, .base = "floor"},
     {.name = "shared_child", .run = run_shared, .zones = 4, .base = "floor"},
     {.name = "recursion_8", .run = run_recursion, .zones = 8, .base = "floor"},
     {.name = "nested_8", .run = run_nested, .zones = 8, .base = "floor"},
-    {.name = "by_compiler", .run = run_measured_by_compiler, .zones = 1, .base = "floor"},
     {.name = "floor_2_threads",
      .run = run_floor,
      .zones = 1,
@@ -347,7 +394,7 @@ static struct bench_case all_cases[] = {
     {.name = "body_1us_zone", .run = run_1us_zone, .zones = 1, .base = "body_1us"},
 };
 #define ALL_CASES (sizeof all_cases / sizeof all_cases[0])
-#define SHORT_CASES 3
+#define SHORT_CASES 4
 
 static struct bench_case *find_case(const char *name)
 {

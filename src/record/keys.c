@@ -40,9 +40,25 @@ static uint32_t hash_key(const char *text, uint32_t length)
         hash ^= hash >> 32;
     }
     uint64_t rest = 0;
-    memcpy(&rest, text, length);
+    for (; length > 0; length--) /* a copy of any length would be a call */
+        rest = rest << 8 | (unsigned char)*text++;
     hash = (hash ^ rest) * UINT64_C(0x9fb21c651e98df25);
     return (uint32_t)(hash >> 32);
+}
+
+static inline bool is_same(const char *a, const char *b, uint32_t length)
+{
+    for (; length >= 8; a += 8, b += 8, length -= 8) {
+        uint64_t x, y;
+        memcpy(&x, a, 8);
+        memcpy(&y, b, 8);
+        if (x != y)
+            return false;
+    }
+    for (; length > 0; length--)
+        if (*a++ != *b++)
+            return false;
+    return true;
 }
 
 static struct key *find(struct key_table *table, uint32_t hash, const char *text, uint32_t length,
@@ -55,7 +71,7 @@ static struct key *find(struct key_table *table, uint32_t hash, const char *text
             *ret_place = &table->entries[at];
             return NULL;
         }
-        if (key->hash == hash && key->length == length && memcmp(key->text, text, length) == 0)
+        if (key->hash == hash && key->length == length && is_same(key->text, text, length))
             return key;
     }
 }
