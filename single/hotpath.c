@@ -14304,7 +14304,8 @@ static void hp_lifecycle_fill_header(void)
     header->filter = hp_store_text(store, hotpath_runtime_->settings.filter);
     header->skip = hp_store_text(store, hotpath_runtime_->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    hotpath_runtime_->zone_cost = hp_zones_calibrate();
+    if (!hotpath_runtime_->is_child || hotpath_runtime_->zone_cost.ps == 0) /* a child is on the same machine */
+        hotpath_runtime_->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
     header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
     hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
@@ -14320,6 +14321,12 @@ static void hp_lifecycle_reserve_everything(void)
     hp_seal(true);
 }
 
+/*
+ * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
+ * every sixteenth looking is enough.
+ */
+static bool hp_lifecycle_is_turn_to_prune(void) { return !hotpath_runtime_->is_child || hp_sys_process_id() % 16 == 0; }
+
 /* Under the lock, signals held. */
 static bool hp_lifecycle_open_session(void)
 {
@@ -14331,7 +14338,7 @@ static bool hp_lifecycle_open_session(void)
     hp_lifecycle_fill_header();
     hp_sites_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
-    if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run)
+    if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run && hp_lifecycle_is_turn_to_prune())
         hp_store_prune(hotpath_runtime_->store, hotpath_runtime_->settings.keep);
     header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */

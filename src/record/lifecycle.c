@@ -101,7 +101,8 @@ static void fill_header(void)
     header->filter = hp_store_text(store, hp_runtime->settings.filter);
     header->skip = hp_store_text(store, hp_runtime->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    hp_runtime->zone_cost = hp_zones_calibrate();
+    if (!hp_runtime->is_child || hp_runtime->zone_cost.ps == 0) /* a child is on the same machine */
+        hp_runtime->zone_cost = hp_zones_calibrate();
     header->zone_cost_ps = hp_runtime->zone_cost.ps;
     header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
@@ -117,6 +118,12 @@ static void reserve_everything(void)
     hp_seal(true);
 }
 
+/*
+ * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
+ * every sixteenth looking is enough.
+ */
+static bool is_turn_to_prune(void) { return !hp_runtime->is_child || hp_sys_process_id() % 16 == 0; }
+
 /* Under the lock, signals held. */
 static bool open_session(void)
 {
@@ -128,7 +135,7 @@ static bool open_session(void)
     fill_header();
     hp_sites_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
-    if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run)
+    if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run && is_turn_to_prune())
         hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
     header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
