@@ -14010,7 +14010,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (stat->keeps != 0 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
+    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
         return;
     struct hp_followed *followed = hp_kept_follow(head->kept, frame->node);
     if (followed == NULL || !hp_kept_is_worth(node, 2 * head->kept->least_cost))
@@ -15826,7 +15826,8 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 
 static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t node)
 {
-    return hp_stat_at(head, hp_node_at(head, node)->stat)->period > 1 ? HOTPATH_SAMPLED_KEY_ : 0;
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    return stat->period > 1 && stat->keeps == 0 ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */

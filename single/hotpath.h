@@ -620,19 +620,17 @@ hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32
 
 /*
  * Opens a zone that was not found. It may be of a site that is sampled, which is why it is not found under its usual key;
- * everything else is done out of line. Takes over a head that is held, with `ready` 0, and whose session is on.
+ * everything else is done out of line. Takes over a head that is held, with `ready` 0, and whose session is on, and the
+ * slot where it was looked for last.
  *
  * A call that is not timed and in which nothing was ever measured is counted here and now, if it has a guard to tell it so.
  */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
-                                                struct hotpath_site *site, int has_guard)
+                                                struct hotpath_site *site, const struct hotpath_slot_ *slot,
+                                                int has_guard)
 {
     struct hotpath_frame_ *frame = head->top;
-    const uint32_t id = HOTPATH_GET_(site->id);
-    const uint64_t key = (uint64_t)frame->node << 32 | id, sampled = key | HOTPATH_SAMPLED_KEY_;
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, id);
-    if (__builtin_expect(slot->key != sampled, 0))
-        slot = hotpath_second_slot_of_(head, key);
+    const uint64_t key = (uint64_t)frame->node << 32 | HOTPATH_GET_(site->id), sampled = key | HOTPATH_SAMPLED_KEY_;
     if (HOTPATH_LIKELY_(slot->key == sampled && (uintptr_t)zone < frame->zone && frame != head->last)) {
         struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
         struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
@@ -641,8 +639,8 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
             frame = hotpath_push_(head, frame + 1, slot, zone);
             HOTPATH_PUT_(frame->start, hotpath_ticks_());
         } else if (has_guard && node->first_child == 0 && !(slot->stat & HOTPATH_RECURSIVE_)) {
-            HOTPATH_ADD_(node->untimed, 1);
             HOTPATH_ADD_(node->calls, 1);
+            HOTPATH_ADD_(node->untimed, 1);
             state = HOTPATH_SKIPPED_;
         } else {
             frame = hotpath_push_(head, frame + 1, slot, zone);
@@ -674,8 +672,11 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_gua
             const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
-            if (__builtin_expect(slot->key != key, 0))
+            if (__builtin_expect(slot->key != key, 0)) {
+                if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
+                    return hotpath_enter_held_(head, zone, site, slot, has_guard);
                 slot = hotpath_second_slot_of_(head, key);
+            }
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
             if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
                 frame = hotpath_push_(head, frame + 1, slot, zone);
@@ -686,7 +687,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_gua
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return (uintptr_t)head;
             }
-            return hotpath_enter_held_(head, zone, site, has_guard);
+            return hotpath_enter_held_(head, zone, site, slot, has_guard);
         }
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);

@@ -411,7 +411,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (stat->keeps != 0 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
+    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
         return;
     struct hp_followed *followed = follow(head->kept, frame->node);
     if (followed == NULL || !is_worth(node, 2 * head->kept->least_cost))

@@ -284,7 +284,8 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 
 static uint64_t sampled_key(const struct hp_head *head, uint32_t node)
 {
-    return hp_stat_at(head, hp_node_at(head, node)->stat)->period > 1 ? HOTPATH_SAMPLED_KEY_ : 0;
+    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    return stat->period > 1 && stat->keeps == 0 ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
