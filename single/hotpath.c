@@ -4716,7 +4716,7 @@ struct hp_slow_row {
     uint32_t node;
     uint32_t note; /* offset, within the notes of the slow call, of that of the last such call that had one; */
     uint32_t note_length; /* 0: no note */
-    uint32_t reserved;
+    uint32_t is_sampled;  /* not all of the calls were timed; times are scaled up */
     uint64_t calls;
     uint64_t total; /* ticks, without those of calls inside other calls of the same site */
     uint64_t self;
@@ -11045,7 +11045,8 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
@@ -11134,6 +11135,7 @@ static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_r
     if (function->copy.call.ticks > 0)
         hp_section_set_number(row, columns->percent, hp_slowest_percent_of(stored->total, function->copy.call.ticks));
     row->depth = part->depth;
+    row->is_sampled = stored->is_sampled != 0;
     return hp_slowest_set_note(view, row, function->copy.notes + stored->note, stored->note_length);
 }
 
@@ -11292,6 +11294,15 @@ static void hp_slowest_note_slower(const struct hp_slowest_view *view)
     hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
 }
 
+static void hp_slowest_note_sampled(struct hotpath_section *section)
+{
+    bool has_sampled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_sampled |= section->rows[at].is_sampled;
+    if (has_sampled)
+        hp_section_note(section, "^ too small to be timed each time: scaled up from the calls that were");
+}
+
 /* ------------------------------------------------------------------------------------------- section */
 
 static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -11306,6 +11317,7 @@ static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_sect
     hp_slowest_note_not_kept(&view);
     hp_slowest_note_left_out(&view);
     hp_slowest_note_slower(&view);
+    hp_slowest_note_sampled(section);
     return true;
 }
 
@@ -11602,16 +11614,17 @@ static void hp_timing_add_notes(const struct hp_timing_view *view)
 {
     struct hotpath_section *section = view->section;
     const struct hp_profile *profile = view->results->profile;
-    bool has_open = false, has_rough = false;
+    bool has_open = false, has_rough = false, has_marked = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
         has_rough |= section->rows[at].is_rough;
+        has_marked |= section->rows[at].is_sampled;
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
-    if (profile->has_sampled)
+    if (has_marked && profile->has_sampled)
         hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (profile->has_limited)
+    if (has_marked && profile->has_limited)
         hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
@@ -13543,7 +13556,7 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
  */
 
 #define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
-#define HP_FOLLOWED 1024u  /* places for nodes that are followed, half of which are used */
+#define HP_FOLLOWED 2048u  /* places for nodes that are followed, half of which are used */
 #define HP_SUBTREE 512u    /* nodes below one that is followed */
 #define HP_GAINS 8192u     /* of all of them together */
 #define HP_SLOW_ROWS 128u  /* kept of a slow call, the largest */
@@ -13560,6 +13573,7 @@ struct hp_note {
 struct hp_sums_of_node {
     uint32_t node;
     uint64_t calls;
+    uint64_t untimed;
     uint64_t total; /* outermost calls */
     uint64_t self;
 };
@@ -13581,16 +13595,22 @@ struct hp_slow_draft {
     char notes[HP_SLOW_NOTES];
 };
 
+/* The nodes that are followed, found by hash, and their sums. */
+struct hp_following {
+    uint32_t count;
+    uint32_t sums_used;
+    struct hp_followed nodes[HP_FOLLOWED];
+    struct hp_sums_of_node sums[HP_GAINS];
+};
+
 struct hp_kept {
     uint64_t least_cost; /* of all */
-    uint32_t followed_count;
-    uint32_t gains_used;
+    uint32_t half;       /* which of the following is in use; the other is for moving when it is full */
     struct hp_note notes[HP_NOTE_DEPTHS];
-    struct hp_followed followed[HP_FOLLOWED];
     struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the call that ends */
     struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to remember */
-    struct hp_sums_of_node sums[HP_GAINS];
     struct hp_slow_draft draft;
+    struct hp_following following[2];
 };
 
 /* That of a thread; NULL without memory. */
@@ -13619,13 +13639,19 @@ HP_PRIVATE const struct hp_note *hp_note_of(const struct hp_head *head, const st
 #define HP_KEPT_WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
 #define HP_KEPT_LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
 
+static struct hp_following *hp_kept_following_of(struct hp_kept *kept) { return &kept->following[kept->half]; }
+
+static void hp_kept_follow_nobody(struct hp_following *following)
+{
+    following->count = following->sums_used = 0;
+    memset(following->nodes, 0, sizeof following->nodes);
+}
+
 void hp_kept_begin(struct hp_head *head)
 {
     if (head->kept == NULL)
         return;
-    memset(head->kept->followed, 0, sizeof head->kept->followed);
-    head->kept->followed_count = 0;
-    head->kept->gains_used = 0;
+    hp_kept_follow_nobody(hp_kept_following_of(head->kept));
     head->kept->least_cost = UINT64_MAX;
 }
 
@@ -13721,45 +13747,84 @@ static uint32_t hp_kept_next_below(const struct hp_head *head, uint32_t top, uin
     return at == top ? 0 : hp_node_at(head, at)->next_sibling;
 }
 
-static struct hp_followed *hp_kept_followed_of(struct hp_kept *kept, uint32_t node)
+/* The place of a node, or the free one where it belongs; there always is a free one. */
+static struct hp_followed *hp_kept_followed_in(struct hp_following *following, uint32_t node)
 {
     uint32_t at = node / 64 % HP_FOLLOWED;
-    while (kept->followed[at].node != 0 && kept->followed[at].node != node)
+    while (following->nodes[at].node != 0 && following->nodes[at].node != node)
         at = (at + 1) % HP_FOLLOWED;
-    return &kept->followed[at];
+    return &following->nodes[at];
 }
 
-/* What is known of a node that is followed; NULL when there are too many. */
-static struct hp_followed *hp_kept_follow(struct hp_kept *kept, uint32_t node)
+/* Takes a node along with its sums. */
+static void hp_kept_move_node(struct hp_following *to, const struct hp_following *from, const struct hp_followed *node)
 {
-    struct hp_followed *followed = hp_kept_followed_of(kept, node);
+    struct hp_followed *moved = hp_kept_followed_in(to, node->node);
+    *moved = *node;
+    moved->first = to->sums_used;
+    moved->capacity = node->count;
+    memcpy(to->sums + moved->first, from->sums + node->first, node->count * sizeof to->sums[0]);
+    to->sums_used += node->count;
+    to->count++;
+}
+
+/* Moves the nodes that are still followed and have more than so many calls. */
+static void hp_kept_move_busy(const struct hp_head *head, struct hp_following *to, const struct hp_following *from,
+                      uint64_t calls)
+{
+    hp_kept_follow_nobody(to);
+    for (const struct hp_followed *at = from->nodes; at < from->nodes + HP_FOLLOWED; at++)
+        if (at->node != 0 && at->calls > calls &&
+            hp_stat_at(head, hp_node_at(head, at->node)->stat)->keeps & HP_KEEPS_SLOWEST)
+            hp_kept_move_node(to, from, at);
+}
+
+/*
+ * Makes room among the nodes that are followed. Those that were given up go, and if they are not enough those with the
+ * fewest calls, which are followed again from their next call on.
+ */
+static void hp_kept_make_room(const struct hp_head *head)
+{
+    struct hp_kept *kept = head->kept;
+    const struct hp_following *from = hp_kept_following_of(kept);
+    struct hp_following *to = &kept->following[1 - kept->half];
+    uint64_t calls = 0;
+    do {
+        hp_kept_move_busy(head, to, from, calls);
+        calls = 2 * calls + 1;
+    } while (to->count > HP_FOLLOWED / 4 || to->sums_used > HP_GAINS / 2);
+    kept->half = 1 - kept->half;
+}
+
+/* What is known of a node that is followed. */
+static struct hp_followed *hp_kept_follow(const struct hp_head *head, uint32_t node)
+{
+    struct hp_followed *followed = hp_kept_followed_in(hp_kept_following_of(head->kept), node);
     if (followed->node == node)
         return followed;
-    if (kept->followed_count >= HP_FOLLOWED / 2)
-        return NULL;
-    kept->followed_count++;
+    if (hp_kept_following_of(head->kept)->count >= HP_FOLLOWED / 2) {
+        hp_kept_make_room(head);
+        followed = hp_kept_followed_in(hp_kept_following_of(head->kept), node);
+    }
+    hp_kept_following_of(head->kept)->count++;
     *followed = (struct hp_followed){.node = node, .least_cost = UINT64_MAX};
     return followed;
-}
-
-/* Room for the sums of `count` nodes; what was there is given up. */
-static bool hp_kept_make_room(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
-{
-    if (count <= followed->capacity)
-        return true;
-    const uint32_t capacity = count < 4 ? 4 : count + count / 2;
-    if (capacity > HP_GAINS - kept->gains_used)
-        return false;
-    followed->first = kept->gains_used;
-    followed->capacity = capacity;
-    kept->gains_used += capacity;
-    return true;
 }
 
 static struct hp_sums_of_node hp_kept_sums_of(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
-    return (struct hp_sums_of_node){offset, node->calls, node->total - node->nested, node->self};
+    return (struct hp_sums_of_node){offset, node->calls, node->untimed, node->total - node->nested, node->self};
+}
+
+/* As if calls that were not timed (functions too small for it) had been like those that were. */
+static void hp_kept_scale_up(struct hp_sums_of_node *gain)
+{
+    if (gain->untimed == 0 || gain->untimed >= gain->calls)
+        return;
+    const double all = (double)gain->calls, timed = (double)(gain->calls - gain->untimed);
+    gain->total = (uint64_t)((double)gain->total * all / timed);
+    gain->self = (uint64_t)((double)(int64_t)gain->self > 0 ? (double)gain->self * all / timed : 0);
 }
 
 /*
@@ -13770,7 +13835,7 @@ static struct hp_sums_of_node hp_kept_sums_of(const struct hp_head *head, uint32
 static uint32_t hp_kept_walk(const struct hp_head *head, const struct hp_followed *followed)
 {
     struct hp_kept *kept = head->kept;
-    const struct hp_sums_of_node *old = kept->sums + followed->first;
+    const struct hp_sums_of_node *old = hp_kept_following_of(kept)->sums + followed->first;
     uint32_t count = 0, old_at = 0;
     for (uint32_t at = hp_kept_next_below(head, followed->node, followed->node); at != 0;
          at = hp_kept_next_below(head, followed->node, at)) {
@@ -13781,21 +13846,35 @@ static uint32_t hp_kept_walk(const struct hp_head *head, const struct hp_followe
         kept->latest[count++] = *gain = now;
         if (old_at < followed->count && old[old_at].node == at) {
             gain->calls -= old[old_at].calls;
+            gain->untimed -= old[old_at].untimed;
             gain->total -= old[old_at].total;
             gain->self -= old[old_at].self;
             old_at++;
         }
+        hp_kept_scale_up(gain);
     }
     return count;
 }
 
-static bool hp_kept_note_down(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+/* Remembers the sums that `walk` found. Without room for them, the node is found to be unknown at its next call. */
+static void hp_kept_note_down(const struct hp_head *head, struct hp_followed *followed, uint32_t count)
 {
-    if (!hp_kept_make_room(kept, followed, count))
-        return false;
-    memcpy(kept->sums + followed->first, kept->latest, count * sizeof kept->latest[0]);
+    struct hp_following *following = hp_kept_following_of(head->kept);
+    followed->calls = hp_node_at(head, followed->node)->calls;
     followed->count = count;
-    return true;
+    if (count > followed->capacity) {
+        const uint32_t capacity = count < 4 ? 4 : count + count / 2;
+        if (capacity > HP_GAINS - following->sums_used) {
+            followed->count = 0;
+            followed->calls = UINT64_MAX;
+            hp_kept_make_room(head);
+            return;
+        }
+        followed->first = following->sums_used;
+        followed->capacity = capacity;
+        following->sums_used += capacity;
+    }
+    memcpy(following->sums + followed->first, head->kept->latest, count * sizeof following->sums[0]);
 }
 
 /* ---------------------------------------------------------------------------------------- the slowest call */
@@ -13843,7 +13922,11 @@ static uint32_t hp_kept_add_note(struct hp_slow_draft *draft, const char *text, 
 
 static void hp_kept_add_row(const struct hp_head *head, struct hp_slow_draft *draft, const struct hp_sums_of_node *gain)
 {
-    struct hp_slow_row row = {.node = gain->node, .calls = gain->calls, .total = gain->total, .self = gain->self};
+    struct hp_slow_row row = {.node = gain->node,
+                              .is_sampled = gain->untimed > 0,
+                              .calls = gain->calls,
+                              .total = gain->total,
+                              .self = gain->self};
     const struct hp_call *noted = hp_kept_noted_call(head, gain->node, draft->call.call.start);
     if (noted != NULL)
         row.note_length = hp_kept_add_note(draft, hp_store_at(head->store, noted->note), noted->note_length, &row.note);
@@ -13955,7 +14038,7 @@ static void hp_kept_stop_following(struct hp_head *head, struct hotpath_stat_ *s
 
 /*
  * Looks into a call of a node that is followed. If calls of it have ended unnoticed, what is known of it is of no use, and
- * is only brought up to date. False: it cannot be followed.
+ * is only brought up to date. False: there is too much below it.
  */
 static bool hp_kept_look_into(struct hp_head *head, struct hp_followed *followed, struct hotpath_stat_ *stat,
                       const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -13969,7 +14052,8 @@ static bool hp_kept_look_into(struct hp_head *head, struct hp_followed *followed
         hp_kept_draft_call(head, frame, ticks, count);
         hp_kept_keep_slowest(head, stat);
     }
-    return hp_kept_note_down(head->kept, followed, count);
+    hp_kept_note_down(head, followed, count);
+    return true;
 }
 
 static void hp_kept_follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
@@ -13977,7 +14061,7 @@ static void hp_kept_follow_call(struct hp_head *head, struct hotpath_stat_ *stat
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hp_kept *kept = hp_kept_memory(head);
-    struct hp_followed *followed = kept != NULL ? hp_kept_follow(kept, frame->node) : NULL;
+    struct hp_followed *followed = kept != NULL ? hp_kept_follow(head, frame->node) : NULL;
     if (is_nested) { /* one more call of the node, which is part of the outermost one */
         if (followed != NULL && node->calls == followed->calls + 1)
             followed->calls++;
@@ -13987,7 +14071,7 @@ static void hp_kept_follow_call(struct hp_head *head, struct hotpath_stat_ *stat
         hp_kept_stop_following(head, stat, frame);
         return;
     }
-    followed->calls = node->calls;
+    followed = hp_kept_follow(head, frame->node); /* others may have been moved out of the way */
     const uint64_t cost = hp_now() - (frame->start + ticks);
     followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
     kept->least_cost = cost < kept->least_cost ? cost : kept->least_cost;
@@ -14012,13 +14096,16 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
     if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
         return;
-    struct hp_followed *followed = hp_kept_follow(head->kept, frame->node);
-    if (followed == NULL || !hp_kept_is_worth(node, 2 * head->kept->least_cost))
+    if (!hp_kept_is_worth(node, 2 * head->kept->least_cost))
         return;
+    struct hp_followed *followed = hp_kept_follow(head, frame->node);
     const uint32_t count = hp_kept_walk(head, followed);
-    if (count == UINT32_MAX || !hp_kept_note_down(head->kept, followed, count) || !hp_kept_is_worth(node, 2 * followed->least_cost))
+    /* What it cost may not be known any more; a walk takes less than a quarter of the whole for each node. */
+    const uint64_t cost =
+        followed->least_cost != UINT64_MAX ? followed->least_cost : head->kept->least_cost * (1 + count / 4);
+    if (count == UINT32_MAX || !hp_kept_is_worth(node, 2 * cost))
         return;
-    followed->calls = node->calls;
+    hp_kept_note_down(head, followed, count);
     stat->keeps = HP_KEEPS_SLOWEST;
     hp_tree_refresh(head, frame[-1].node, frame->node);
 }

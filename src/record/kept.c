@@ -20,13 +20,19 @@
 #define WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
 #define LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
 
+static struct hp_following *following_of(struct hp_kept *kept) { return &kept->following[kept->half]; }
+
+static void follow_nobody(struct hp_following *following)
+{
+    following->count = following->sums_used = 0;
+    memset(following->nodes, 0, sizeof following->nodes);
+}
+
 void hp_kept_begin(struct hp_head *head)
 {
     if (head->kept == NULL)
         return;
-    memset(head->kept->followed, 0, sizeof head->kept->followed);
-    head->kept->followed_count = 0;
-    head->kept->gains_used = 0;
+    follow_nobody(following_of(head->kept));
     head->kept->least_cost = UINT64_MAX;
 }
 
@@ -122,45 +128,84 @@ static uint32_t next_below(const struct hp_head *head, uint32_t top, uint32_t at
     return at == top ? 0 : hp_node_at(head, at)->next_sibling;
 }
 
-static struct hp_followed *followed_of(struct hp_kept *kept, uint32_t node)
+/* The place of a node, or the free one where it belongs; there always is a free one. */
+static struct hp_followed *followed_in(struct hp_following *following, uint32_t node)
 {
     uint32_t at = node / 64 % HP_FOLLOWED;
-    while (kept->followed[at].node != 0 && kept->followed[at].node != node)
+    while (following->nodes[at].node != 0 && following->nodes[at].node != node)
         at = (at + 1) % HP_FOLLOWED;
-    return &kept->followed[at];
+    return &following->nodes[at];
 }
 
-/* What is known of a node that is followed; NULL when there are too many. */
-static struct hp_followed *follow(struct hp_kept *kept, uint32_t node)
+/* Takes a node along with its sums. */
+static void move_node(struct hp_following *to, const struct hp_following *from, const struct hp_followed *node)
 {
-    struct hp_followed *followed = followed_of(kept, node);
+    struct hp_followed *moved = followed_in(to, node->node);
+    *moved = *node;
+    moved->first = to->sums_used;
+    moved->capacity = node->count;
+    memcpy(to->sums + moved->first, from->sums + node->first, node->count * sizeof to->sums[0]);
+    to->sums_used += node->count;
+    to->count++;
+}
+
+/* Moves the nodes that are still followed and have more than so many calls. */
+static void move_busy(const struct hp_head *head, struct hp_following *to, const struct hp_following *from,
+                      uint64_t calls)
+{
+    follow_nobody(to);
+    for (const struct hp_followed *at = from->nodes; at < from->nodes + HP_FOLLOWED; at++)
+        if (at->node != 0 && at->calls > calls &&
+            hp_stat_at(head, hp_node_at(head, at->node)->stat)->keeps & HP_KEEPS_SLOWEST)
+            move_node(to, from, at);
+}
+
+/*
+ * Makes room among the nodes that are followed. Those that were given up go, and if they are not enough those with the
+ * fewest calls, which are followed again from their next call on.
+ */
+static void make_room(const struct hp_head *head)
+{
+    struct hp_kept *kept = head->kept;
+    const struct hp_following *from = following_of(kept);
+    struct hp_following *to = &kept->following[1 - kept->half];
+    uint64_t calls = 0;
+    do {
+        move_busy(head, to, from, calls);
+        calls = 2 * calls + 1;
+    } while (to->count > HP_FOLLOWED / 4 || to->sums_used > HP_GAINS / 2);
+    kept->half = 1 - kept->half;
+}
+
+/* What is known of a node that is followed. */
+static struct hp_followed *follow(const struct hp_head *head, uint32_t node)
+{
+    struct hp_followed *followed = followed_in(following_of(head->kept), node);
     if (followed->node == node)
         return followed;
-    if (kept->followed_count >= HP_FOLLOWED / 2)
-        return NULL;
-    kept->followed_count++;
+    if (following_of(head->kept)->count >= HP_FOLLOWED / 2) {
+        make_room(head);
+        followed = followed_in(following_of(head->kept), node);
+    }
+    following_of(head->kept)->count++;
     *followed = (struct hp_followed){.node = node, .least_cost = UINT64_MAX};
     return followed;
-}
-
-/* Room for the sums of `count` nodes; what was there is given up. */
-static bool make_room(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
-{
-    if (count <= followed->capacity)
-        return true;
-    const uint32_t capacity = count < 4 ? 4 : count + count / 2;
-    if (capacity > HP_GAINS - kept->gains_used)
-        return false;
-    followed->first = kept->gains_used;
-    followed->capacity = capacity;
-    kept->gains_used += capacity;
-    return true;
 }
 
 static struct hp_sums_of_node sums_of(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
-    return (struct hp_sums_of_node){offset, node->calls, node->total - node->nested, node->self};
+    return (struct hp_sums_of_node){offset, node->calls, node->untimed, node->total - node->nested, node->self};
+}
+
+/* As if calls that were not timed (functions too small for it) had been like those that were. */
+static void scale_up(struct hp_sums_of_node *gain)
+{
+    if (gain->untimed == 0 || gain->untimed >= gain->calls)
+        return;
+    const double all = (double)gain->calls, timed = (double)(gain->calls - gain->untimed);
+    gain->total = (uint64_t)((double)gain->total * all / timed);
+    gain->self = (uint64_t)((double)(int64_t)gain->self > 0 ? (double)gain->self * all / timed : 0);
 }
 
 /*
@@ -171,7 +216,7 @@ static struct hp_sums_of_node sums_of(const struct hp_head *head, uint32_t offse
 static uint32_t walk(const struct hp_head *head, const struct hp_followed *followed)
 {
     struct hp_kept *kept = head->kept;
-    const struct hp_sums_of_node *old = kept->sums + followed->first;
+    const struct hp_sums_of_node *old = following_of(kept)->sums + followed->first;
     uint32_t count = 0, old_at = 0;
     for (uint32_t at = next_below(head, followed->node, followed->node); at != 0;
          at = next_below(head, followed->node, at)) {
@@ -182,21 +227,35 @@ static uint32_t walk(const struct hp_head *head, const struct hp_followed *follo
         kept->latest[count++] = *gain = now;
         if (old_at < followed->count && old[old_at].node == at) {
             gain->calls -= old[old_at].calls;
+            gain->untimed -= old[old_at].untimed;
             gain->total -= old[old_at].total;
             gain->self -= old[old_at].self;
             old_at++;
         }
+        scale_up(gain);
     }
     return count;
 }
 
-static bool note_down(struct hp_kept *kept, struct hp_followed *followed, uint32_t count)
+/* Remembers the sums that `walk` found. Without room for them, the node is found to be unknown at its next call. */
+static void note_down(const struct hp_head *head, struct hp_followed *followed, uint32_t count)
 {
-    if (!make_room(kept, followed, count))
-        return false;
-    memcpy(kept->sums + followed->first, kept->latest, count * sizeof kept->latest[0]);
+    struct hp_following *following = following_of(head->kept);
+    followed->calls = hp_node_at(head, followed->node)->calls;
     followed->count = count;
-    return true;
+    if (count > followed->capacity) {
+        const uint32_t capacity = count < 4 ? 4 : count + count / 2;
+        if (capacity > HP_GAINS - following->sums_used) {
+            followed->count = 0;
+            followed->calls = UINT64_MAX;
+            make_room(head);
+            return;
+        }
+        followed->first = following->sums_used;
+        followed->capacity = capacity;
+        following->sums_used += capacity;
+    }
+    memcpy(following->sums + followed->first, head->kept->latest, count * sizeof following->sums[0]);
 }
 
 /* ---------------------------------------------------------------------------------------- the slowest call */
@@ -244,7 +303,11 @@ static uint32_t add_note(struct hp_slow_draft *draft, const char *text, uint32_t
 
 static void add_row(const struct hp_head *head, struct hp_slow_draft *draft, const struct hp_sums_of_node *gain)
 {
-    struct hp_slow_row row = {.node = gain->node, .calls = gain->calls, .total = gain->total, .self = gain->self};
+    struct hp_slow_row row = {.node = gain->node,
+                              .is_sampled = gain->untimed > 0,
+                              .calls = gain->calls,
+                              .total = gain->total,
+                              .self = gain->self};
     const struct hp_call *noted = noted_call(head, gain->node, draft->call.call.start);
     if (noted != NULL)
         row.note_length = add_note(draft, hp_store_at(head->store, noted->note), noted->note_length, &row.note);
@@ -356,7 +419,7 @@ static void stop_following(struct hp_head *head, struct hotpath_stat_ *stat, con
 
 /*
  * Looks into a call of a node that is followed. If calls of it have ended unnoticed, what is known of it is of no use, and
- * is only brought up to date. False: it cannot be followed.
+ * is only brought up to date. False: there is too much below it.
  */
 static bool look_into(struct hp_head *head, struct hp_followed *followed, struct hotpath_stat_ *stat,
                       const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -370,7 +433,8 @@ static bool look_into(struct hp_head *head, struct hp_followed *followed, struct
         draft_call(head, frame, ticks, count);
         keep_slowest(head, stat);
     }
-    return note_down(head->kept, followed, count);
+    note_down(head, followed, count);
+    return true;
 }
 
 static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const struct hotpath_frame_ *frame,
@@ -378,7 +442,7 @@ static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const 
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hp_kept *kept = hp_kept_memory(head);
-    struct hp_followed *followed = kept != NULL ? follow(kept, frame->node) : NULL;
+    struct hp_followed *followed = kept != NULL ? follow(head, frame->node) : NULL;
     if (is_nested) { /* one more call of the node, which is part of the outermost one */
         if (followed != NULL && node->calls == followed->calls + 1)
             followed->calls++;
@@ -388,7 +452,7 @@ static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const 
         stop_following(head, stat, frame);
         return;
     }
-    followed->calls = node->calls;
+    followed = follow(head, frame->node); /* others may have been moved out of the way */
     const uint64_t cost = hp_now() - (frame->start + ticks);
     followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
     kept->least_cost = cost < kept->least_cost ? cost : kept->least_cost;
@@ -413,13 +477,16 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
     if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
         return;
-    struct hp_followed *followed = follow(head->kept, frame->node);
-    if (followed == NULL || !is_worth(node, 2 * head->kept->least_cost))
+    if (!is_worth(node, 2 * head->kept->least_cost))
         return;
+    struct hp_followed *followed = follow(head, frame->node);
     const uint32_t count = walk(head, followed);
-    if (count == UINT32_MAX || !note_down(head->kept, followed, count) || !is_worth(node, 2 * followed->least_cost))
+    /* What it cost may not be known any more; a walk takes less than a quarter of the whole for each node. */
+    const uint64_t cost =
+        followed->least_cost != UINT64_MAX ? followed->least_cost : head->kept->least_cost * (1 + count / 4);
+    if (count == UINT32_MAX || !is_worth(node, 2 * cost))
         return;
-    followed->calls = node->calls;
+    note_down(head, followed, count);
     stat->keeps = HP_KEEPS_SLOWEST;
     hp_tree_refresh(head, frame[-1].node, frame->node);
 }

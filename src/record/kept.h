@@ -8,7 +8,7 @@
 #include "runtime.h"
 
 #define HP_NOTE_DEPTHS 32u /* open calls, one inside the other, that can have a note */
-#define HP_FOLLOWED 1024u  /* places for nodes that are followed, half of which are used */
+#define HP_FOLLOWED 2048u  /* places for nodes that are followed, half of which are used */
 #define HP_SUBTREE 512u    /* nodes below one that is followed */
 #define HP_GAINS 8192u     /* of all of them together */
 #define HP_SLOW_ROWS 128u  /* kept of a slow call, the largest */
@@ -25,6 +25,7 @@ struct hp_note {
 struct hp_sums_of_node {
     uint32_t node;
     uint64_t calls;
+    uint64_t untimed;
     uint64_t total; /* outermost calls */
     uint64_t self;
 };
@@ -46,16 +47,22 @@ struct hp_slow_draft {
     char notes[HP_SLOW_NOTES];
 };
 
+/* The nodes that are followed, found by hash, and their sums. */
+struct hp_following {
+    uint32_t count;
+    uint32_t sums_used;
+    struct hp_followed nodes[HP_FOLLOWED];
+    struct hp_sums_of_node sums[HP_GAINS];
+};
+
 struct hp_kept {
     uint64_t least_cost; /* of all */
-    uint32_t followed_count;
-    uint32_t gains_used;
+    uint32_t half;       /* which of the following is in use; the other is for moving when it is full */
     struct hp_note notes[HP_NOTE_DEPTHS];
-    struct hp_followed followed[HP_FOLLOWED];
     struct hp_sums_of_node gains[HP_SUBTREE];  /* scratch: of the call that ends */
     struct hp_sums_of_node latest[HP_SUBTREE]; /* scratch: the sums to remember */
-    struct hp_sums_of_node sums[HP_GAINS];
     struct hp_slow_draft draft;
+    struct hp_following following[2];
 };
 
 /* That of a thread; NULL without memory. */

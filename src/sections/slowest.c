@@ -355,7 +355,8 @@ static void describe(struct view *view, bool has_notes)
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
@@ -444,6 +445,7 @@ static bool fill_part(const struct view *view, struct hp_row *row, const struct 
     if (function->copy.call.ticks > 0)
         hp_section_set_number(row, columns->percent, percent_of(stored->total, function->copy.call.ticks));
     row->depth = part->depth;
+    row->is_sampled = stored->is_sampled != 0;
     return set_note(view, row, function->copy.notes + stored->note, stored->note_length);
 }
 
@@ -602,6 +604,15 @@ static void note_slower(const struct view *view)
     hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not looked into"));
 }
 
+static void note_sampled(struct hotpath_section *section)
+{
+    bool has_sampled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_sampled |= section->rows[at].is_sampled;
+    if (has_sampled)
+        hp_section_note(section, "^ too small to be timed each time: scaled up from the calls that were");
+}
+
 /* ------------------------------------------------------------------------------------------- section */
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -616,6 +627,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     note_not_kept(&view);
     note_left_out(&view);
     note_slower(&view);
+    note_sampled(section);
     return true;
 }
 

@@ -264,16 +264,17 @@ static void add_notes(const struct view *view)
 {
     struct hotpath_section *section = view->section;
     const struct hp_profile *profile = view->results->profile;
-    bool has_open = false, has_rough = false;
+    bool has_open = false, has_rough = false, has_marked = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
         has_rough |= section->rows[at].is_rough;
+        has_marked |= section->rows[at].is_sampled;
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
-    if (profile->has_sampled)
+    if (has_marked && profile->has_sampled)
         hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (profile->has_limited)
+    if (has_marked && profile->has_limited)
         hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");

@@ -212,7 +212,7 @@ struct hp_slow_row {
     uint32_t node;
     uint32_t note; /* offset, within the notes of the slow call, of that of the last such call that had one; */
     uint32_t note_length; /* 0: no note */
-    uint32_t reserved;
+    uint32_t is_sampled;  /* not all of the calls were timed; times are scaled up */
     uint64_t calls;
     uint64_t total; /* ticks, without those of calls inside other calls of the same site */
     uint64_t self;
