@@ -12901,6 +12901,11 @@ HP_PRIVATE void hp_sites_reserve(void);
 #define HP_HEADS_BYTES 65536u
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 HP_PRIVATE struct hp_head *hp_thread_head(void);
+/*
+ * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
+ * first, or the site would be written into its parent's. False: there is none.
+ */
+HP_PRIVATE bool hp_thread_is_ours(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -13447,7 +13452,7 @@ static struct hotpath_site *hp_functions_add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     struct hotpath_site *site = NULL;
-    if (hp_page() == NULL || !hp_lock(&held)) {
+    if (hp_page() == NULL || !hp_thread_is_ours() || !hp_lock(&held)) {
         errno = saved;
         return NULL;
     }
@@ -14120,6 +14125,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 
 #define HP_KEYS_KEY_BYTES 120u    /* of a key; the rest is cut off */
 #define HP_KEYS_MOST_KEYS 100000u /* of one block, whatever is asked for */
+#define HP_KEYS_KEYS_PIECE 4096u  /* memory for keys is taken in such pieces */
 
 struct hp_keys_key {
     struct hotpath_site site;
@@ -14204,14 +14210,18 @@ static struct hp_keys_key *hp_keys_new_key(struct hp_keys_key_table *table, uint
 {
     const size_t bytes = (sizeof(struct hp_keys_key) + length + 15) & ~(size_t)15;
     if (table->space_left < bytes) {
-        table->space = hp_more_memory(4096);
-        table->space_left = table->space != NULL ? 4096 : 0;
+        char *piece = hp_more_memory(HP_KEYS_KEYS_PIECE);
+        if (piece == NULL)
+            return NULL;
+        table->space = piece;
+        HOTPATH_ORDER_();
+        table->space_left = HP_KEYS_KEYS_PIECE;
     }
-    if (table->space_left < bytes)
-        return NULL;
     struct hp_keys_key *key = (struct hp_keys_key *)(void *)table->space;
-    table->space += bytes;
+    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
     table->space_left -= bytes;
+    HOTPATH_ORDER_();
+    table->space += bytes;
     return key;
 }
 
@@ -14269,7 +14279,7 @@ static struct hp_keys_key *hp_keys_add_locked(struct hotpath_keys_ *keys, uint32
     const int saved = errno;
     struct hp_signals held;
     struct hp_keys_key *key = NULL;
-    if (hp_page() != NULL && hp_lock(&held)) {
+    if (hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
         if (hotpath_runtime_->gate != 0)
             key = hp_keys_add(keys, hash, text, length);
         if (key == NULL && hotpath_runtime_->gate != 0)
@@ -15587,6 +15597,8 @@ struct hp_head *hp_thread_head(void)
     return head;
 }
 
+bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
+
 /* Under the lock. */
 static struct hp_head *hp_threads_add_handler_head(struct hp_head *head)
 {
@@ -15911,6 +15923,7 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
+/* Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. */
 static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t node)
 {
     const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);

@@ -149,7 +149,7 @@ static struct hotpath_site *add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     struct hotpath_site *site = NULL;
-    if (hp_page() == NULL || !hp_lock(&held)) {
+    if (hp_page() == NULL || !hp_thread_is_ours() || !hp_lock(&held)) {
         errno = saved;
         return NULL;
     }

@@ -13,6 +13,7 @@
 
 #define KEY_BYTES 120u    /* of a key; the rest is cut off */
 #define MOST_KEYS 100000u /* of one block, whatever is asked for */
+#define KEYS_PIECE 4096u  /* memory for keys is taken in such pieces */
 
 struct key {
     struct hotpath_site site;
@@ -97,14 +98,18 @@ static struct key *new_key(struct key_table *table, uint32_t length)
 {
     const size_t bytes = (sizeof(struct key) + length + 15) & ~(size_t)15;
     if (table->space_left < bytes) {
-        table->space = hp_more_memory(4096);
-        table->space_left = table->space != NULL ? 4096 : 0;
+        char *piece = hp_more_memory(KEYS_PIECE);
+        if (piece == NULL)
+            return NULL;
+        table->space = piece;
+        HOTPATH_ORDER_();
+        table->space_left = KEYS_PIECE;
     }
-    if (table->space_left < bytes)
-        return NULL;
     struct key *key = (struct key *)(void *)table->space;
-    table->space += bytes;
+    /* In this order: a fork in between leaves the child a smaller piece, not a piece it does not have. */
     table->space_left -= bytes;
+    HOTPATH_ORDER_();
+    table->space += bytes;
     return key;
 }
 
@@ -162,7 +167,7 @@ static struct key *add_locked(struct hotpath_keys_ *keys, uint32_t hash, const c
     const int saved = errno;
     struct hp_signals held;
     struct key *key = NULL;
-    if (hp_page() != NULL && hp_lock(&held)) {
+    if (hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
         if (hp_runtime->gate != 0)
             key = add(keys, hash, text, length);
         if (key == NULL && hp_runtime->gate != 0)

@@ -201,6 +201,11 @@ void hp_sites_reserve(void);
 #define HP_HEADS_BYTES 65536u
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 struct hp_head *hp_thread_head(void);
+/*
+ * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
+ * first, or the site would be written into its parent's. False: there is none.
+ */
+bool hp_thread_is_ours(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */

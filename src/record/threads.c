@@ -284,6 +284,8 @@ struct hp_head *hp_thread_head(void)
     return head;
 }
 
+bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
+
 /* Under the lock. */
 static struct hp_head *add_handler_head(struct hp_head *head)
 {

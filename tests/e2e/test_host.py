@@ -194,6 +194,17 @@ def test_children_of_a_threaded_process(box, way):
         assert child.values["meta"]["parent_pid"] != child.values["meta"]["pid"]
 
 
+@pytest.mark.parametrize("case, in_child, in_parent", [("key", "keyed[child]", "keyed[parent]"),
+                                                       ("function", "only_in_child", "only_in_parent")])
+def test_what_is_new_in_a_child_is_not_written_into_its_parent(box, case, in_child, in_parent):
+    result = box.same("late_sites", case)
+    report = result.report
+    assert report.row(in_parent).calls == 2 and in_child not in report.names()
+    children = [box.read(path) for path in result.sessions() if not path.name.startswith(f"{result.pid}-")]
+    assert [child.calls(in_child) for child in children] == [1]
+    assert in_parent not in children[0].names()
+
+
 @without_emulator("what is executed would need one as well")
 def test_exec_of_itself(box):
     result = box.same("children", "exec")
