@@ -282,6 +282,7 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
            (is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
+/* Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. */
 static uint64_t sampled_key(const struct hp_head *head, uint32_t node)
 {
     const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
