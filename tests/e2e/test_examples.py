@@ -16,15 +16,22 @@ CALLS = {
                     "longest word": 900},
     "csv_reporter": None,
     "early_returns": {"main": 1, "add_numbers": 2000, "word": 8000, "parse_number": 7000},
+    "notes": {"main": 1, "index_page": 4, "count_words": 4},
     "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
+    "per_command": {"main": 1, "command[GET]": 4000, "command[SET]": 1000, "command[DEL]": 100, "slot_of": 5100},
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
     "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
     "profile_cpu": {"main": 1, "heavy_work": 1000, "light_work": 1000},
     "recursion": {"main": 1, "round": 20, "fibonacci": 13520, "is_even": 110, "is_odd": 100},
+    "sampling": {"main": 1, "render_row": 1000, "pixel": 500000},
+    "slow_call": {"main": 1, "handle_request": 200, "look_up": 101, "load_table": 1, "render": 200},
     "threads": {"main": 1, "worker": 4, "process_item": 1000, "join": 4},
     "timeout": None,
     "unit_test": None,
 }
+
+# What an example is asked for beside its usual report.
+ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}}
 
 
 def check_csv_reporter(measured, plain):
@@ -46,6 +53,26 @@ def check_timeout(measured, plain):
     assert measured.row("main").open == 1
     assert 500e6 <= measured.report.values["elapsed_ns"] < 2900e6
     assert 0 < measured.calls("serve_request") < 600
+
+
+def check_notes(measured, plain):
+    assert [(row.name, row.note) for row in measured.report.rows("calls")] == [
+        ("index_page", f"page {note}") for note in ("4, 3 words", "3, 2 words", "2, empty", "1, 4 words")]
+
+
+def check_sampling(measured, plain):
+    """All calls counted, one in sixteen timed; the main function has only one."""
+    assert {row.name: row.timed for row in measured.report.rows()} == {"main": 1, "render_row": 63, "pixel": 31250}
+    assert {row.name: row.sampling for row in measured.report.rows()} == {
+        "main": "none", "render_row": "sampled", "pixel": "sampled"}
+
+
+def check_slow_call(measured, plain):
+    slow = measured.row("handle_request", "slowest")
+    assert slow.note == "request 100" and slow.total_ns >= 20e6
+    assert {child.name: child.calls for child in slow.children} == {"look_up": 1, "render": 1}
+    loading = slow.child("look_up").child("load_table")
+    assert loading.calls == 1 and loading.self_ns >= 20e6
 
 
 def check_overview(measured, plain):
@@ -74,7 +101,7 @@ def check_threads(measured, plain):
 def test_example(box, name):
     folder = box.folder()
     plain = box.run(EXAMPLES / f"{name}_off", folder=folder, env={"TMPDIR": folder})
-    measured = box.run(EXAMPLES / name, folder=folder, env={"TMPDIR": folder})
+    measured = box.run(EXAMPLES / name, folder=folder, env={"TMPDIR": folder, **ASKED.get(name, {})})
     assert measured.lines == []
     if CALLS[name] is not None:
         assert plain.stdout == measured.stdout
