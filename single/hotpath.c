@@ -13640,9 +13640,10 @@ HP_PRIVATE const struct hp_note *hp_note_of(const struct hp_head *head, const st
  * The notes taken are private to the thread (struct hp_kept); only the results are in the session.
  */
 
-#define HP_KEPT_FIRST_CALLS 8u      /* calls of a node that are followed whatever it costs */
-#define HP_KEPT_WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
-#define HP_KEPT_LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
+#define HP_KEPT_FIRST_CALLS 8u        /* calls of a node that are followed whatever it costs */
+#define HP_KEPT_CALLS_UNTIL_ASKED 16u /* after those: how often it is asked whether it is worth its cost */
+#define HP_KEPT_WORTH 64u             /* a call has to be so many times as long as it takes to look into it */
+#define HP_KEPT_LONGEST_LOG 100000u   /* calls of a site and thread, when no limit is asked for */
 
 static struct hp_following *hp_kept_following_of(struct hp_kept *kept) { return &kept->following[kept->half]; }
 
@@ -14076,6 +14077,8 @@ static void hp_kept_follow_call(struct hp_head *head, struct hotpath_stat_ *stat
         hp_kept_stop_following(head, stat, frame);
         return;
     }
+    if (node->calls > HP_KEPT_FIRST_CALLS && node->calls % HP_KEPT_CALLS_UNTIL_ASKED != 0)
+        return;
     followed = hp_kept_follow(head, frame->node); /* others may have been moved out of the way */
     const uint64_t cost = hp_now() - (frame->start + ticks);
     followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;

@@ -16,9 +16,10 @@
 
 #include <string.h>
 
-#define FIRST_CALLS 8u      /* calls of a node that are followed whatever it costs */
-#define WORTH 64u           /* a call has to be so many times as long as it takes to look into it */
-#define LONGEST_LOG 100000u /* calls of a site and thread, when no limit is asked for */
+#define FIRST_CALLS 8u        /* calls of a node that are followed whatever it costs */
+#define CALLS_UNTIL_ASKED 16u /* after those: how often it is asked whether it is worth its cost */
+#define WORTH 64u             /* a call has to be so many times as long as it takes to look into it */
+#define LONGEST_LOG 100000u   /* calls of a site and thread, when no limit is asked for */
 
 static struct hp_following *following_of(struct hp_kept *kept) { return &kept->following[kept->half]; }
 
@@ -452,6 +453,8 @@ static void follow_call(struct hp_head *head, struct hotpath_stat_ *stat, const 
         stop_following(head, stat, frame);
         return;
     }
+    if (node->calls > FIRST_CALLS && node->calls % CALLS_UNTIL_ASKED != 0)
+        return;
     followed = follow(head, frame->node); /* others may have been moved out of the way */
     const uint64_t cost = hp_now() - (frame->start + ticks);
     followed->least_cost = cost < followed->least_cost ? cost : followed->least_cost;
