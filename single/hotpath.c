@@ -14863,20 +14863,25 @@ const struct hp_note *hp_note_of(const struct hp_head *head, const struct hotpat
     return note->depth == depth && note->start == frame->start ? note : NULL;
 }
 
-/* A second note of the same call is added to the first. What does not fit is cut off, and dots say so. */
+/* What does not fit is cut off, and dots say so. */
+static void hp_notes_append(struct hp_note *note, const char *text, size_t length)
+{
+    const size_t space = HP_NOTE_BYTES - note->length;
+    const size_t fitting = length < space ? length : space;
+    memcpy(note->text + note->length, text, fitting);
+    note->length += (uint32_t)fitting;
+    if (length > space)
+        memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
+}
+
+/* A second note of the same call is added to the first. */
 static void hp_notes_attach(struct hp_note *note, uint32_t depth, uint64_t start, const char *text, size_t length)
 {
     if (note->depth != depth || note->start != start)
         *note = (struct hp_note){.start = start, .depth = depth};
-    if (note->length > 0 && note->length + 2 <= HP_NOTE_BYTES) {
-        memcpy(note->text + note->length, ", ", 2);
-        note->length += 2;
-    }
-    const size_t space = HP_NOTE_BYTES - note->length;
-    memcpy(note->text + note->length, text, length < space ? length : space);
-    note->length += (uint32_t)(length < space ? length : space);
-    if (length > space)
-        memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
+    if (note->length > 0)
+        hp_notes_append(note, ", ", 2);
+    hp_notes_append(note, text, length);
 }
 
 /* Under `ready` 0, so that a handler that comes in between does not use the same memory. */
