@@ -8876,6 +8876,9 @@ static bool hp_profile_add_record(struct hp_profile_builder *builder, const stru
         record->site = hp_site_table_find(&builder->sites, node->site);
         if (record->site == NULL)
             return false;
+        /* Nobody asked for sampling: they were too short once, be they long by now. */
+        record->site->is_limited |=
+            node->untimed > 0 && builder->run->sessions[place->session]->header.time_period <= 1;
     }
     record->place = *place;
     record->parent_offset = node->parent;
@@ -9383,9 +9386,45 @@ static void hp_profile_count_calls_inside(struct hp_profile *profile)
     }
 }
 
+static void hp_profile_set_self(struct hp_tree_node *node, uint64_t self)
+{
+    node->site->sums.self += self - node->sums.self;
+    node->sums.self = self;
+}
+
+/* The next node of the subtree of `top`, parents first; NULL at the end. */
+static struct hp_tree_node *hp_profile_next_below(const struct hp_tree_node *top, struct hp_tree_node *at)
+{
+    if (at->first_child != NULL)
+        return at->first_child;
+    while (at != top && at->next_sibling == NULL)
+        at = at->parent;
+    return at == top ? NULL : at->next_sibling;
+}
+
+/*
+ * Of a recursion and all below it: what is left to each call depends on which of those inside it were timed, and calls were
+ * folded, so children are not all below. But all together have the time of the outermost calls, which are all timed: it is
+ * shared out among them as the estimates have it.
+ */
+static void hp_profile_settle_recursion(struct hp_tree_node *top)
+{
+    double all = 0;
+    uint64_t untimed = 0;
+    for (struct hp_tree_node *node = top; node != NULL; node = hp_profile_next_below(top, node)) {
+        all += (double)hp_sums_self(&node->sums);
+        untimed += node->sums.untimed;
+    }
+    if (untimed == 0 || all <= 0)
+        return;
+    const double part = (double)top->sums.total / all;
+    for (struct hp_tree_node *node = top; node != NULL; node = hp_profile_next_below(top, node))
+        hp_profile_set_self(node, (uint64_t)((double)hp_sums_self(&node->sums) * part));
+}
+
 /*
  * Where calls are not all timed, a call is not told of the time of those inside it, so what is left to itself comes from
- * the sums: its own, less those of its children. (Not where calls were folded: there children are not all below.)
+ * the sums: its own, less those of its children. Of a recursion among these it is the outermost calls that were made here.
  */
 static void hp_profile_settle_selfs(struct hp_profile *profile)
 {
@@ -9393,15 +9432,13 @@ static void hp_profile_settle_selfs(struct hp_profile *profile)
         struct hp_tree_node *node = profile->nodes[at];
         uint64_t inside = 0, untimed = node->sums.untimed;
         for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling) {
-            inside += child->sums.total + child->sums.nested;
+            inside += child->sums.total;
             untimed += child->sums.untimed;
         }
-        if (untimed == 0 || node->folded != NULL)
-            continue;
-        const uint64_t all = node->sums.total + node->sums.nested;
-        const uint64_t self = all > inside ? all - inside : 0;
-        node->site->sums.self += self - node->sums.self;
-        node->sums.self = self;
+        if (node->folded == node)
+            hp_profile_settle_recursion(node);
+        else if (untimed > 0 && node->folded == NULL)
+            hp_profile_set_self(node, node->sums.total > inside ? node->sums.total - inside : 0);
     }
 }
 
