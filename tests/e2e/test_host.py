@@ -197,7 +197,7 @@ def test_children_of_a_threaded_process(box, way):
 @pytest.mark.parametrize("case, in_child, in_parent", [("key", "keyed[child]", "keyed[parent]"),
                                                        ("function", "only_in_child", "only_in_parent")])
 def test_what_is_new_in_a_child_is_not_written_into_its_parent(box, case, in_child, in_parent):
-    result = box.same("late_sites", case)
+    result = box.run("late_sites", case)
     report = result.report
     assert report.row(in_parent).calls == 2 and in_child not in report.names()
     children = [box.read(path) for path in result.sessions() if not path.name.startswith(f"{result.pid}-")]

@@ -71,13 +71,14 @@ static void the_place_in_the_file(void **state)
 {
     (void)state;
     struct hp_symbol one, two, middle;
-    assert_true(hp_symbol_find((uintptr_t)visible_helper, &one));
-    assert_true(hp_symbol_find((uintptr_t)hidden_helper, &two));
-    assert_true(hp_symbol_find((uintptr_t)visible_helper + 3, &middle));
+    const uintptr_t visible = (uintptr_t)visible_helper, hidden = (uintptr_t)hidden_helper;
+    assert_true(hp_symbol_find(visible, &one));
+    assert_true(hp_symbol_find(hidden, &two));
+    assert_true(hp_symbol_find(visible + 4, &middle)); /* even: on 32-bit Arm the lowest bit means something else */
     assert_non_null(strstr(one.image, "test_symbols"));
     assert_string_equal(one.image, two.image);
-    assert_int_equal(one.address - two.address, (uintptr_t)visible_helper - (uintptr_t)hidden_helper);
-    assert_int_equal(middle.address, one.address + 3);
+    assert_int_equal((uintptr_t)(one.address - two.address), visible - hidden);
+    assert_int_equal(middle.address, one.address + 4);
 }
 
 static void the_file_of_an_address(void **state)
