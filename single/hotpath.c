@@ -5992,6 +5992,7 @@ struct hp_node {
     uint64_t nested;    /* ticks of those that were */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint64_t untimed;   /* calls without a duration, because of sampling */
+    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
     bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
 };
 
@@ -6151,6 +6152,16 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 #define HP_SNAPSHOT_COPY32(to, from, type, field) ((to)->field = hp_snapshot_load32((from) + offsetof(type, field)))
 #define HP_SNAPSHOT_COPY64(to, from, type, field) ((to)->field = hp_snapshot_load64((from) + offsetof(type, field)))
 
+/* What the calls of a node took that were not timed: known once all are timed again. */
+static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
+{
+    const unsigned char *from = snapshot->bytes + stat;
+    if (!hp_snapshot_has(snapshot, stat, sizeof(struct hotpath_stat_), 8) ||
+        hp_snapshot_load32(from + offsetof(struct hotpath_stat_, period)) > 1)
+        return 0;
+    return hp_snapshot_load32(from + offsetof(struct hotpath_stat_, typical));
+}
+
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
 bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
@@ -6163,6 +6174,7 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
+    ret_node->typical = hp_snapshot_typical_of(snapshot, hp_snapshot_load32(from + offsetof(struct hotpath_node_, stat)));
     ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
@@ -6183,6 +6195,7 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
     HP_SNAPSHOT_COPY64(ret_stat, from, struct hotpath_stat_, missed);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, threads);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, period);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, typical);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, log);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, slowest);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
@@ -8856,12 +8869,14 @@ uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self <
 
 /* -------------------------------------------------------------------------------------------- gather */
 
-/* As if the calls that were not timed had been like those that were. */
+/* As if the calls that were not timed had been like those that were, unless more is known of them. */
 static uint64_t hp_profile_scale_up(uint64_t ticks, const struct hp_node *node)
 {
     if (node->untimed == 0 || node->untimed >= node->calls)
         return ticks;
-    const double scaled = (double)(int64_t)ticks * ((double)node->calls / (double)(node->calls - node->untimed));
+    const double more = (double)node->untimed * node->typical / 256, timed = (double)(node->calls - node->untimed);
+    const double scaled =
+        node->typical != 0 ? (double)(int64_t)ticks + more : (double)(int64_t)ticks * ((double)node->calls / timed);
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
@@ -8886,7 +8901,7 @@ static bool hp_profile_add_record(struct hp_profile_builder *builder, const stru
         .calls = node->calls,
         .untimed = node->untimed < node->calls ? node->untimed : node->calls,
         .total = node->is_recursive ? node->outermost : hp_profile_scale_up(node->outermost, node),
-        .nested = hp_profile_scale_up(node->nested, node),
+        .nested = node->is_recursive || node->typical == 0 ? hp_profile_scale_up(node->nested, node) : node->nested,
         .self = hp_profile_scale_up(node->self, node),
     };
     record->next = builder->first;
@@ -8913,7 +8928,7 @@ static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct
     *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
     site->stats = link;
     site->threads += stat->threads;
-    site->is_limited |= stat->period > 1 && stat->period > session->header.time_period;
+    site->is_limited |= stat->typical != 0;
     if (stat->min <= stat->max)
         hp_profile_add_extremes(site, stat->min, stat->max);
     return true;
@@ -15968,11 +15983,29 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/* Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. */
-static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t node)
+/*
+ * Whether measuring is more than the bound of what calls of a node take. Signed, so to speak: what is measured is never
+ * quite the same, and may seem to be less than what measuring adds to it.
+ */
+static bool hp_tree_is_too_short(const struct hotpath_node_ *node)
 {
-    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
-    return stat->period > 1 && stat->keeps == 0 ? HOTPATH_SAMPLED_KEY_ : 0;
+    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
+    const uint64_t timed = node->calls - node->untimed, bound = hotpath_runtime_->settings.measuring_bound;
+    const uint64_t average = timed != 0 ? node->total / timed : 0;
+    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
+    return cost->ticks * 100 > bound * (own + cost->ticks);
+}
+
+/*
+ * Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. Nor on a path where
+ * calls are longer than on the one for which the site was limited.
+ */
+static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_too_short(node));
+    return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
@@ -16053,20 +16086,21 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
 /* One call in so many, so that the report has something to go by. */
 #define HP_TREE_LIMITED_PERIOD 256u
 
-/* The ticks that a call takes by itself, and those that measuring adds. Signed: what is measured is never quite the same. */
+/*
+ * Only where all calls are timed otherwise, and once: times are scaled up by those that are timed, which works as long as
+ * it is the same part of them. When that changes, what the others took is known from before, and kept: `typical`.
+ */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    const uint64_t timed = counted->calls - counted->untimed, bound = hotpath_runtime_->settings.measuring_bound;
-    if (bound == 0 || timed == 0 || stat->keeps != 0)
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    const uint64_t timed = counted->calls - counted->untimed;
+    if (settings->measuring_bound == 0 || settings->time_period > 1 || timed == 0 || stat->keeps != 0 ||
+        !hp_tree_is_too_short(counted))
         return;
-    const uint64_t average = counted->total / timed;
-    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
-    if (cost->ticks * 100 <= bound * (own + cost->ticks))
-        return;
-    if (stat->period < HP_TREE_LIMITED_PERIOD) {
+    if (stat->typical == 0) {
+        HOTPATH_PUT_(stat->typical, (uint32_t)(counted->total * 256 / timed) + 1);
         HOTPATH_PUT_(stat->period, HP_TREE_LIMITED_PERIOD);
         HOTPATH_PUT_(stat->countdown, HP_TREE_LIMITED_PERIOD);
     }
@@ -16075,11 +16109,10 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 
 void hp_tree_unlimit(struct hotpath_stat_ *stat)
 {
-    const uint32_t usual = hotpath_runtime_->settings.time_period;
-    if (stat->period == usual)
+    if (stat->typical == 0 || stat->period == 1)
         return;
-    HOTPATH_PUT_(stat->countdown, usual);
-    HOTPATH_PUT_(stat->period, usual);
+    HOTPATH_PUT_(stat->countdown, 1);
+    HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */
@@ -16168,7 +16201,7 @@ static uint64_t *hp_zones_counter_of(struct hp_head *head, struct hotpath_stat_ 
 static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, struct hotpath_stat_ *stat,
                        uint64_t ticks, bool is_nested)
 {
-    if (ticks > 8 * hotpath_runtime_->zone_cost.ticks && !(stat->keeps & HP_KEEPS_LOG))
+    if (ticks > 8 * hotpath_runtime_->zone_cost.ticks)
         hp_tree_unlimit(stat);
     if (!is_nested)
         hp_kept_reconsider(head, frame);

@@ -440,8 +440,8 @@ struct hotpath_stat_ {
     uint32_t keeps;                     /* why its calls are counted out of line: private to the library */
     uint32_t log;                       /* offset of the latest calls, 0: they are not kept */
     uint32_t slowest;                   /* offset of the slowest call with all that was inside, or 0 */
-    uint32_t reserved;
-    uint64_t missed; /* durations that found no space for their octave */
+    uint32_t typical; /* too short to be timed all: what a call took when that was found, in 1/256 ticks; else 0 */
+    uint64_t missed;  /* durations that found no space for their octave */
 };
 
 /*

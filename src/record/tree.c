@@ -282,11 +282,29 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
            (is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/* Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. */
-static uint64_t sampled_key(const struct hp_head *head, uint32_t node)
+/*
+ * Whether measuring is more than the bound of what calls of a node take. Signed, so to speak: what is measured is never
+ * quite the same, and may seem to be less than what measuring adds to it.
+ */
+static bool is_too_short(const struct hotpath_node_ *node)
 {
-    const struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
-    return stat->period > 1 && stat->keeps == 0 ? HOTPATH_SAMPLED_KEY_ : 0;
+    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
+    const uint64_t timed = node->calls - node->untimed, bound = hp_runtime->settings.measuring_bound;
+    const uint64_t average = timed != 0 ? node->total / timed : 0;
+    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
+    return cost->ticks * 100 > bound * (own + cost->ticks);
+}
+
+/*
+ * Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. Nor on a path where
+ * calls are longer than on the one for which the site was limited.
+ */
+static uint64_t sampled_key(const struct hp_head *head, uint32_t offset)
+{
+    const struct hotpath_node_ *node = hp_node_at(head, offset);
+    const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
+    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_too_short(node));
+    return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
@@ -367,20 +385,21 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
 /* One call in so many, so that the report has something to go by. */
 #define LIMITED_PERIOD 256u
 
-/* The ticks that a call takes by itself, and those that measuring adds. Signed: what is measured is never quite the same. */
+/*
+ * Only where all calls are timed otherwise, and once: times are scaled up by those that are timed, which works as long as
+ * it is the same part of them. When that changes, what the others took is known from before, and kept: `typical`.
+ */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
-    const uint64_t timed = counted->calls - counted->untimed, bound = hp_runtime->settings.measuring_bound;
-    if (bound == 0 || timed == 0 || stat->keeps != 0)
+    const struct hp_settings *settings = &hp_runtime->settings;
+    const uint64_t timed = counted->calls - counted->untimed;
+    if (settings->measuring_bound == 0 || settings->time_period > 1 || timed == 0 || stat->keeps != 0 ||
+        !is_too_short(counted))
         return;
-    const uint64_t average = counted->total / timed;
-    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
-    if (cost->ticks * 100 <= bound * (own + cost->ticks))
-        return;
-    if (stat->period < LIMITED_PERIOD) {
+    if (stat->typical == 0) {
+        HOTPATH_PUT_(stat->typical, (uint32_t)(counted->total * 256 / timed) + 1);
         HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
         HOTPATH_PUT_(stat->countdown, LIMITED_PERIOD);
     }
@@ -389,11 +408,10 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 
 void hp_tree_unlimit(struct hotpath_stat_ *stat)
 {
-    const uint32_t usual = hp_runtime->settings.time_period;
-    if (stat->period == usual)
+    if (stat->typical == 0 || stat->period == 1)
         return;
-    HOTPATH_PUT_(stat->countdown, usual);
-    HOTPATH_PUT_(stat->period, usual);
+    HOTPATH_PUT_(stat->countdown, 1);
+    HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */

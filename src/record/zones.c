@@ -69,7 +69,7 @@ static uint64_t *counter_of(struct hp_head *head, struct hotpath_stat_ *stat, ui
 static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, struct hotpath_stat_ *stat,
                        uint64_t ticks, bool is_nested)
 {
-    if (ticks > 8 * hp_runtime->zone_cost.ticks && !(stat->keeps & HP_KEEPS_LOG))
+    if (ticks > 8 * hp_runtime->zone_cost.ticks)
         hp_tree_unlimit(stat);
     if (!is_nested)
         hp_kept_reconsider(head, frame);

@@ -66,12 +66,14 @@ uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self <
 
 /* -------------------------------------------------------------------------------------------- gather */
 
-/* As if the calls that were not timed had been like those that were. */
+/* As if the calls that were not timed had been like those that were, unless more is known of them. */
 static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
 {
     if (node->untimed == 0 || node->untimed >= node->calls)
         return ticks;
-    const double scaled = (double)(int64_t)ticks * ((double)node->calls / (double)(node->calls - node->untimed));
+    const double more = (double)node->untimed * node->typical / 256, timed = (double)(node->calls - node->untimed);
+    const double scaled =
+        node->typical != 0 ? (double)(int64_t)ticks + more : (double)(int64_t)ticks * ((double)node->calls / timed);
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
@@ -96,7 +98,7 @@ static bool add_record(struct builder *builder, const struct place *place, const
         .calls = node->calls,
         .untimed = node->untimed < node->calls ? node->untimed : node->calls,
         .total = node->is_recursive ? node->outermost : scale_up(node->outermost, node),
-        .nested = scale_up(node->nested, node),
+        .nested = node->is_recursive || node->typical == 0 ? scale_up(node->nested, node) : node->nested,
         .self = scale_up(node->self, node),
     };
     record->next = builder->first;
@@ -123,7 +125,7 @@ static bool add_stat(struct builder *builder, const struct hp_snapshot *session,
     *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
     site->stats = link;
     site->threads += stat->threads;
-    site->is_limited |= stat->period > 1 && stat->period > session->header.time_period;
+    site->is_limited |= stat->typical != 0;
     if (stat->min <= stat->max)
         add_extremes(site, stat->min, stat->max);
     return true;

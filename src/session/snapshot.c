@@ -89,6 +89,16 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 #define COPY32(to, from, type, field) ((to)->field = load32((from) + offsetof(type, field)))
 #define COPY64(to, from, type, field) ((to)->field = load64((from) + offsetof(type, field)))
 
+/* What the calls of a node took that were not timed: known once all are timed again. */
+static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
+{
+    const unsigned char *from = snapshot->bytes + stat;
+    if (!has(snapshot, stat, sizeof(struct hotpath_stat_), 8) ||
+        load32(from + offsetof(struct hotpath_stat_, period)) > 1)
+        return 0;
+    return load32(from + offsetof(struct hotpath_stat_, typical));
+}
+
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
 bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
@@ -101,6 +111,7 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
     COPY64(ret_node, from, struct hotpath_node_, self);
     COPY64(ret_node, from, struct hotpath_node_, nested);
     COPY64(ret_node, from, struct hotpath_node_, untimed);
+    ret_node->typical = typical_of(snapshot, load32(from + offsetof(struct hotpath_node_, stat)));
     ret_node->is_recursive = load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
@@ -121,6 +132,7 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
     COPY64(ret_stat, from, struct hotpath_stat_, missed);
     COPY32(ret_stat, from, struct hotpath_stat_, threads);
     COPY32(ret_stat, from, struct hotpath_stat_, period);
+    COPY32(ret_stat, from, struct hotpath_stat_, typical);
     COPY32(ret_stat, from, struct hotpath_stat_, log);
     COPY32(ret_stat, from, struct hotpath_stat_, slowest);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)

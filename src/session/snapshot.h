@@ -128,6 +128,7 @@ struct hp_node {
     uint64_t nested;    /* ticks of those that were */
     uint64_t self;      /* ticks not spent in zones inside; may wrap, sums are right */
     uint64_t untimed;   /* calls without a duration, because of sampling */
+    uint32_t typical;   /* what each of these took, in 1/256 ticks; 0: as long as the others */
     bool is_recursive;  /* calls of its site were inside one another; outermost ones are timed, all of them */
 };
 

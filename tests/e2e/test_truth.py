@@ -232,6 +232,15 @@ def test_call_tree(box):
     assert near(report.row("c").total_ns, sum(x.child("c").total_ns for x in (worker_a, a, b)), 0.001, plus=3)
 
 
+def test_short_calls_that_become_long_are_not_scaled_up_by_these(box):
+    """Those that were only counted were short: 20 ms at most in all, where the others are 100 ms."""
+    report = box.run("rarely", "misses").report
+    row = report.row("fetch")
+    assert row.calls == 201000
+    assert row.total_ns <= 1.2 * report.row("main").total_ns
+    assert row.timed == row.calls or row.sampling == "limited"
+
+
 def test_open_zones_are_counted_to_now_and_marked(box):
     result = box.run("open_zones", status=3)
     report = result.report

@@ -1,0 +1,33 @@
+/*
+ * What some calls do and others do not, in step with what is sampled.
+ *     rarely calls     every 16th call of `step` calls `rare`, and never one that is timed
+ *     rarely misses    `fetch`, measured by the compiler, is much too short to be timed, 200000 times, and then is not
+ */
+#include "support.h"
+
+static __attribute__((noinline)) HOTPATH_SKIP void rare(void) { HOTPATH_MEASURE(); }
+
+static __attribute__((noinline)) HOTPATH_SKIP void step(int number)
+{
+    HOTPATH_MEASURE();
+    if (number % 16 == 5)
+        rare();
+}
+
+static __attribute__((noinline)) void fetch(int is_miss)
+{
+    if (is_miss)
+        spin_us(100);
+}
+
+HOTPATH_SKIP int main(int argc, char **argv)
+{
+    HOTPATH_MAIN();
+    if (is_case(argc, argv, "calls"))
+        for (int i = 0; i < 16000; i++)
+            step(i);
+    if (is_case(argc, argv, "misses"))
+        for (int i = 0; i < 201000; i++)
+            fetch(i >= 200000);
+    return 0;
+}
