@@ -623,11 +623,10 @@ hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32
  * everything else is done out of line. Takes over a head that is held, with `ready` 0, and whose session is on, and the
  * slot where it was looked for last.
  *
- * A call that is not timed and in which nothing was ever measured is counted here and now, if it has a guard to tell it so.
+ * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it.
  */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
-                                                struct hotpath_site *site, const struct hotpath_slot_ *slot,
-                                                int has_guard)
+                                                struct hotpath_site *site, const struct hotpath_slot_ *slot)
 {
     struct hotpath_frame_ *frame = head->top;
     const uint64_t key = (uint64_t)frame->node << 32 | HOTPATH_GET_(site->id), sampled = key | HOTPATH_SAMPLED_KEY_;
@@ -635,15 +634,10 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
         struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
         struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
         uintptr_t state = (uintptr_t)head;
+        frame = hotpath_push_(head, frame + 1, slot, zone);
         if (hotpath_is_timed_(stat, node, slot->stat)) {
-            frame = hotpath_push_(head, frame + 1, slot, zone);
             HOTPATH_PUT_(frame->start, hotpath_ticks_());
-        } else if (has_guard && node->first_child == 0 && !(slot->stat & HOTPATH_RECURSIVE_)) {
-            HOTPATH_ADD_(node->calls, 1);
-            HOTPATH_ADD_(node->untimed, 1);
-            state = HOTPATH_SKIPPED_;
         } else {
-            frame = hotpath_push_(head, frame + 1, slot, zone);
             HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
             state |= HOTPATH_BY_COUNT_;
         }
@@ -660,7 +654,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
 
 /* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_guard)
+hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     const uint32_t id = HOTPATH_GET_(site->id);
@@ -674,7 +668,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_gua
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
             if (__builtin_expect(slot->key != key, 0)) {
                 if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
-                    return hotpath_enter_held_(head, zone, site, slot, has_guard);
+                    return hotpath_enter_held_(head, zone, site, slot);
                 slot = hotpath_second_slot_of_(head, key);
             }
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
@@ -687,7 +681,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_gua
                 HOTPATH_PUT_(head->ready, HOTPATH_READY_);
                 return (uintptr_t)head;
             }
-            return hotpath_enter_held_(head, zone, site, slot, has_guard);
+            return hotpath_enter_held_(head, zone, site, slot);
         }
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
@@ -697,7 +691,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, int has_gua
 
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    return hotpath_begin_(zone, site, 1);
+    return hotpath_begin_(zone, site);
 }
 
 /*

@@ -201,7 +201,7 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     uintptr_t place = (uintptr_t)__builtin_frame_address(0);
     if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
         place = stack_place(head, place);
-    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site, 0) == HOTPATH_SKIPPED_, 0) &&
+    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
         HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
 }

@@ -232,6 +232,14 @@ def test_call_tree(box):
     assert near(report.row("c").total_ns, sum(x.child("c").total_ns for x in (worker_a, a, b)), 0.001, plus=3)
 
 
+@pytest.mark.parametrize("rate", ["1", "1/2", "1/16", "1/1000"])
+def test_sampled_calls_are_callers_of_what_they_call(box, rate):
+    """Also where those that do are never timed."""
+    main = box.run("rarely", "calls", env={"HOTPATH_TIME_SAMPLING_RATE": rate}).row("main", "calltree")
+    assert main.child("step").calls == 16000 and "rare" not in [child.name for child in main.children]
+    assert main.child("step").child("rare").calls == 1000
+
+
 def test_short_calls_that_become_long_are_not_scaled_up_by_these(box):
     """Those that were only counted were short: 20 ms at most in all, where the others are 100 ms."""
     report = box.run("rarely", "misses").report
