@@ -5,6 +5,7 @@ int one_line(int n);
 int early_return(int n);
 int expressions(int n);
 int begin_end(int n);
+int logged(const char *key, int n);
 int scoped_session(void);
 HOTPATH_SKIP int skipped(int n);
 static inline int in_a_header(int n);
@@ -73,6 +74,23 @@ int begin_end(int n)
     return n;
 }
 
+int logged(const char *key, int n)
+{
+    HOTPATH_MEASURE(.log = 1); HOTPATH_NOTE("no arguments"); HOTPATH_NOTE("%s: %d", key, n);
+    if (n > 3)
+        HOTPATH_NOTE("large");
+    else
+        HOTPATH_NOTE("%d", n), n++;
+    { HOTPATH_MEASURE_AS("other", .log = 1); HOTPATH_BLOCK("block", .log = 1); n++; }
+    { HOTPATH_BLOCK_KEY("key", key); HOTPATH_BLOCK_KEY("key", n > 3 ? "many" : "few"); n++; }
+    for (int i = 0; i < n; i++, HOTPATH_NOTE("%d", i)) {
+        HOTPATH_BLOCK_KEY("literal", "key");
+        if (i == 3)
+            return i;
+    }
+    return n;
+}
+
 int scoped_session(void)
 {
     HOTPATH_SESSION(.format = "none", .limit = HOTPATH_NO_LIMIT);
@@ -91,5 +109,6 @@ int main(void)
         HOTPATH_SESSION();
         nothing();
     }
-    return one_line(1) + early_return(2) + expressions(3) + begin_end(4) + scoped_session() + skipped(5);
+    return one_line(1) + early_return(2) + expressions(3) + begin_end(4) + scoped_session() + skipped(5) +
+           logged("key", 6);
 }

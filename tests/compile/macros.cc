@@ -72,6 +72,18 @@ try {
     return 2;
 }
 
+int logged(const char *key, int n)
+{
+    HOTPATH_MEASURE(.log(1)); HOTPATH_NOTE("no arguments"); HOTPATH_NOTE("%s: %d", key, n);
+    if (n > 3)
+        HOTPATH_NOTE("large");
+    else
+        HOTPATH_NOTE("%d", n), n++;
+    { HOTPATH_MEASURE_AS("other", .log(true)); HOTPATH_BLOCK("block", .log(1)); n++; }
+    HOTPATH_BLOCK_KEY("key", key); HOTPATH_BLOCK_KEY("key", n > 3 ? "many" : "few");
+    return n;
+}
+
 HOTPATH_SKIP int skipped(int n)
 {
     return n;
@@ -105,5 +117,5 @@ int main()
     const std::pair<int, int> both = HOTPATH_EXPR("commas", std::pair<int, int>(square.area(), shape::corners(square)));
     const move_only moved = HOTPATH_EXPR("move only", move_only(2));
     HOTPATH_END(zone);
-    return sum(both.first, both.second, 3L) + function_try(2) + skipped(1) + moved.value;
+    return sum(both.first, both.second, 3L) + function_try(2) + skipped(1) + logged("key", 2) + moved.value;
 }

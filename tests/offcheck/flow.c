@@ -8,6 +8,7 @@ int flow_switch(int kind);
 int flow_returns(int n);
 unsigned flow_recursion(unsigned n);
 void flow_begin_end(int *out, int n);
+int flow_notes(const char *command, int n);
 HOTPATH_SKIP int flow_skipped(int n);
 
 int flow_loops(const int *values, int count)
@@ -117,6 +118,32 @@ void flow_begin_end(int *out, int n)
     HOTPATH_END(whole);
 }
 
+/* What notes and keys are made of is not evaluated either. */
+static int evaluate(int *n)
+{
+    return ++*n;
+}
+
+int flow_notes(const char *command, int n)
+{
+    HOTPATH_MEASURE(.log = 1);
+    HOTPATH_NOTE("%s %d", command, evaluate(&n));
+    {
+        HOTPATH_BLOCK("logged", .log = 1);
+        n *= 3;
+        if (n > 5)
+            HOTPATH_NOTE("large");
+        else
+            HOTPATH_NOTE("small: %d", n);
+    }
+    for (int i = 0; i < n; i++) {
+        HOTPATH_BLOCK_KEY("command", evaluate(&n) > 2 ? command : "none");
+        if (command[i] == 0)
+            return i + evaluate(&n);
+    }
+    return n;
+}
+
 HOTPATH_SKIP int flow_skipped(int n)
 {
     return n + 1;
@@ -133,5 +160,6 @@ int main(int argc, char **argv)
         HOTPATH_SESSION(.format = "none");
         values[0] += flow_returns(argc);
     }
-    return flow_loops(values, 8) + flow_goto(argc) + flow_switch(argc) + (int)flow_recursion(5) + flow_skipped(1);
+    return flow_loops(values, 8) + flow_goto(argc) + flow_switch(argc) + (int)flow_recursion(5) + flow_skipped(1) +
+           flow_notes("set", argc);
 }

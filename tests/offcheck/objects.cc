@@ -17,7 +17,9 @@ class cart
     }
     std::string name() const
     {
-        HOTPATH_MEASURE_AS("name");
+        HOTPATH_MEASURE_AS("name", .log(1));
+        HOTPATH_NOTE("%d", total(2));
+        HOTPATH_BLOCK_KEY("key", std::string("k").c_str());
         return HOTPATH_EXPR("text", std::string("cart"));
     }
 

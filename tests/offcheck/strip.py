@@ -4,13 +4,13 @@
 usage: strip.py [--keep-include] < with.c > without.c
 
 Statements go with their semicolon. Where something has to stay, the least does: HOTPATH_EXPR("label", expr) becomes
-(expr), and a HOTPATH_END that is the whole body of an `if` becomes (void)0.
+(expr), and a HOTPATH_END or HOTPATH_NOTE that is the whole body of an `if` becomes (void)0.
 """
 
 import re
 import sys
 
-USE = re.compile(r"\bHOTPATH_(MAIN|SESSION|MEASURE_AS|MEASURE|BLOCK|BEGIN|END|EXPR|SKIP)\b")
+USE = re.compile(r"\bHOTPATH_(MAIN|SESSION|MEASURE_AS|MEASURE|BLOCK_KEY|BLOCK|BEGIN|END|EXPR|NOTE|SKIP)\b")
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[(),]')
 
 
@@ -37,7 +37,7 @@ def strip(text):
             end, comma = arguments(text, end)
             if name == "EXPR":
                 kept = "(" + text[comma + 1 : end - 1] + ")"
-            elif name == "END" and text[:start].rstrip()[-1] not in ";{}":
+            elif name in ("END", "NOTE") and text[:start].rstrip()[-1] not in ";{}":
                 kept = "(void)0"
             else:
                 end = text.index(";", end) + 1

@@ -1,0 +1,135 @@
+/*
+ * Calls of which not all are timed. How many there are is known, and how long each of them is where that is asked.
+ */
+#include "support.h"
+
+#include <pthread.h>
+
+/* --- how many: leaf is called by a 300 times, by b 500 times, directly 7 times */
+
+static void leaf(void) { HOTPATH_MEASURE(); }
+
+static void a(void)
+{
+    HOTPATH_MEASURE();
+    for (int at = 0; at < 3; at++)
+        leaf();
+}
+
+static void b(void)
+{
+    HOTPATH_MEASURE();
+    for (int at = 0; at < 5; at++)
+        leaf();
+}
+
+static void paths(void)
+{
+    for (int at = 0; at < 100; at++) {
+        a();
+        b();
+    }
+    for (int at = 0; at < 7; at++)
+        leaf();
+}
+
+/* --- how long: a parent with two children. The program's own clock says how long each of them was. */
+
+static void child(void)
+{
+    const uint64_t begin = now_ns();
+    {
+        HOTPATH_BLOCK("child");
+        spin_us(100);
+    }
+    tell("child", now_ns() - begin);
+}
+
+static void parent(void)
+{
+    HOTPATH_BLOCK("parent");
+    child();
+    spin_us(200);
+    child();
+}
+
+static void durations(void)
+{
+    for (int at = 0; at < 320; at++) {
+        const uint64_t begin = now_ns();
+        parent();
+        tell("parent", now_ns() - begin);
+    }
+}
+
+/* --- recursion */
+
+static unsigned long fib_calls;
+
+static unsigned fib(unsigned n)
+{
+    HOTPATH_MEASURE();
+    fib_calls++;
+    spin_ns(500);
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+static void recursion(void)
+{
+    const uint64_t begin = now_ns();
+    for (int at = 0; at < 20; at++)
+        fib(12);
+    tell("fib_ns", now_ns() - begin);
+    tell("fib", fib_calls);
+}
+
+/* --- threads: each counts down for itself */
+
+static void *many_leaves(void *count)
+{
+    for (unsigned at = 0; at < *(unsigned *)count; at++)
+        leaf();
+    return NULL;
+}
+
+static void threads(void)
+{
+    static unsigned counts[] = {1000, 17, 1, 33};
+    pthread_t started[4];
+    for (int at = 0; at < 4; at++)
+        MUST(pthread_create(&started[at], NULL, many_leaves, &counts[at]) == 0);
+    for (int at = 0; at < 4; at++)
+        pthread_join(started[at], NULL);
+}
+
+/* --- kept */
+
+static void kept(unsigned number)
+{
+    HOTPATH_MEASURE(.log = 1);
+    HOTPATH_NOTE("%u", number);
+    leaf();
+}
+
+static void logged(void)
+{
+    for (unsigned number = 0; number < 40; number++)
+        kept(number);
+}
+
+int main(int argc, char **argv)
+{
+    HOTPATH_MAIN(.time_sampling_rate = argc > 2 ? argv[2] : NULL);
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"paths", paths},
+                 {"durations", durations},
+                 {"recursion", recursion},
+                 {"threads", threads},
+                 {"logged", logged}};
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
+        if (is_case(argc, argv, cases[at].name))
+            cases[at].run();
+    return 0;
+}
