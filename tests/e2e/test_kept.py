@@ -312,7 +312,7 @@ def test_calls_too_short_to_be_followed(box):
     """The slow one was not looked into: its duration is all there is, and a line says that it is not the one shown."""
     result, row = slowest_once(box, "short", name="tiny")
     assert result.row("tiny").max_ns >= 60e6 and "load" not in inside(row)
-    assert re.search(r"a call of tiny took longer, [\d.]+ ms, and is not over or was not followed",
+    assert re.search(r"a call of tiny took longer, [\d.]+ ms, and is not over or was not looked into",
                      table(box, *result.sessions(), "--slowest", "tiny"))
 
 
