@@ -222,11 +222,13 @@ def test_sigkill_while_calls_are_logged(box):
     assert with_calls > 5
 
 
-def test_calls_are_read_while_they_are_logged(box):
-    """By the process itself, which looks into what its other threads are writing."""
-    result = box.run("notes", "report_storm", box.path / "progress", 300 if not SANITIZER else 30,
-                     env={"HOTPATH_REPORT": "calls"})
-    assert result.told["seen"] > 100 and result.told["broken"] == 0
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_calls_are_read_while_they_are_logged(box, limit):
+    """By the process itself, which looks into what its other threads are writing. The shorter the list, the more often a
+    call is read while its place is used anew."""
+    result = box.run("notes", "report_storm", box.path / "progress", 3000 if not SANITIZER else 100,
+                     env={"HOTPATH_REPORT": "calls", "HOTPATH_LOGS_LIMIT": limit})
+    assert result.told["seen"] > 50 and result.told["broken"] == 0
 
 
 # ------------------------------------------------------------------------------------------------ the slowest call
@@ -333,9 +335,11 @@ def by_name(report):
     return {row.name: row.calls for row in report.rows()}
 
 
-def test_keys_of_eight_threads_at_once(box):
-    result = box.same("keys", "threads")
-    assert len(result.told) == 100 and sum(result.told.values()) == 8 * 5000
+@pytest.mark.parametrize("limit", [None, 100])
+def test_keys_of_eight_threads_at_once(box, limit):
+    """Also where there is room for just as many keys as there are."""
+    result = box.same("keys", "threads", env={"HOTPATH_KEYS_LIMIT": limit})
+    assert len(result.told) == 100 and sum(result.told.values()) == 8 * (100 + 5000)
     assert by_name(result.report) == {"measured": 1, **result.told}
     assert result.row("many[k0]").threads == 8 and result.report.lost == {}
 

@@ -28,10 +28,18 @@ static void one_of_many(unsigned key)
     memset(text, 'x', sizeof text);
 }
 
+static pthread_barrier_t all_started;
+
+/* First all in the same order, so that several threads meet a new key at the same time. */
 static void *random_keys(void *own)
 {
     uint64_t *counts = own;
     uint32_t state = (uint32_t)(counts - told[0]) + 1;
+    pthread_barrier_wait(&all_started);
+    for (unsigned key = 0; key < KEYS; key++) {
+        one_of_many(key);
+        counts[key]++;
+    }
     for (int at = 0; at < CALLS; at++) {
         const unsigned key = draw(&state) % KEYS;
         one_of_many(key);
@@ -43,6 +51,7 @@ static void *random_keys(void *own)
 static void threads(void)
 {
     pthread_t started[THREADS];
+    MUST(pthread_barrier_init(&all_started, NULL, THREADS) == 0);
     for (int at = 0; at < THREADS; at++)
         MUST(pthread_create(&started[at], NULL, random_keys, told[at]) == 0);
     for (int at = 0; at < THREADS; at++)
