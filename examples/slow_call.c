@@ -24,8 +24,8 @@ static int is_loaded;
 static void load_table(void)
 {
     HOTPATH_MEASURE();
-    const struct timespec twenty_ms = {0, 20 * 1000 * 1000};
-    nanosleep(&twenty_ms, NULL);
+    const struct timespec hundred_ms = {0, 100 * 1000 * 1000};
+    nanosleep(&hundred_ms, NULL);
     for (uint32_t i = 0; i < ENTRIES; i++)
         table[i] = i * 2654435761u;
     is_loaded = 1;
