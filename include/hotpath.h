@@ -510,6 +510,7 @@ HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format
 
 /* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
 #define HOTPATH_GATE_ 48
+#define HOTPATH_EPOCH_ 0x7fffffffu /* without the bit by which the library asks for the out-of-line way */
 #define HOTPATH_GATE_OF_(head) HOTPATH_GET_(*(const uint32_t *)(const void *)((head)->base + HOTPATH_GATE_))
 
 #define HOTPATH_GET_(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
@@ -797,6 +798,22 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
     hotpath_leave_otherwise_(zone);
 }
 
+/* Whether the innermost zone may keep a note. Its frame is there only as long as its session is, so the head is held. */
+HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    int is_kept = 0;
+    if (HOTPATH_GET_(head->ready) != 0) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)
+            is_kept = (HOTPATH_GET_(head->top->stat) & HOTPATH_KEPT_) != 0;
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    }
+    return is_kept;
+}
+
 #pragma GCC diagnostic pop
 
 /* What the macros call. Recording that is switched off costs no more than this. */
@@ -813,13 +830,6 @@ hotpath_close_(struct hotpath_zone *zone)
 {
     if (zone->state != HOTPATH_SKIPPED_)
         hotpath_leave_(zone);
-}
-
-/* Whether the innermost zone may keep a note. */
-static inline __attribute__((always_inline, unused, no_instrument_function)) int hotpath_takes_note_(void)
-{
-    const struct hotpath_head_ *head = hotpath_v1_head;
-    return HOTPATH_GET_(head->ready) != 0 && (HOTPATH_GET_(head->top->stat) & HOTPATH_KEPT_) != 0;
 }
 
 /* Opens a zone of the site that belongs to the key. */
@@ -887,10 +897,15 @@ hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const c
 
 #ifdef __cplusplus
 #define HOTPATH_NOTHING_(check) static_assert(check, "hotpath is compiled out")
+#define HOTPATH_TEXT_(key) key
 #elif defined(__GNUC__)
 #define HOTPATH_NOTHING_(check) __extension__ _Static_assert(check, "hotpath is compiled out")
 #else
 #define HOTPATH_NOTHING_(check) _Static_assert(check, "hotpath is compiled out")
+#endif
+
+#ifndef HOTPATH_TEXT_ /* an array whose length is not constant has no constant size; as one side of this it is a pointer */
+#define HOTPATH_TEXT_(key) (1 ? (key) : (const char *)0)
 #endif
 
 #define HOTPATH_MAIN(...) HOTPATH_NOTHING_(1)
@@ -899,7 +914,7 @@ hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const c
 #define HOTPATH_MEASURE_AS(...) HOTPATH_NOTHING_(HOTPATH_IS_LABEL_(__VA_ARGS__, ))
 #define HOTPATH_BLOCK(...) HOTPATH_NOTHING_(HOTPATH_IS_LABEL_(__VA_ARGS__, ))
 #define HOTPATH_IS_LABEL_(label, ...) sizeof("" label "") > 0
-#define HOTPATH_BLOCK_KEY(label, key) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(key) > 0)
+#define HOTPATH_BLOCK_KEY(label, key) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(HOTPATH_TEXT_(key)) > 0)
 #define HOTPATH_NOTE(...) ((void)sizeof(hotpath_note_nowhere_(__VA_ARGS__)))
 #define HOTPATH_BEGIN(zone, label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
 #define HOTPATH_END(zone) ((void)0)

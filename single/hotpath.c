@@ -13538,10 +13538,22 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
  * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
  * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
  */
-static inline uintptr_t hp_functions_stack_place(const struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static inline uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
 {
-    const uint64_t above = frame_of_hook - head->top->zone;
-    return above < HP_FUNCTIONS_INLINED_REACH ? (uintptr_t)head->top->zone - 1 : frame_of_hook;
+    uintptr_t place = frame_of_hook;
+    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0))
+        return place;
+    /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)) {
+        const uint64_t zone = head->top->zone;
+        if (frame_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
+            place = (uintptr_t)zone - 1;
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    return place;
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -13553,9 +13565,7 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
     struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL, 0) && (site = hp_functions_add_site((uintptr_t)function)) == NULL)
         return;
-    uintptr_t place = (uintptr_t)__builtin_frame_address(0);
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
-        place = hp_functions_stack_place(head, place);
+    const uintptr_t place = hp_functions_stack_place(head, (uintptr_t)__builtin_frame_address(0));
     if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
         HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
@@ -14941,14 +14951,14 @@ static void hp_notes_attach_to_top(struct hp_head *head, const char *text, size_
 {
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = head->hot.top;
-    const uint32_t depth = hp_notes_depth_of(head, frame);
-    struct hp_kept *kept = NULL;
-    if ((HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch && depth > 0 &&
-        frame->stat & HOTPATH_KEPT_)
-        kept = hp_kept_memory(head);
-    if (kept != NULL)
-        hp_notes_attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    /* The gate first: frames of a session that has ended are not there to be looked at. */
+    if ((HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_) == head->hot.epoch) {
+        const struct hotpath_frame_ *frame = head->hot.top;
+        const uint32_t depth = hp_notes_depth_of(head, frame);
+        struct hp_kept *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_kept_memory(head) : NULL;
+        if (kept != NULL)
+            hp_notes_attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }
@@ -16411,19 +16421,19 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
  */
 static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = hp_zones_find_frame(head, zone, SIZE_MAX);
-    if (frame == NULL)
-        return false;
+    const uint32_t before = HOTPATH_GET_(head->hot.ready);
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    if (hp_zones_is_on_or_paused(head)) { /* asked again: the session may have ended since the frame was found */
+    /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
+    const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame(head, zone, SIZE_MAX) : NULL;
+    if (frame != NULL) {
         while (head->hot.top > frame)
             hp_zones_abandon_top(head);
         hp_zones_close_top(head, now);
     }
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-    return true;
+    HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
+    return frame != NULL;
 }
 
 static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
@@ -16442,12 +16452,25 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
-static struct hp_head *hp_zones_own_head(void)
+static void hp_zones_let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* The head of this thread, held, or NULL. */
+static struct hp_head *hp_zones_hold_own_head(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_ours = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->record != NULL &&
-                         head->hot.epoch == hp_epoch() && HOTPATH_GET_(head->hot.ready) != 0;
-    return is_ours ? head : NULL;
+    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->record == NULL ||
+        HOTPATH_GET_(head->hot.ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    if (hp_zones_is_on_or_paused(head))
+        return head;
+    hp_zones_let_go(head);
+    return NULL;
 }
 
 /* Forgets those that longjmp has left. */
@@ -16461,7 +16484,7 @@ static uint32_t hp_zones_settled_depth(struct hp_head *head)
 
 void hp_zone_skip(void)
 {
-    struct hp_head *head = hp_zones_own_head();
+    struct hp_head *head = hp_zones_hold_own_head();
     if (head == NULL)
         return;
     const uint32_t depth = hp_zones_settled_depth(head);
@@ -16469,19 +16492,20 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+    hp_zones_let_go(head);
 }
 
 bool hp_zone_was_skipped(void)
 {
-    struct hp_head *head = hp_zones_own_head();
+    struct hp_head *head = hp_zones_hold_own_head();
     if (head == NULL)
         return false;
     const uint32_t depth = hp_zones_settled_depth(head);
-    if (head->skip_runs == 0 || head->skips[head->skip_runs - 1].depth != depth)
-        return false;
-    if (--head->skips[head->skip_runs - 1].count == 0)
+    const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
+    if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    return true;
+    hp_zones_let_go(head);
+    return was_skipped;
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */

@@ -183,10 +183,22 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller);
  * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
  * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
  */
-static inline uintptr_t stack_place(const struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static inline uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
 {
-    const uint64_t above = frame_of_hook - head->top->zone;
-    return above < INLINED_REACH ? (uintptr_t)head->top->zone - 1 : frame_of_hook;
+    uintptr_t place = frame_of_hook;
+    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0))
+        return place;
+    /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    if (HOTPATH_LIKELY_((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)) {
+        const uint64_t zone = head->top->zone;
+        if (frame_of_hook - zone < INLINED_REACH)
+            place = (uintptr_t)zone - 1;
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    return place;
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -198,9 +210,7 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     struct hotpath_site *site = find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL, 0) && (site = add_site((uintptr_t)function)) == NULL)
         return;
-    uintptr_t place = (uintptr_t)__builtin_frame_address(0);
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0))
-        place = stack_place(head, place);
+    const uintptr_t place = stack_place(head, (uintptr_t)__builtin_frame_address(0));
     if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
         HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();

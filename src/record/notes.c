@@ -50,14 +50,14 @@ static void attach_to_top(struct hp_head *head, const char *text, size_t length)
 {
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const struct hotpath_frame_ *frame = head->hot.top;
-    const uint32_t depth = depth_of(head, frame);
-    struct hp_kept *kept = NULL;
-    if ((HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE) == head->hot.epoch && depth > 0 &&
-        frame->stat & HOTPATH_KEPT_)
-        kept = hp_kept_memory(head);
-    if (kept != NULL)
-        attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    /* The gate first: frames of a session that has ended are not there to be looked at. */
+    if ((HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_) == head->hot.epoch) {
+        const struct hotpath_frame_ *frame = head->hot.top;
+        const uint32_t depth = depth_of(head, frame);
+        struct hp_kept *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_kept_memory(head) : NULL;
+        if (kept != NULL)
+            attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }

@@ -279,19 +279,19 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
  */
 static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = find_frame(head, zone, SIZE_MAX);
-    if (frame == NULL)
-        return false;
+    const uint32_t before = HOTPATH_GET_(head->hot.ready);
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    if (is_on_or_paused(head)) { /* asked again: the session may have ended since the frame was found */
+    /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
+    const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame(head, zone, SIZE_MAX) : NULL;
+    if (frame != NULL) {
         while (head->hot.top > frame)
             abandon_top(head);
         close_top(head, now);
     }
     HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-    return true;
+    HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
+    return frame != NULL;
 }
 
 static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
@@ -310,12 +310,25 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
-static struct hp_head *own_head(void)
+static void let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* The head of this thread, held, or NULL. */
+static struct hp_head *hold_own_head(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_ours = &head->hot != &hp_idle_head && head->thread_id != 0 && head->record != NULL &&
-                         head->hot.epoch == hp_epoch() && HOTPATH_GET_(head->hot.ready) != 0;
-    return is_ours ? head : NULL;
+    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->record == NULL ||
+        HOTPATH_GET_(head->hot.ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    if (is_on_or_paused(head))
+        return head;
+    let_go(head);
+    return NULL;
 }
 
 /* Forgets those that longjmp has left. */
@@ -329,7 +342,7 @@ static uint32_t settled_depth(struct hp_head *head)
 
 void hp_zone_skip(void)
 {
-    struct hp_head *head = own_head();
+    struct hp_head *head = hold_own_head();
     if (head == NULL)
         return;
     const uint32_t depth = settled_depth(head);
@@ -337,19 +350,20 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+    let_go(head);
 }
 
 bool hp_zone_was_skipped(void)
 {
-    struct hp_head *head = own_head();
+    struct hp_head *head = hold_own_head();
     if (head == NULL)
         return false;
     const uint32_t depth = settled_depth(head);
-    if (head->skip_runs == 0 || head->skips[head->skip_runs - 1].depth != depth)
-        return false;
-    if (--head->skips[head->skip_runs - 1].count == 0)
+    const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
+    if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    return true;
+    let_go(head);
+    return was_skipped;
 }
 
 /* A call that found no place at all is counted at <other>, which is nobody's. */

@@ -594,6 +594,11 @@ def test_start_and_stop_200_times_with_threads(box):
     assert len(result.sessions()) <= 22
 
 
+@pytest.mark.parametrize("case", ["note", "function", "end"])
+def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
+    assert box.run("restarts", case).calls("dive") == 2
+
+
 def test_report_in_the_middle(box):
     result = box.run("control", "middle", env={"HOTPATH_OUTPUT_PATH": None})
     first, last = (json.loads(line) for line in result.stderr.splitlines())

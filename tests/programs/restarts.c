@@ -1,0 +1,65 @@
+/*
+ * A session ends and the next begins while a thread is outside of zones, so that it still knows where its own were: far
+ * into a file that was larger than the next one is. Functions are measured by the compiler.
+ *     restarts note|function|end
+ */
+#include "support.h"
+
+#include <pthread.h>
+
+static int has_grown, has_restarted;
+
+static HOTPATH_SKIP void dive(int depth)
+{
+    HOTPATH_MEASURE(.log = 1);
+    HOTPATH_NOTE("depth %d", depth);
+    if (depth > 0)
+        dive(depth - 1);
+}
+
+static __attribute__((noinline)) void measured(void) { HOTPATH_NOTE("measured"); }
+
+static HOTPATH_SKIP void wait_for(int *flag)
+{
+    while (!is_raised(flag))
+        ;
+}
+
+static HOTPATH_SKIP void restarted(void)
+{
+    raise_flag(&has_grown);
+    wait_for(&has_restarted);
+}
+
+static HOTPATH_SKIP void *outlive(void *case_name)
+{
+    dive(10000); /* its frames are 512 KB or more */
+    if (strcmp(case_name, "end") == 0) {
+        HOTPATH_BLOCK("across");
+        restarted();
+    } else {
+        restarted();
+    }
+    if (strcmp(case_name, "note") == 0)
+        HOTPATH_NOTE("nothing is open");
+    if (strcmp(case_name, "function") == 0)
+        measured();
+    dive(1);
+    return NULL;
+}
+
+HOTPATH_SKIP int main(int argc, char **argv)
+{
+    pthread_t thread;
+    MUST(argc == 2);
+    hotpath_start(NULL);
+    MUST(pthread_create(&thread, NULL, outlive, argv[1]) == 0);
+    wait_for(&has_grown);
+    hotpath_stop();
+    hotpath_start(NULL);
+    raise_flag(&has_restarted);
+    MUST(pthread_join(thread, NULL) == 0);
+    hotpath_stop();
+    puts("done");
+    return 0;
+}
