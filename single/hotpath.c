@@ -4748,7 +4748,7 @@ _Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one p
 _Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
 _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
-_Static_assert(sizeof(struct hotpath_stat_) == 304, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
@@ -6156,8 +6156,7 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 {
     const unsigned char *from = snapshot->bytes + stat;
-    if (!hp_snapshot_has(snapshot, stat, sizeof(struct hotpath_stat_), 8) ||
-        hp_snapshot_load32(from + offsetof(struct hotpath_stat_, period)) > 1)
+    if (!hp_snapshot_has(snapshot, stat, sizeof(struct hotpath_stat_), 8))
         return 0;
     return hp_snapshot_load32(from + offsetof(struct hotpath_stat_, typical));
 }
@@ -12996,8 +12995,8 @@ HP_PRIVATE const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32
 HP_PRIVATE void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
 HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
-/* A call was longer than those before it: time them all again. */
-HP_PRIVATE void hp_tree_unlimit(struct hotpath_stat_ *stat);
+/* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
+HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 /* A call is over: whether it was inside another one of its site. */
 HP_PRIVATE bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
@@ -13576,13 +13575,15 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
 
 static inline int hp_functions_count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
-    const uint32_t node = frame->node;
-    if (__builtin_expect(frame->stat & HOTPATH_UNTIMED_, 0)) {
+    const uint32_t node = frame->node, flags = frame->stat;
+    if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
         return 1;
     }
     if (!hotpath_count_(head, frame, ret_now))
         return 0;
+    if (__builtin_expect(flags & HOTPATH_CHOSEN_, 0))
+        hp_tree_review((struct hp_head *)(void *)head, node, *ret_now - frame->start);
     const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
     if (__builtin_expect(counted->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0, 0))
         hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);
@@ -15993,17 +15994,20 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
            (hp_tree_is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/*
- * Whether measuring is more than the bound of what calls of a node take. Signed, so to speak: what is measured is never
- * quite the same, and may seem to be less than what measuring adds to it.
- */
-static bool hp_tree_is_too_short(const struct hotpath_node_ *node)
+/* The longest call, by the clock, of whose time measuring is more than the bound. */
+static uint64_t hp_tree_longest_short_call(void)
 {
     const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    const uint64_t timed = node->calls - node->untimed, bound = hotpath_runtime_->settings.measuring_bound;
-    const uint64_t average = timed != 0 ? node->total / timed : 0;
-    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
-    return cost->ticks * 100 > bound * (own + cost->ticks);
+    const uint64_t bound = hotpath_runtime_->settings.measuring_bound;
+    return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
+}
+
+/* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
+#define HP_TREE_FAR_LONGER 16u
+static bool hp_tree_is_short_path(const struct hotpath_node_ *node)
+{
+    const uint64_t timed = node->calls - node->untimed;
+    return timed == 0 || node->total / timed <= HP_TREE_FAR_LONGER * hp_tree_longest_short_call();
 }
 
 /*
@@ -16014,7 +16018,7 @@ static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_too_short(node));
+    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
     return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
@@ -16096,33 +16100,66 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
 /* One call in so many, so that the report has something to go by. */
 #define HP_TREE_LIMITED_PERIOD 256u
 
+/* The durations of a site in this thread: how many there are, how many are short, and what these took together. */
+struct hp_tree_durations {
+    uint64_t count, short_count, short_ticks;
+};
+
+static struct hp_tree_durations hp_tree_look_at_durations(const struct hp_head *head, const struct hotpath_stat_ *stat)
+{
+    const uint64_t most = hp_tree_longest_short_call();
+    struct hp_tree_durations all = {0};
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++) {
+        if (stat->octaves[octave] == 0)
+            continue;
+        const uint64_t *counters = (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
+        for (uint64_t at = octave == 0 ? 0 : 64; at < 128; at++) {
+            all.count += counters[at];
+            if (at << octave > most)
+                continue;
+            all.short_count += counters[at];
+            all.short_ticks += counters[at] * (at << octave);
+        }
+    }
+    return all;
+}
+
 /*
- * Only where all calls are timed otherwise, and once: times are scaled up by those that are timed, which works as long as
- * it is the same part of them. When that changes, what the others took is known from before, and kept: `typical`.
+ * Seven calls in eight have to be short: an average would be spoilt by a few during which the thread lost its CPU. What the
+ * calls take that are not timed from then on is what the short ones took: `typical`.
  */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
     const struct hp_settings *settings = &hotpath_runtime_->settings;
-    const uint64_t timed = counted->calls - counted->untimed;
-    if (settings->measuring_bound == 0 || settings->time_period > 1 || timed == 0 || stat->keeps != 0 ||
-        !hp_tree_is_too_short(counted))
+    if (settings->measuring_bound == 0 || settings->time_period > 1 || stat->keeps != 0 || !hp_tree_is_short_path(counted))
         return;
-    if (stat->typical == 0) {
-        HOTPATH_PUT_(stat->typical, (uint32_t)(counted->total * 256 / timed) + 1);
+    if (stat->period <= 1) {
+        const struct hp_tree_durations all = hp_tree_look_at_durations(head, stat);
+        if (all.short_count == 0 || all.short_count < all.count - all.count / 8)
+            return;
+        HOTPATH_PUT_(stat->typical, (uint32_t)(all.short_ticks * 256 / all.short_count) + 1);
         HOTPATH_PUT_(stat->period, HP_TREE_LIMITED_PERIOD);
         HOTPATH_PUT_(stat->countdown, HP_TREE_LIMITED_PERIOD);
     }
     hp_tree_refresh(head, parent, node);
 }
 
-void hp_tree_unlimit(struct hotpath_stat_ *stat)
+/* One long call may be bad luck, so the next one is timed, too; three in a row are not. */
+#define HP_TREE_LONG_CALLS 3u
+#define HP_TREE_LONG_ZONES 8u
+
+void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
 {
-    if (stat->typical == 0 || stat->period == 1)
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    if (stat->typical == 0 || stat->period <= 1)
         return;
-    HOTPATH_PUT_(stat->countdown, 1);
-    HOTPATH_PUT_(stat->period, 1);
+    stat->long_calls = ticks > HP_TREE_LONG_ZONES * hotpath_runtime_->zone_cost.ticks ? stat->long_calls + 1 : 0;
+    if (stat->long_calls > 0)
+        HOTPATH_PUT_(stat->countdown, 1);
+    if (stat->long_calls >= HP_TREE_LONG_CALLS)
+        HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */
@@ -16208,11 +16245,9 @@ static uint64_t *hp_zones_counter_of(struct hp_head *head, struct hotpath_stat_ 
 }
 
 /* A call that is longer, or shorter, than all before it. */
-static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, struct hotpath_stat_ *stat,
-                       uint64_t ticks, bool is_nested)
+static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
-    if (ticks > 8 * hotpath_runtime_->zone_cost.ticks)
-        hp_tree_unlimit(stat);
+    hp_tree_review(head, frame->node, ticks);
     if (!is_nested)
         hp_kept_reconsider(head, frame);
 }
@@ -16255,7 +16290,7 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
     if (frame->stat & HOTPATH_KEPT_)
         hp_kept_call(head, frame, ticks, is_nested);
     else if (is_longer)
-        hp_zones_reconsider(head, frame, stat, ticks, is_nested);
+        hp_zones_reconsider(head, frame, ticks, is_nested);
     HOTPATH_PUT_(frame->child, now);
     hp_zones_pop(head, frame);
 }

@@ -442,6 +442,8 @@ struct hotpath_stat_ {
     uint32_t slowest;                   /* offset of the slowest call with all that was inside, or 0 */
     uint32_t typical; /* too short to be timed all: what a call took when that was found, in 1/256 ticks; else 0 */
     uint64_t missed;  /* durations that found no space for their octave */
+    uint32_t long_calls; /* of these, that were long and timed one after the other: private to the library */
+    uint32_t reserved;
 };
 
 /*
@@ -451,7 +453,7 @@ struct hotpath_stat_ {
  * onto an ancestor of these: on any other way further in it would have met itself. Until then nobody counts its open calls;
  * from then on all slots and frames below that ancestor carry this bit.
  *
- * UNTIMED, in frames: sampling, this call is counted only.
+ * UNTIMED, in frames: sampling, this call is counted only. CHOSEN: it is one of those that are timed.
  *
  * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
  * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
@@ -459,6 +461,7 @@ struct hotpath_stat_ {
 #define HOTPATH_RECURSIVE_ 1u
 #define HOTPATH_UNTIMED_ 2u
 #define HOTPATH_KEPT_ 4u
+#define HOTPATH_CHOSEN_ 8u
 #define HOTPATH_FLAGS_ 63u
 
 #define HOTPATH_INSIDE_ITSELF_ 2u /* nothing was folded, but a call of the site was inside another one */
@@ -637,6 +640,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
         uintptr_t state = (uintptr_t)head;
         frame = hotpath_push_(head, frame + 1, slot, zone);
         if (hotpath_is_timed_(stat, node, slot->stat)) {
+            HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_CHOSEN_);
             HOTPATH_PUT_(frame->start, hotpath_ticks_());
         } else {
             HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);

@@ -221,13 +221,15 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
 
 static inline int count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
 {
-    const uint32_t node = frame->node;
-    if (__builtin_expect(frame->stat & HOTPATH_UNTIMED_, 0)) {
+    const uint32_t node = frame->node, flags = frame->stat;
+    if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
         return 1;
     }
     if (!hotpath_count_(head, frame, ret_now))
         return 0;
+    if (__builtin_expect(flags & HOTPATH_CHOSEN_, 0))
+        hp_tree_review((struct hp_head *)(void *)head, node, *ret_now - frame->start);
     const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
     if (__builtin_expect(counted->calls % CALLS_UNTIL_ASKED == 0, 0))
         hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);

@@ -244,8 +244,8 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, 
 void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Has calls of a node only counted, now and then timed, if measuring is more than the bound of what they take. */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
-/* A call was longer than those before it: time them all again. */
-void hp_tree_unlimit(struct hotpath_stat_ *stat);
+/* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
+void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 /* A call is over: whether it was inside another one of its site. */
 bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
 

@@ -282,17 +282,20 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
            (is_recursive(head, offset) ? HOTPATH_RECURSIVE_ : 0);
 }
 
-/*
- * Whether measuring is more than the bound of what calls of a node take. Signed, so to speak: what is measured is never
- * quite the same, and may seem to be less than what measuring adds to it.
- */
-static bool is_too_short(const struct hotpath_node_ *node)
+/* The longest call, by the clock, of whose time measuring is more than the bound. */
+static uint64_t longest_short_call(void)
 {
     const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
-    const uint64_t timed = node->calls - node->untimed, bound = hp_runtime->settings.measuring_bound;
-    const uint64_t average = timed != 0 ? node->total / timed : 0;
-    const uint64_t own = average > cost->inner_ticks ? average - cost->inner_ticks : 0;
-    return cost->ticks * 100 > bound * (own + cost->ticks);
+    const uint64_t bound = hp_runtime->settings.measuring_bound;
+    return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
+}
+
+/* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
+#define FAR_LONGER 16u
+static bool is_short_path(const struct hotpath_node_ *node)
+{
+    const uint64_t timed = node->calls - node->untimed;
+    return timed == 0 || node->total / timed <= FAR_LONGER * longest_short_call();
 }
 
 /*
@@ -303,7 +306,7 @@ static uint64_t sampled_key(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_too_short(node));
+    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_short_path(node));
     return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
 }
 
@@ -385,33 +388,66 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
 /* One call in so many, so that the report has something to go by. */
 #define LIMITED_PERIOD 256u
 
+/* The durations of a site in this thread: how many there are, how many are short, and what these took together. */
+struct durations {
+    uint64_t count, short_count, short_ticks;
+};
+
+static struct durations look_at_durations(const struct hp_head *head, const struct hotpath_stat_ *stat)
+{
+    const uint64_t most = longest_short_call();
+    struct durations all = {0};
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++) {
+        if (stat->octaves[octave] == 0)
+            continue;
+        const uint64_t *counters = (const uint64_t *)(const void *)(head->hot.base + stat->octaves[octave]);
+        for (uint64_t at = octave == 0 ? 0 : 64; at < 128; at++) {
+            all.count += counters[at];
+            if (at << octave > most)
+                continue;
+            all.short_count += counters[at];
+            all.short_ticks += counters[at] * (at << octave);
+        }
+    }
+    return all;
+}
+
 /*
- * Only where all calls are timed otherwise, and once: times are scaled up by those that are timed, which works as long as
- * it is the same part of them. When that changes, what the others took is known from before, and kept: `typical`.
+ * Seven calls in eight have to be short: an average would be spoilt by a few during which the thread lost its CPU. What the
+ * calls take that are not timed from then on is what the short ones took: `typical`.
  */
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
     const struct hp_settings *settings = &hp_runtime->settings;
-    const uint64_t timed = counted->calls - counted->untimed;
-    if (settings->measuring_bound == 0 || settings->time_period > 1 || timed == 0 || stat->keeps != 0 ||
-        !is_too_short(counted))
+    if (settings->measuring_bound == 0 || settings->time_period > 1 || stat->keeps != 0 || !is_short_path(counted))
         return;
-    if (stat->typical == 0) {
-        HOTPATH_PUT_(stat->typical, (uint32_t)(counted->total * 256 / timed) + 1);
+    if (stat->period <= 1) {
+        const struct durations all = look_at_durations(head, stat);
+        if (all.short_count == 0 || all.short_count < all.count - all.count / 8)
+            return;
+        HOTPATH_PUT_(stat->typical, (uint32_t)(all.short_ticks * 256 / all.short_count) + 1);
         HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
         HOTPATH_PUT_(stat->countdown, LIMITED_PERIOD);
     }
     hp_tree_refresh(head, parent, node);
 }
 
-void hp_tree_unlimit(struct hotpath_stat_ *stat)
+/* One long call may be bad luck, so the next one is timed, too; three in a row are not. */
+#define LONG_CALLS 3u
+#define LONG_ZONES 8u
+
+void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
 {
-    if (stat->typical == 0 || stat->period == 1)
+    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
+    if (stat->typical == 0 || stat->period <= 1)
         return;
-    HOTPATH_PUT_(stat->countdown, 1);
-    HOTPATH_PUT_(stat->period, 1);
+    stat->long_calls = ticks > LONG_ZONES * hp_runtime->zone_cost.ticks ? stat->long_calls + 1 : 0;
+    if (stat->long_calls > 0)
+        HOTPATH_PUT_(stat->countdown, 1);
+    if (stat->long_calls >= LONG_CALLS)
+        HOTPATH_PUT_(stat->period, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- beginning */

@@ -66,11 +66,9 @@ static uint64_t *counter_of(struct hp_head *head, struct hotpath_stat_ *stat, ui
 }
 
 /* A call that is longer, or shorter, than all before it. */
-static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, struct hotpath_stat_ *stat,
-                       uint64_t ticks, bool is_nested)
+static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
-    if (ticks > 8 * hp_runtime->zone_cost.ticks)
-        hp_tree_unlimit(stat);
+    hp_tree_review(head, frame->node, ticks);
     if (!is_nested)
         hp_kept_reconsider(head, frame);
 }
@@ -113,7 +111,7 @@ static void close_top(struct hp_head *head, uint64_t now)
     if (frame->stat & HOTPATH_KEPT_)
         hp_kept_call(head, frame, ticks, is_nested);
     else if (is_longer)
-        reconsider(head, frame, stat, ticks, is_nested);
+        reconsider(head, frame, ticks, is_nested);
     HOTPATH_PUT_(frame->child, now);
     pop(head, frame);
 }

@@ -244,7 +244,7 @@ _Static_assert(sizeof(struct hp_header) == HP_HEADER_BYTES, "the header is one p
 _Static_assert(offsetof(struct hp_header, gate) == HOTPATH_GATE_, "inline code looks there");
 _Static_assert(sizeof(struct hotpath_frame_) == 32, "part of the file");
 _Static_assert(sizeof(struct hotpath_node_) == 64, "part of the file");
-_Static_assert(sizeof(struct hotpath_stat_) == 304, "part of the file");
+_Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");

@@ -93,8 +93,7 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 {
     const unsigned char *from = snapshot->bytes + stat;
-    if (!has(snapshot, stat, sizeof(struct hotpath_stat_), 8) ||
-        load32(from + offsetof(struct hotpath_stat_, period)) > 1)
+    if (!has(snapshot, stat, sizeof(struct hotpath_stat_), 8))
         return 0;
     return load32(from + offsetof(struct hotpath_stat_, typical));
 }
