@@ -61,6 +61,13 @@ static struct hp_call describe(const struct hp_head *head, const struct hotpath_
     return (struct hp_call){.start = frame->start, .ticks = ticks, .node = frame->node, .tid = head->thread_id};
 }
 
+/* Numbers come first: what single calls were like gets nothing once half of the session is used. */
+static uint32_t take(struct hp_head *head, uint32_t size, uint32_t align)
+{
+    const uint64_t used = __atomic_load_n(&hp_store_header(head->store)->used, __ATOMIC_RELAXED);
+    return used + size <= head->store->mapped / 2 ? hp_thread_allocate(head, size, align) : 0;
+}
+
 /* Word by word, since somebody may be reading; both places and the size are multiples of 8. */
 static void put_words(void *to, const void *from, size_t bytes)
 {
@@ -82,7 +89,7 @@ static struct hp_call_log *log_of(struct hp_head *head, struct hotpath_stat_ *st
         const uint32_t limit = hp_runtime->settings.logs_limit;
         const uint32_t capacity = (limit < LONGEST_LOG ? limit : LONGEST_LOG) + 1;
         const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
-        const uint32_t offset = hp_thread_allocate(head, (uint32_t)bytes, 64);
+        const uint32_t offset = take(head, (uint32_t)bytes, 64);
         if (offset == 0)
             return NULL;
         struct hp_call_log *log = hp_store_at(head->store, offset);
@@ -105,7 +112,7 @@ static void log_call(struct hp_head *head, struct hotpath_stat_ *stat, const str
     struct hp_call call = describe(head, frame, ticks);
     call.note = place->note;
     if (note != NULL && call.note == 0)
-        call.note = hp_thread_allocate(head, HP_NOTE_BYTES, 8);
+        call.note = take(head, HP_NOTE_BYTES, 8);
     begin_writing();
     if (note != NULL && call.note != 0) {
         call.note_length = note->length;
@@ -321,7 +328,7 @@ static char *next_place(struct hp_head *head, struct hp_slowest *slowest, size_t
     const uint32_t place = (slowest->number + 1) % 2;
     if (slowest->bytes[place] < bytes) {
         const uint32_t roomy = (uint32_t)(bytes + bytes / 2);
-        const uint32_t offset = hp_thread_allocate(head, roomy, 64);
+        const uint32_t offset = take(head, roomy, 64);
         if (offset == 0)
             return NULL;
         HOTPATH_PUT_(slowest->bytes[place], roomy);
@@ -333,7 +340,7 @@ static char *next_place(struct hp_head *head, struct hp_slowest *slowest, size_t
 static struct hp_slowest *slowest_of(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (stat->slowest == 0) {
-        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_slowest), 8);
+        const uint32_t offset = take(head, sizeof(struct hp_slowest), 8);
         if (offset == 0)
             return NULL;
         __atomic_store_n(&stat->slowest, offset, __ATOMIC_RELEASE);
