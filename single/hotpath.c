@@ -14563,6 +14563,8 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
     hotpath_runtime_->is_child = false;
     if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
         return HOTPATH_E_SPACE;
+    /* HOTPATH=1 may have begun it before the program said how. */
+    __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
 }
@@ -15262,11 +15264,9 @@ static bool hp_sites_is_to_log(const struct hp_known_site *known)
 
 void hp_sites_begin(void)
 {
-    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++) {
-        hp_sites_known_site(id)->is_logged = hp_sites_is_to_log(hp_sites_known_site(id));
+    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
         if (!hp_sites_write_site(id))
             hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
-    }
 }
 
 void hp_sites_reserve(void)
@@ -15334,13 +15334,15 @@ bool hp_sites_choose(void)
         hotpath_runtime_->choice = hp_memory_map(sizeof *hotpath_runtime_->choice);
     struct hp_site_choice *choice = hotpath_runtime_->choice;
     if (choice == NULL)
-        return !is_any;
+        return !is_any; /* and nothing to undo: no list has been in force */
     /* Settings hold lists that compile; one that did not would choose everything. */
     hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
     hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
     hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
     choice->is_any = is_any;
     choice->has_log = settings->log[0] != '\0';
+    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
+        hp_sites_known_site(id)->is_logged = hp_sites_is_to_log(hp_sites_known_site(id));
     return true;
 }
 

@@ -190,6 +190,8 @@ static int begin_locked(const struct hp_settings *settings)
     hp_runtime->is_child = false;
     if (!hp_sites_choose() || (!is_active() && !open_session()))
         return HOTPATH_E_SPACE;
+    /* HOTPATH=1 may have begun it before the program said how. */
+    __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     set_auto(false);
     return HOTPATH_OK;
 }

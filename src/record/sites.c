@@ -129,11 +129,9 @@ static bool is_to_log(const struct hp_known_site *known)
 
 void hp_sites_begin(void)
 {
-    for (uint32_t id = 0; id < hp_runtime->site_count; id++) {
-        known_site(id)->is_logged = is_to_log(known_site(id));
+    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
         if (!write_site(id))
             hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
-    }
 }
 
 void hp_sites_reserve(void)
@@ -201,13 +199,15 @@ bool hp_sites_choose(void)
         hp_runtime->choice = hp_memory_map(sizeof *hp_runtime->choice);
     struct hp_site_choice *choice = hp_runtime->choice;
     if (choice == NULL)
-        return !is_any;
+        return !is_any; /* and nothing to undo: no list has been in force */
     /* Settings hold lists that compile; one that did not would choose everything. */
     hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
     hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
     hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
     choice->is_any = is_any;
     choice->has_log = settings->log[0] != '\0';
+    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
+        known_site(id)->is_logged = is_to_log(known_site(id));
     return true;
 }
 
