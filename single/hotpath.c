@@ -15161,7 +15161,8 @@ static uint32_t hp_sites_hash_text(uint32_t hash, const char *text)
 
 static struct hp_known_site *hp_sites_known_site(uint32_t id)
 {
-    return &hotpath_runtime_->site_chunks[id / HP_SITES_PER_CHUNK][id % HP_SITES_PER_CHUNK];
+    return &__atomic_load_n(&hotpath_runtime_->site_chunks[id / HP_SITES_PER_CHUNK],
+                            __ATOMIC_ACQUIRE)[id % HP_SITES_PER_CHUNK];
 }
 
 static const char *hp_sites_keep_text(const char *text)
@@ -15262,6 +15263,11 @@ static bool hp_sites_is_to_log(const struct hp_known_site *known)
     return hp_pattern_list_chooses(&choice->log, &subject);
 }
 
+static void hp_sites_set_logged(struct hp_known_site *known)
+{
+    __atomic_store_n(&known->is_logged, hp_sites_is_to_log(known), __ATOMIC_RELAXED);
+}
+
 void hp_sites_begin(void)
 {
     for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
@@ -15299,7 +15305,7 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site **chunk = &hotpath_runtime_->site_chunks[id / HP_SITES_PER_CHUNK];
     if (*chunk == NULL)
-        *chunk = hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk);
+        __atomic_store_n(chunk, hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
     if (*chunk == NULL)
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site *known = hp_sites_known_site(id);
@@ -15315,7 +15321,7 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     known->line = site->line;
     known->kind = site->kind;
     known->wants_log = site->log != 0;
-    known->is_logged = hp_sites_is_to_log(known);
+    hp_sites_set_logged(known);
     known->hash = hash;
     known->next = hotpath_runtime_->site_buckets[hash % HP_SITE_BUCKETS];
     if (!hp_sites_write_site(id))
@@ -15342,12 +15348,12 @@ bool hp_sites_choose(void)
     choice->is_any = is_any;
     choice->has_log = settings->log[0] != '\0';
     for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
-        hp_sites_known_site(id)->is_logged = hp_sites_is_to_log(hp_sites_known_site(id));
+        hp_sites_set_logged(hp_sites_known_site(id));
     return true;
 }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
-bool hp_site_is_logged(uint32_t id) { return hp_sites_known_site(id)->is_logged; }
+bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&hp_sites_known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
 /* Main functions are not for patterns to choose. */
 static bool hp_sites_is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)

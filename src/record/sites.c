@@ -26,7 +26,8 @@ static uint32_t hash_text(uint32_t hash, const char *text)
 
 static struct hp_known_site *known_site(uint32_t id)
 {
-    return &hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK][id % HP_SITES_PER_CHUNK];
+    return &__atomic_load_n(&hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK],
+                            __ATOMIC_ACQUIRE)[id % HP_SITES_PER_CHUNK];
 }
 
 static const char *keep_text(const char *text)
@@ -127,6 +128,11 @@ static bool is_to_log(const struct hp_known_site *known)
     return hp_pattern_list_chooses(&choice->log, &subject);
 }
 
+static void set_logged(struct hp_known_site *known)
+{
+    __atomic_store_n(&known->is_logged, is_to_log(known), __ATOMIC_RELAXED);
+}
+
 void hp_sites_begin(void)
 {
     for (uint32_t id = 0; id < hp_runtime->site_count; id++)
@@ -164,7 +170,7 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site **chunk = &hp_runtime->site_chunks[id / HP_SITES_PER_CHUNK];
     if (*chunk == NULL)
-        *chunk = hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk);
+        __atomic_store_n(chunk, hp_more_memory(HP_SITES_PER_CHUNK * sizeof **chunk), __ATOMIC_RELEASE);
     if (*chunk == NULL)
         return HOTPATH_ID_EXCLUDED_;
     struct hp_known_site *known = known_site(id);
@@ -180,7 +186,7 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     known->line = site->line;
     known->kind = site->kind;
     known->wants_log = site->log != 0;
-    known->is_logged = is_to_log(known);
+    set_logged(known);
     known->hash = hash;
     known->next = hp_runtime->site_buckets[hash % HP_SITE_BUCKETS];
     if (!write_site(id))
@@ -207,12 +213,12 @@ bool hp_sites_choose(void)
     choice->is_any = is_any;
     choice->has_log = settings->log[0] != '\0';
     for (uint32_t id = 0; id < hp_runtime->site_count; id++)
-        known_site(id)->is_logged = is_to_log(known_site(id));
+        set_logged(known_site(id));
     return true;
 }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
-bool hp_site_is_logged(uint32_t id) { return known_site(id)->is_logged; }
+bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
 /* Main functions are not for patterns to choose. */
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
