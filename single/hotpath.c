@@ -13735,12 +13735,18 @@ struct hp_kept *hp_kept_memory(struct hp_head *head)
 }
 
 /* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
+static bool hp_kept_may_follow(const struct hp_head *head)
+{
+    return !head->is_handler && hotpath_runtime_->settings.time_period <= 1 && !hp_is_sealed();
+}
+
+static bool hp_kept_is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
+
 uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
 {
-    if (site == HP_SITE_ROOT || site == HP_SITE_OTHER)
+    if (!hp_kept_is_place(site))
         return 0;
-    const bool is_followed = !head->is_handler && hotpath_runtime_->settings.time_period <= 1 && !hp_is_sealed();
-    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (is_followed ? HP_KEEPS_SLOWEST : 0);
+    return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) | (hp_kept_may_follow(head) ? HP_KEEPS_SLOWEST : 0);
 }
 
 static struct hp_call hp_kept_describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
@@ -13893,14 +13899,16 @@ static struct hp_sums_of_node hp_kept_sums_of(const struct hp_head *head, uint32
     return (struct hp_sums_of_node){offset, node->calls, node->untimed, node->total - node->nested, node->self};
 }
 
-/* As if calls that were not timed (functions too small for it) had been like those that were. */
-static void hp_kept_scale_up(struct hp_sums_of_node *gain)
+/*
+ * Calls that were too small to be timed count for what is typical of their site, as readers of the session have it. (Where
+ * calls are not timed because sampling was asked for, nothing is followed.)
+ */
+static void hp_kept_add_untimed(const struct hp_head *head, struct hp_sums_of_node *gain)
 {
-    if (gain->untimed == 0 || gain->untimed >= gain->calls)
-        return;
-    const double all = (double)gain->calls, timed = (double)(gain->calls - gain->untimed);
-    gain->total = (uint64_t)((double)gain->total * all / timed);
-    gain->self = (uint64_t)((double)(int64_t)gain->self > 0 ? (double)gain->self * all / timed : 0);
+    const uint64_t typical = hp_stat_at(head, hp_node_at(head, gain->node)->stat)->typical;
+    const uint64_t ticks = gain->untimed * typical / 256;
+    gain->total += ticks;
+    gain->self += ticks;
 }
 
 /*
@@ -13927,7 +13935,7 @@ static uint32_t hp_kept_walk(const struct hp_head *head, const struct hp_followe
             gain->self -= old[old_at].self;
             old_at++;
         }
-        hp_kept_scale_up(gain);
+        hp_kept_add_untimed(head, gain);
     }
     return count;
 }
@@ -14172,7 +14180,7 @@ void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame
 {
     const struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || hp_kept_from_start(head, node->site) == 0)
+    if (stat->keeps != 0 || stat->period > 1 || head->kept == NULL || !hp_kept_is_place(node->site) || !hp_kept_may_follow(head))
         return;
     if (!hp_kept_is_worth(node, 2 * head->kept->least_cost))
         return;
