@@ -5,7 +5,7 @@ complete -c hotpath -n __fish_use_subcommand -a run -d 'Runs a program and repor
 complete -c hotpath -n '__fish_seen_subcommand_from run' -F -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l tree -s t -d 'Show the call tree too.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cold -d 'Show the functions that the compiler measures and nobody called, too.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l only -x -d 'What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l only -x -d 'What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version records timing and, where malloc is watched, alloc); other than 0 it also starts recording in programs without HOTPATH_MAIN.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l filter -x -d 'Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; -ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l skip -x -d 'Do not record the functions and blocks that match any item of this list of patterns.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l log -x -d 'Keep the latest calls, with their notes, of the functions and blocks that match this list of patterns.'

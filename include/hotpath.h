@@ -443,7 +443,7 @@ struct hotpath_stat_ {
     uint32_t typical; /* too short to be timed all: what a call took when that was found, in 1/256 ticks; else 0 */
     uint64_t missed;  /* durations that found no space for their octave */
     uint32_t long_calls; /* of these, that were long and timed one after the other: private to the library */
-    uint32_t reserved;
+    uint32_t alloc;      /* offset of what its calls allocated, or 0 */
 };
 
 /*
@@ -457,11 +457,16 @@ struct hotpath_stat_ {
  *
  * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
  * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
+ *
+ * ALLOCATES, in frames: the call has allocated or freed something. It ends out of line by the same means, and where it is
+ * sampled and not timed it bears COUNTED instead of UNTIMED.
  */
 #define HOTPATH_RECURSIVE_ 1u
 #define HOTPATH_UNTIMED_ 2u
 #define HOTPATH_KEPT_ 4u
 #define HOTPATH_CHOSEN_ 8u
+#define HOTPATH_ALLOCATES_ 16u
+#define HOTPATH_COUNTED_ 32u
 #define HOTPATH_FLAGS_ 63u
 
 #define HOTPATH_INSIDE_ITSELF_ 2u /* nothing was folded, but a call of the site was inside another one */
@@ -510,6 +515,22 @@ HOTPATH_API_ void hotpath_v1_session_end(struct hotpath_zone *zone);
 HOTPATH_API_ uint64_t hotpath_v1_clock(void);
 HOTPATH_API_ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *key);
 HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * What malloc and its kin, where they are watched, tell the library. `asked` is what the program asked for, `usable` what the
+ * allocator says of the block (malloc_usable_size), `stack` the place on the stack where malloc was called. Any thread, any
+ * time: before constructors, after destructors, in a forked child, in handlers. errno stays as it is.
+ */
+/* Said once by each library that watches: from then on allocations are counted. */
+HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
+/* After an allocation that succeeded; before a block is freed, while its address is not anybody else's yet. */
+HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
+HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);
+/* After a block became another, or got another size where it is: both a free and an allocation. */
+HOTPATH_API_ void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
+                                         size_t usable, uintptr_t stack);
+/* An allocation that did not succeed. */
+HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 
 /* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
 #define HOTPATH_GATE_ 48

@@ -4399,11 +4399,14 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
-/* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
+/*
+ * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
+ * write already; it is never set in struct hp_settings.
+ */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
 #define HP_RECORD_CPU 4u
-#define HP_RECORD_AVAILABLE HP_RECORD_TIMING
+#define HP_RECORD_AVAILABLE (HP_RECORD_TIMING | HP_RECORD_ALLOC)
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
@@ -4522,7 +4525,9 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
  *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
  *                              └▶ stats (a list) ─▶ octaves: the histograms
  *                                               ├▶ log: the latest calls ─▶ notes
- *                                               └▶ slowest: the slowest call, with what was inside
+ *                                               ├▶ slowest: the slowest call, with what was inside
+ *                                               └▶ alloc: what its calls allocated ─▶ octaves
+ *                              └▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -4533,10 +4538,10 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 2u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 3u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1376u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1440u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -4547,6 +4552,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
+#define HP_FEATURE_ALLOC 2u /* allocations were counted */
 
 enum hp_state {
     HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
@@ -4582,6 +4588,7 @@ enum hp_loss {
     HP_LOSS_CLOCK,     /* durations below zero, clamped */
     HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
     HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -4633,7 +4640,15 @@ struct hp_header {
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
     uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, without which more would be there */
     uint32_t skip;
-    uint32_t also_reserved;
+    uint32_t pools;      /* offset of the newest hp_pool */
+    int64_t alloc_live;  /* usable bytes that live, of all threads, as far as they have told: see hp_alloc_thread */
+    int64_t alloc_peak;  /* the highest that was */
+    uint64_t late_count; /* allocations on threads that have no record, or no longer */
+    uint64_t late_bytes; /* asked for */
+    uint64_t late_usable;  /* the same in usable bytes */
+    uint64_t late_frees;   /* blocks freed there */
+    uint64_t late_freed;   /* usable bytes */
+    uint64_t alloc_failed; /* allocations that the host was refused; in no other number */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4674,7 +4689,8 @@ struct hp_thread {
     uint64_t first_tick; /* when the present thread began to record */
     char name[16];       /* as the kernel knows it */
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
-    uint32_t reserved[9];
+    uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
+    uint32_t reserved[8];
 };
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
@@ -4698,6 +4714,8 @@ struct hp_call {
     uint32_t tid;
     uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this place in the log, or 0 */
     uint32_t note_length;
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
 };
 
 /*
@@ -4740,6 +4758,83 @@ struct hp_slowest {
     uint32_t reserved[3];
 };
 
+/* --- allocations */
+
+/*
+ * What a thread allocates and frees. malloc and free touch the first 64 bytes, and the frame of the innermost zone to see
+ * whether it has an hp_alloc_frame. `live` counts usable bytes, which are all that is known when a block is freed; it is
+ * negative in threads that free what others have allocated.
+ */
+struct hp_alloc_thread {
+    uint64_t count;    /* allocations */
+    uint64_t bytes;    /* asked for */
+    int64_t live;      /* usable bytes allocated, less those freed */
+    int64_t blocks;    /* the same in blocks: count - blocks were freed */
+    int64_t peak_live; /* highest since the innermost zone began that has an hp_alloc_frame */
+    int64_t peak_blocks;
+    uint64_t freed;    /* usable bytes */
+    int64_t published; /* of `live`, what is in the header's sum: never far from it */
+
+    uint64_t foreign_count; /* blocks freed here that other threads had allocated */
+    uint64_t foreign_bytes; /* usable */
+    uint32_t frames;        /* offset of hp_alloc_frame[frame_capacity of the thread record] */
+    uint32_t reserved[11];
+};
+
+/*
+ * What the thread's counters were when an open zone began. Made by the first allocation or free inside a zone, for that
+ * zone and all around it that have none yet: until then nothing has changed since they began. A frame that has one bears
+ * HOTPATH_ALLOCATES_; frame 0 stands for what is outside of all zones.
+ */
+struct hp_alloc_frame {
+    uint64_t count;
+    uint64_t bytes;
+    int64_t live;
+    int64_t blocks;
+    int64_t peak_live; /* of the zone around it, up to then */
+    int64_t peak_blocks;
+    uint64_t inner_count; /* what zones directly inside that have ended allocated, and those inside them */
+    uint64_t inner_bytes;
+};
+
+/* What is told of a call. Each has a histogram of its own, with octaves as in hotpath_stat_. */
+enum hp_alloc_measure {
+    HP_ALLOC_OWN_BYTES, /* asked for by the call itself, not by zones inside */
+    HP_ALLOC_OWN_COUNT,
+    HP_ALLOC_ALL_BYTES, /* with zones inside */
+    HP_ALLOC_ALL_COUNT,
+    HP_ALLOC_PEAK_BYTES, /* most usable bytes that lived at once, beyond those at its beginning, zones inside included */
+    HP_ALLOC_PEAK_BLOCKS,
+    HP_ALLOC_MEASURES
+};
+
+/* What calls of a site allocated, in one thread record. Calls without an hp_alloc_frame are not here: all theirs is 0. */
+struct hp_alloc_stat {
+    uint64_t calls;     /* that allocated or freed */
+    uint64_t own_bytes; /* sums over all calls */
+    uint64_t own_count;
+    uint64_t all_bytes; /* sums over calls that were not inside another call of the site */
+    uint64_t all_count;
+    int64_t net_bytes; /* usable bytes that such calls left behind */
+    int64_t net_blocks;
+    uint64_t missed; /* values that found no space for their octave */
+    uint64_t max[HP_ALLOC_MEASURES];
+    uint32_t octaves[HP_ALLOC_MEASURES][HOTPATH_OCTAVES_];
+};
+
+/* Memory that the program hands out itself, by name (hotpath_alloc_event). Written by any thread, atomically. */
+struct hp_pool {
+    uint32_t next; /* offset of an older one */
+    uint32_t name; /* offset of a string */
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t freed_count;
+    uint64_t freed_bytes;
+    int64_t live; /* bytes */
+    int64_t peak_live;
+    int64_t peak_blocks;
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -4752,9 +4847,13 @@ _Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_call) == 32 && sizeof(struct hp_call_log) == 16, "part of the file");
-_Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 56, "part of the file");
+_Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
 _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
+               "part of the file");
+_Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
+_Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
 
@@ -5336,9 +5435,10 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 #define HP_OPTIONS_NO_FLAG NULL, 0, 0
 
 const struct hp_option hotpath_options_[] = {
-    [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing", "",
+    [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
-                      "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
+                      "records timing and, where malloc is watched, alloc); other than 0 it also starts recording "
+                      "in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
     {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
@@ -9219,7 +9319,7 @@ static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_pr
     site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
-    if (frame->stat & HOTPATH_UNTIMED_) {
+    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
         record->sums.untimed++;
         return true;
     }
@@ -9258,7 +9358,7 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
         if (!hp_profile_add_open(builder, record, &frame, ticks))
             return false;
-        if (frame.stat & HOTPATH_UNTIMED_)
+        if (frame.stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_))
             continue;
         if (around != NULL)
             around->sums.self -= ticks;
@@ -11771,6 +11871,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
     [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
                           "forked children could not write a session file"},
     [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
+    [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
+                        "calls have their allocations in no row: no space for them"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -12761,6 +12863,15 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
     return true;
 }
 
+/* ---- src/record/allocations.h -------------------------------------------------------------------------------- */
+
+/*
+ * The place on the stack where the program called malloc, to be taken in malloc itself. Guards of zones that lie below are of
+ * calls that are no longer there, since longjmp left them, or of another stack.
+ */
+
+#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
+
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -12818,9 +12929,11 @@ struct hp_head {
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_kept *kept;   /* NULL until it is needed: see kept.h */
-    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
-    bool index_is_complete; /* every node and stat of the record is in the slots */
+    struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
+    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
+    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete;        /* every node and stat of the record is in the slots */
 };
 
 struct hp_fork_page {
@@ -12830,6 +12943,7 @@ struct hp_fork_page {
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
+    uint32_t owners;    /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs. */
@@ -12864,6 +12978,7 @@ struct hp_site_choice {
 };
 
 #define HP_SITE_BUCKETS 4096u
+#define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
@@ -12890,6 +13005,8 @@ struct hp_recorder {
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
+    bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
+    void *owner_branches[HP_OWNER_BRANCHES];
 };
 
 /* --- copies.c */
@@ -12924,6 +13041,8 @@ HP_PRIVATE bool hp_runtime_prepare(void);
  * are not held back because no system call may be made (HOTPATH_RESERVE).
  */
 HP_PRIVATE bool hp_lock(struct hp_signals *held);
+/* The same without waiting: false, too, where somebody else has it. */
+HP_PRIVATE bool hp_lock_if_free(struct hp_signals *held);
 HP_PRIVATE void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 HP_PRIVATE void *hp_more_memory(size_t size);
@@ -12952,6 +13071,11 @@ HP_PRIVATE void hp_sites_reserve(void);
 #define HP_HEADS_BYTES 65536u
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 HP_PRIVATE struct hp_head *hp_thread_head(void);
+/*
+ * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours. NULL, too, where the
+ * lock is taken just now, and nothing is counted as lost.
+ */
+HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.
@@ -12988,6 +13112,10 @@ static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_s
 HP_PRIVATE bool hp_tree_begin(struct hp_head *head);
 /* An empty index for a tree that is there. */
 HP_PRIVATE bool hp_tree_resume(struct hp_head *head);
+/* A stat in which nothing is ever counted, for frames of calls that have to end out of line. */
+HP_PRIVATE void hp_tree_need_blank_stat(struct hp_head *head);
+/* The counter of a value in a histogram, or NULL when there is no space for its octave. */
+HP_PRIVATE uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value);
 /* Where `site` leads from `parent`, made if it is not there; `spare` stands in when the index is full. */
 HP_PRIVATE const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare);
@@ -13010,6 +13138,19 @@ HP_PRIVATE uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site
 HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
 HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* --- allocations.c */
+/* What was asked for, and how often. */
+struct hp_alloc_sums {
+    uint64_t bytes;
+    uint64_t count;
+};
+/* In an open call so far, zones inside included. */
+HP_PRIVATE struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* The stack of zones grows to so many frames: before it does. False without space. */
+HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
+/* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
+HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
 /* Measures what one zone costs on this machine. Signals held. */
@@ -13038,6 +13179,460 @@ HP_PRIVATE struct hp_clock_pair hp_session_touch(void);
 /* --- exit_report.c */
 /* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
 HP_PRIVATE int hp_exit_report(bool is_in_handler);
+
+/* ---- src/record/owners.h ------------------------------------------------------------------------------------- */
+
+/*
+ * Which thread allocated a block, so that it is known when another one frees it.
+ */
+
+/* A number for a thread that begins to record: 0 for the first of the process. Under the lock. */
+HP_PRIVATE uint32_t hp_owner_new(void);
+
+/* Whether there is more than one. Relaxed: who frees a block has it from who allocated it. */
+static inline bool hp_owners_are_many(void) { return __atomic_load_n(&hp_page()->owners, __ATOMIC_RELAXED) > 1; }
+
+/* Blocks that nobody wrote about are the first thread's. */
+HP_PRIVATE void hp_owner_write(const void *block, uint32_t owner);
+HP_PRIVATE uint32_t hp_owner_of(const void *block);
+
+/* ---- src/record/allocations.c -------------------------------------------------------------------------------- */
+
+/*
+ * Allocations: who allocates, how much, and how much lives.
+ *
+ * A thread has one set of counters (struct hp_alloc_thread) to which malloc and free add. What a call allocated is the
+ * difference between its end and its beginning. Zones do not read the counters when they begin, so that those in which
+ * nothing is allocated cost what they always do. Instead the first allocation or free inside a zone marks its frame, and
+ * those around it that have no mark yet: as nothing was counted since these began, what the counters are now is what they
+ * were then. A marked frame ends out of line (HOTPATH_ALLOCATES_), where its call is counted.
+ *
+ * The peak of a call: `peak_live` is the highest `live` since the innermost marked zone began. A mark puts the one so
+ * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
+ *
+ * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
+ * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
+ */
+
+/* What one event adds to the counters. */
+struct hp_allocations_change {
+    uint64_t count;
+    uint64_t asked;
+    int64_t live;
+    int64_t blocks;
+    uint64_t freed;
+};
+
+/* The blocks it is about, or NULL. */
+struct hp_allocations_blocks {
+    const void *freed;
+    const void *allocated;
+};
+
+/* ---------------------------------------------------------------------------- without a session, or a place in one */
+
+/* What the calling thread has counted outside of sessions. */
+struct hp_allocations_idle_counts_ {
+    uint64_t count, bytes, freed_count, freed_bytes;
+};
+static __thread struct hp_allocations_idle_counts_ hp_allocations_idle_counts HOTPATH_TLS_;
+
+static void hp_allocations_count_idle(const struct hp_allocations_change *change)
+{
+    hp_allocations_idle_counts.count += change->count;
+    hp_allocations_idle_counts.bytes += change->asked;
+    hp_allocations_idle_counts.freed_count += change->count - (uint64_t)change->blocks;
+    hp_allocations_idle_counts.freed_bytes += change->freed;
+}
+
+/*
+ * How far `live` of a thread may be from what the sum of all knows. Small, since the peak of the process is only as good as
+ * this times the number of threads; large enough that what comes and goes in a loop does not touch what all threads share.
+ */
+#define HP_ALLOCATIONS_UNPUBLISHED ((int64_t)32768)
+
+static void hp_allocations_publish(struct hp_header *header, int64_t change)
+{
+    const int64_t live = __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED);
+    int64_t peak = __atomic_load_n(&header->alloc_peak, __ATOMIC_RELAXED);
+    while (live > peak)
+        if (__atomic_compare_exchange_n(&header->alloc_peak, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
+static void hp_allocations_declare_feature(struct hp_header *header)
+{
+    if (!(__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_ALLOC))
+        __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
+}
+
+static void hp_allocations_count_late(const struct hp_allocations_change *change)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    hp_allocations_declare_feature(header);
+    __atomic_fetch_add(&header->late_count, change->count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_bytes, change->asked, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_usable, (uint64_t)change->live + change->freed, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_frees, change->count - (uint64_t)change->blocks, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_freed, change->freed, __ATOMIC_RELAXED);
+    hp_allocations_publish(header, change->live);
+}
+
+/* ------------------------------------------------------------------------------------------------------ counting */
+
+static __attribute__((noinline)) void hp_allocations_publish_thread(struct hp_head *head)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    hp_allocations_publish(hp_store_header(head->store), thread->live - thread->published);
+    HOTPATH_PUT_(thread->published, thread->live);
+}
+
+/* The head is held, and its innermost zone is marked. */
+static inline __attribute__((always_inline)) void hp_allocations_count(struct hp_head *head, const struct hp_allocations_change *change)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const int64_t live = thread->live + change->live;
+    HOTPATH_PUT_(thread->live, live);
+    if (change->blocks != 0)
+        HOTPATH_PUT_(thread->blocks, thread->blocks + change->blocks);
+    if (change->count != 0) {
+        HOTPATH_ADD_(thread->count, change->count);
+        HOTPATH_ADD_(thread->bytes, change->asked);
+        if (live > thread->peak_live)
+            HOTPATH_PUT_(thread->peak_live, live);
+        if (thread->blocks > thread->peak_blocks)
+            HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    }
+    if (change->freed != 0)
+        HOTPATH_ADD_(thread->freed, change->freed);
+    if (__builtin_expect((uint64_t)(live - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED, 0))
+        hp_allocations_publish_thread(head);
+}
+
+/* With one thread there is nothing to note. The head is held, and has counters. */
+static inline __attribute__((always_inline)) void hp_allocations_note_owners(struct hp_head *head, const struct hp_allocations_change *change,
+                                                              const struct hp_allocations_blocks *blocks)
+{
+    if (HOTPATH_LIKELY_(!hp_owners_are_many()))
+        return;
+    if (blocks->freed != NULL && hp_owner_of(blocks->freed) != head->owner) {
+        HOTPATH_ADD_(head->alloc->foreign_count, 1);
+        HOTPATH_ADD_(head->alloc->foreign_bytes, change->freed);
+    }
+    if (blocks->allocated != NULL)
+        hp_owner_write(blocks->allocated, head->owner);
+}
+
+/* -------------------------------------------------------------------------------------------------------- marks */
+
+static struct hp_alloc_frame *hp_allocations_beside(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (struct hp_alloc_frame *)(void *)(head->hot.base + head->alloc->frames) + (frame - hp_frame_zero(head));
+}
+
+static bool hp_allocations_is_marked(const struct hotpath_frame_ *frame) { return frame->stat & HOTPATH_ALLOCATES_; }
+
+static uint32_t hp_allocations_frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
+
+/* The counters of a thread that has none yet; false without space. */
+static bool hp_allocations_begin(struct hp_head *head)
+{
+    hp_tree_need_blank_stat(head);
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
+    const uint32_t frames = hp_thread_allocate(head, hp_allocations_frames_bytes(head->record->frame_capacity), 64);
+    if (offset == 0 || frames == 0 || head->record->blank_stat == 0)
+        return false;
+    head->alloc = hp_store_at(head->store, offset);
+    head->alloc->frames = frames;
+    HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
+    hp_allocations_declare_feature(hp_store_header(head->store));
+    return true;
+}
+
+static void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *frame)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
+    *hp_allocations_beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
+                                                   .bytes = thread->bytes,
+                                                   .live = thread->live,
+                                                   .blocks = thread->blocks,
+                                                   .peak_live = thread->peak_live,
+                                                   .peak_blocks = thread->peak_blocks};
+    HOTPATH_PUT_(thread->peak_live, thread->live);
+    HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
+                                  (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
+}
+
+static bool hp_allocations_mark_all(struct hp_head *head)
+{
+    if (head->alloc == NULL && !hp_allocations_begin(head))
+        return false;
+    struct hotpath_frame_ *frame = head->hot.top;
+    while (!hp_allocations_is_marked(frame))
+        frame--;
+    while (frame < head->hot.top)
+        hp_allocations_mark(head, ++frame);
+    return true;
+}
+
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
+{
+    if (head->alloc == NULL)
+        return true;
+    const uint32_t frames = hp_thread_allocate(head, hp_allocations_frames_bytes(capacity), 64);
+    if (frames == 0)
+        return false;
+    memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
+           hp_allocations_frames_bytes(head->record->frame_capacity));
+    __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- zones that are not there */
+
+/*
+ * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
+ * that place. A hook has none, so its zone is a little below it, and not at a multiple of 4 (functions.c).
+ */
+#define HP_ALLOCATIONS_HOOK_REACH 64u
+
+static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_ALLOCATIONS_HOOK_REACH);
+}
+
+/*
+ * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
+ * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
+ * is the one that may rise.
+ */
+static void hp_allocations_count_around(struct hp_head *head, const struct hp_allocations_change *change, uintptr_t stack)
+{
+    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    while (!hp_allocations_is_there(frame, stack))
+        frame--;
+    if (frame == top) {
+        hp_allocations_count(head, change);
+        return;
+    }
+    struct hp_alloc_thread *thread = head->alloc;
+    const int64_t peak_live = thread->peak_live + change->live, peak_blocks = thread->peak_blocks + change->blocks;
+    hp_allocations_count(head, change);
+    HOTPATH_PUT_(thread->peak_live, peak_live);
+    HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
+    for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
+        struct hp_alloc_frame *at = hp_allocations_beside(head, absent);
+        HOTPATH_ADD_(at->count, change->count);
+        HOTPATH_ADD_(at->bytes, change->asked);
+        HOTPATH_PUT_(at->live, at->live + change->live);
+        HOTPATH_PUT_(at->blocks, at->blocks + change->blocks);
+        if (absent > frame + 1) {
+            HOTPATH_PUT_(at->peak_live, at->peak_live + change->live);
+            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + change->blocks);
+        }
+    }
+    struct hp_alloc_frame *first = hp_allocations_beside(head, frame + 1);
+    if (thread->live > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, thread->live);
+    if (thread->blocks > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, thread->blocks);
+}
+
+/* ------------------------------------------------------------------------------------------------- the slow way in */
+
+static bool hp_allocations_is_recorded(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    return page != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
+           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC) && !hp_is_forked_child();
+}
+
+/* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
+static bool hp_allocations_is_our_own(void)
+{
+    return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+}
+
+static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
+                       uintptr_t stack)
+{
+    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
+    if (gate == (head->hot.epoch | HP_GATE_PAUSED))
+        return true; /* nothing is counted now */
+    if (gate != head->hot.epoch || !hp_allocations_mark_all(head))
+        return false;
+    hp_allocations_count_around(head, change, stack);
+    hp_allocations_note_owners(head, change, blocks);
+    return true;
+}
+
+static bool hp_allocations_count_in_head(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks, uintptr_t stack)
+{
+    struct hp_head *head = hp_thread_head_if_free();
+    if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
+        return false;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const bool is_done = hp_allocations_count_held(head, change, blocks, stack);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return is_done;
+}
+
+static __attribute__((noinline)) void hp_allocations_count_slowly(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
+                                                   uintptr_t stack)
+{
+    const int saved = errno;
+    if (!hp_allocations_is_recorded())
+        hp_allocations_count_idle(change);
+    else if (!hp_allocations_is_our_own() && !hp_allocations_count_in_head(change, blocks, stack))
+        hp_allocations_count_late(change);
+    errno = saved;
+}
+
+/* The head of this thread, held, if all is as usual; else NULL. */
+static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold_usual_head(uintptr_t stack)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    if (__builtin_expect(HOTPATH_GET_(hot->ready) == 0, 0))
+        return NULL;
+    HOTPATH_PUT_(hot->ready, 0);
+    HOTPATH_ORDER_();
+    /* Wraps at frame 0, which is there always. */
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
+        return (struct hp_head *)(void *)hot;
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+    return NULL;
+}
+
+static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
+                                                       uintptr_t stack)
+{
+    struct hp_head *head = hp_allocations_hold_usual_head(stack);
+    if (__builtin_expect(head == NULL, 0)) {
+        hp_allocations_count_slowly(change, blocks, stack);
+        return;
+    }
+    hp_allocations_count(head, change);
+    hp_allocations_note_owners(head, change, blocks);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* ------------------------------------------------------------------------------------------------------- events */
+
+void hotpath_v1_alloc_is_watched(void)
+{
+    hp_copies_join();
+    __atomic_store_n(&hotpath_runtime_->alloc_is_watched, true, __ATOMIC_RELAXED);
+}
+
+void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
+{
+    const struct hp_allocations_change change = {.count = 1, .asked = asked, .live = (int64_t)usable, .blocks = 1};
+    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.allocated = block}, stack);
+}
+
+void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
+{
+    const struct hp_allocations_change change = {.live = -(int64_t)usable, .blocks = -1, .freed = usable};
+    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.freed = block}, stack);
+}
+
+void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
+                            size_t usable, uintptr_t stack)
+{
+    const struct hp_allocations_change change = {
+        .count = 1, .asked = asked, .live = (int64_t)usable - (int64_t)old_usable, .freed = old_usable};
+    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.freed = old_block, .allocated = block}, stack);
+}
+
+void hotpath_v1_alloc_failed(void)
+{
+    const int saved = errno;
+    if (hp_allocations_is_recorded() && !hp_allocations_is_our_own())
+        __atomic_fetch_add(&hp_store_header(hotpath_runtime_->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+    errno = saved;
+}
+
+/* ----------------------------------------------------------------------------------------------- the end of a call */
+
+static struct hp_alloc_stat *hp_allocations_stat_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->alloc == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&stat->alloc, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->alloc);
+}
+
+static void hp_allocations_add_value(struct hp_head *head, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
+                      uint64_t value)
+{
+    uint64_t *counter = hp_tree_counter(head, stat->octaves[measure], value);
+    if (counter != NULL)
+        HOTPATH_ADD_(*counter, 1);
+    else
+        HOTPATH_ADD_(stat->missed, 1);
+    if (value > stat->max[measure])
+        HOTPATH_PUT_(stat->max[measure], value);
+}
+
+struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    if (!hp_allocations_is_marked(frame))
+        return (struct hp_alloc_sums){0, 0};
+    const struct hp_alloc_frame *begun = hp_allocations_beside(head, frame);
+    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
+}
+
+/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
+static uint64_t hp_allocations_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
+{
+    const int64_t height = *peak - at_begin;
+    if (around > *peak)
+        HOTPATH_PUT_(*peak, around);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_frame *begun = hp_allocations_beside(head, frame), *around = hp_allocations_beside(head, frame - 1);
+    const struct hp_alloc_sums all = hp_alloc_of_call(head, frame);
+    const uint64_t own_bytes = all.bytes - begun->inner_bytes, own_count = all.count - begun->inner_count;
+    HOTPATH_ADD_(around->inner_bytes, all.bytes);
+    HOTPATH_ADD_(around->inner_count, all.count);
+    const uint64_t peak_bytes = hp_allocations_end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    const uint64_t peak_blocks = hp_allocations_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    struct hp_alloc_stat *stat = hp_allocations_stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
+    if (stat == NULL) {
+        hp_lose(head, HP_LOSS_ALLOCS);
+        return;
+    }
+    HOTPATH_ADD_(stat->calls, 1);
+    HOTPATH_ADD_(stat->own_bytes, own_bytes);
+    HOTPATH_ADD_(stat->own_count, own_count);
+    if (!is_nested) {
+        HOTPATH_ADD_(stat->all_bytes, all.bytes);
+        HOTPATH_ADD_(stat->all_count, all.count);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + thread->live - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + thread->blocks - begun->blocks);
+    }
+    hp_allocations_add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
+    hp_allocations_add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
+    hp_allocations_add_value(head, stat, HP_ALLOC_ALL_BYTES, all.bytes);
+    hp_allocations_add_value(head, stat, HP_ALLOC_ALL_COUNT, all.count);
+    hp_allocations_add_value(head, stat, HP_ALLOC_PEAK_BYTES, peak_bytes);
+    hp_allocations_add_value(head, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks);
+}
 
 /* ---- src/record/calibration.c -------------------------------------------------------------------------------- */
 
@@ -13751,7 +14346,13 @@ uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
 
 static struct hp_call hp_kept_describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
-    return (struct hp_call){.start = frame->start, .ticks = ticks, .node = frame->node, .tid = head->thread_id};
+    const struct hp_alloc_sums allocated = hp_alloc_of_call(head, frame);
+    return (struct hp_call){.start = frame->start,
+                            .ticks = ticks,
+                            .node = frame->node,
+                            .tid = head->thread_id,
+                            .alloc_bytes = allocated.bytes,
+                            .alloc_count = allocated.count};
 }
 
 /* Numbers come first: what single calls were like gets nothing once half of the session is used. */
@@ -14996,6 +15597,88 @@ void hotpath_v1_note(const char *format, ...)
     errno = saved;
 }
 
+/* ---- src/record/owners.c ------------------------------------------------------------------------------------- */
+
+/*
+ * Which thread allocated a block: a number of 16 bits for every 16 bytes of address space, in tables that are made when a
+ * thread other than the first allocates there. So a program with one thread has none, and one with many has an eighth of
+ * the memory its other threads allocated from. The kernel empties them in a forked child, whose one thread is the first.
+ *
+ * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
+ * into 16 bytes, the second one's owner counts for both.
+ */
+
+#define HP_OWNERS_GRAIN_BITS 4   /* bytes with one owner */
+#define HP_OWNERS_LEAF_BITS 26   /* address space of a leaf: 64 MB, its owners 8 MB */
+#define HP_OWNERS_BRANCH_BITS 36 /* of a branch of 1024 leaves */
+#define HP_OWNERS_LEAVES (1u << (HP_OWNERS_BRANCH_BITS - HP_OWNERS_LEAF_BITS))
+#define HP_OWNERS_OWNERS_OF_LEAF (1u << (HP_OWNERS_LEAF_BITS - HP_OWNERS_GRAIN_BITS))
+#define HP_OWNERS_MOST_OWNERS 65535u /* numbers beyond are used again */
+
+typedef uint16_t hp_owners_owner;
+
+struct hp_owners_branch {
+    hp_owners_owner *leaves[HP_OWNERS_LEAVES];
+};
+
+uint32_t hp_owner_new(void)
+{
+    struct hp_fork_page *page = hp_page();
+    const uint32_t given = page->owners;
+    __atomic_store_n(&page->owners, given + 1 > given ? given + 1 : given, __ATOMIC_RELAXED);
+    return given == 0 ? 0 : 1 + (given - 1) % HP_OWNERS_MOST_OWNERS;
+}
+
+/* What is at `place`, made and wiped in children if there is nothing yet; NULL without memory. */
+static void *hp_owners_made_at(void **place, size_t size)
+{
+    void *present = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (present != NULL)
+        return present;
+    void *fresh = hp_more_memory(size);
+    if (fresh == NULL)
+        return NULL;
+    /* Release: who finds it finds it empty, and not what was in that memory before. */
+    if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    hp_memory_unmap(fresh, size);
+    return present;
+}
+
+static hp_owners_owner *hp_owners_leaf_of(const void *block, bool is_to_be_made)
+{
+    const uint64_t address = (uintptr_t)block;
+    if (address >> HP_OWNERS_BRANCH_BITS >= HP_OWNER_BRANCHES)
+        return NULL;
+    void **place = &hotpath_runtime_->owner_branches[address >> HP_OWNERS_BRANCH_BITS];
+    struct hp_owners_branch *branch =
+        is_to_be_made ? hp_owners_made_at(place, sizeof *branch) : __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (branch == NULL)
+        return NULL;
+    void **leaf = (void **)&branch->leaves[(address >> HP_OWNERS_LEAF_BITS) % HP_OWNERS_LEAVES];
+    if (!is_to_be_made || __atomic_load_n(leaf, __ATOMIC_ACQUIRE) != NULL)
+        return __atomic_load_n(leaf, __ATOMIC_ACQUIRE);
+    hp_owners_owner *fresh = hp_owners_made_at(leaf, HP_OWNERS_OWNERS_OF_LEAF * sizeof *fresh);
+    if (fresh != NULL)
+        hp_memory_wipe_on_fork(fresh, HP_OWNERS_OWNERS_OF_LEAF * sizeof *fresh);
+    return fresh;
+}
+
+static size_t hp_owners_place_in_leaf(const void *block) { return ((uintptr_t)block >> HP_OWNERS_GRAIN_BITS) % HP_OWNERS_OWNERS_OF_LEAF; }
+
+void hp_owner_write(const void *block, uint32_t number)
+{
+    hp_owners_owner *leaf = hp_owners_leaf_of(block, number != 0);
+    if (leaf != NULL)
+        __atomic_store_n(&leaf[hp_owners_place_in_leaf(block)], (hp_owners_owner)number, __ATOMIC_RELAXED);
+}
+
+uint32_t hp_owner_of(const void *block)
+{
+    const hp_owners_owner *leaf = hp_owners_leaf_of(block, false);
+    return leaf != NULL ? __atomic_load_n(&leaf[hp_owners_place_in_leaf(block)], __ATOMIC_RELAXED) : 0;
+}
+
 /* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
 
 /* The recorder's lock and small services. */
@@ -15089,7 +15772,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
  * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
  * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
  */
-bool hp_lock(struct hp_signals *held)
+static bool hp_runtime_take_lock(struct hp_signals *held, bool may_wait)
 {
     uintptr_t *lock = &hp_page()->lock;
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
@@ -15098,9 +15781,9 @@ bool hp_lock(struct hp_signals *held)
     held->is_held = !hp_is_sealed();
     if (held->is_held)
         hp_signals_hold(held);
-    while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(lock, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (holder == us || (!held->is_held && ++spins == 1u << 20)) {
+        if (holder == us || !may_wait || (!held->is_held && ++spins == 1u << 20)) {
             if (held->is_held)
                 hp_signals_release(held);
             return false;
@@ -15113,6 +15796,9 @@ bool hp_lock(struct hp_signals *held)
         __tsan_acquire(lock);
     return true;
 }
+
+bool hp_lock(struct hp_signals *held) { return hp_runtime_take_lock(held, true); }
+bool hp_lock_if_free(struct hp_signals *held) { return hp_runtime_take_lock(held, false); }
 
 void hp_unlock(const struct hp_signals *held)
 {
@@ -15575,6 +16261,7 @@ static bool hp_threads_new_record(struct hp_head *head)
     head->store = hotpath_runtime_->store;
     head->space = head->space_end = 0;
     head->record = NULL;
+    head->alloc = NULL;
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -15667,8 +16354,10 @@ static struct hp_head *hp_threads_register_thread(void)
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, 1);
         return NULL;
     }
-    if (!is_shared)
+    if (!is_shared) {
         head->copies = 0;
+        head->owner = hp_owner_new();
+    }
     if (pthread_getspecific(hp_threads_exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -15678,14 +16367,33 @@ static struct hp_head *hp_threads_register_thread(void)
     return head;
 }
 
-struct hp_head *hp_thread_head(void)
+/* The head of this thread if it has one for the running session. */
+static struct hp_head *hp_threads_present_head(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch())
+    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
+
+struct hp_head *hp_thread_head(void)
+{
+    struct hp_head *head = hp_threads_present_head();
+    if (head != NULL)
         return head;
     struct hp_signals held;
     if (!hp_lock(&held))
         return NULL;
+    head = hp_threads_register_thread();
+    hp_unlock(&held);
+    return head;
+}
+
+struct hp_head *hp_thread_head_if_free(void)
+{
+    struct hp_head *head = hp_threads_present_head();
+    struct hp_signals held;
+    if (head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_lock_if_free(&held))
+        return head;
     head = hp_threads_register_thread();
     hp_unlock(&held);
     return head;
@@ -15887,11 +16595,26 @@ static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
     return offset;
 }
 
-/* For slots of calls that are kept; without space for it nothing is kept. Not in the list: it counts nothing. */
-static void hp_tree_make_blank_stat(struct hp_head *head)
+/* Not in the list: it counts nothing. Without space for it nothing is kept of calls. */
+void hp_tree_need_blank_stat(struct hp_head *head)
 {
+    if (head->record->blank_stat != 0)
+        return;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
     __atomic_store_n(&head->record->blank_stat, offset, __ATOMIC_RELAXED);
+}
+
+uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value)
+{
+    const uint32_t octave = hotpath_octave_(value);
+    if (octaves[octave] == 0) {
+        const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
+        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
+        if (fresh == 0)
+            return NULL;
+        __atomic_store_n(&octaves[octave], fresh - missing, __ATOMIC_RELEASE);
+    }
+    return (uint64_t *)(void *)(head->hot.base + octaves[octave]) + (value >> octave);
 }
 
 static uint32_t hp_tree_listed_stat(const struct hp_head *head, uint32_t site)
@@ -15910,8 +16633,8 @@ static uint32_t hp_tree_stat_of(struct hp_head *head, uint32_t site)
     uint32_t offset = head->index_is_complete ? 0 : hp_tree_listed_stat(head, site);
     if (offset == 0)
         offset = hp_tree_new_stat(head, site);
-    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0 && head->record->blank_stat == 0)
-        hp_tree_make_blank_stat(head);
+    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
+        hp_tree_need_blank_stat(head);
     if (offset != 0)
         hp_tree_add_slot(head, &(struct hotpath_slot_){.key = hp_tree_slot_key(HP_TREE_STAT_OF, site), .node = offset});
     return offset;
@@ -16234,7 +16957,7 @@ static bool hp_zones_grow_frames(struct hp_head *head)
     if (capacity >= HP_MAX_FRAMES)
         return false;
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
-    if (offset == 0)
+    if (offset == 0 || !hp_alloc_grow(head, capacity * 2))
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
@@ -16253,20 +16976,6 @@ static struct hotpath_frame_ *hp_zones_find_frame(const struct hp_head *head, co
 
 static void hp_zones_pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
 
-/* The histogram counter for a duration, or NULL when there is no space for its octave. */
-static uint64_t *hp_zones_counter_of(struct hp_head *head, struct hotpath_stat_ *stat, uint64_t ticks)
-{
-    const uint32_t octave = hotpath_octave_(ticks);
-    if (stat->octaves[octave] == 0) {
-        const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
-        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
-        if (fresh == 0)
-            return NULL;
-        __atomic_store_n(&stat->octaves[octave], fresh - missing, __ATOMIC_RELEASE);
-    }
-    return (uint64_t *)(void *)(head->hot.base + stat->octaves[octave]) + (ticks >> octave);
-}
-
 /* A call that is longer, or shorter, than all before it. */
 static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
@@ -16275,13 +16984,22 @@ static void hp_zones_reconsider(struct hp_head *head, const struct hotpath_frame
         hp_kept_reconsider(head, frame);
 }
 
+static void hp_zones_close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
+{
+    const bool is_nested = (frame->stat & HOTPATH_RECURSIVE_) && stat->open > 1;
+    const uint32_t flags = frame->stat;
+    hotpath_count_untimed_(&head->hot, frame);
+    if (flags & HOTPATH_ALLOCATES_)
+        hp_alloc_close(head, frame, is_nested);
+}
+
 static void hp_zones_close_top(struct hp_head *head, uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (frame->stat & HOTPATH_UNTIMED_) {
-        hotpath_count_untimed_(&head->hot, frame);
+    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
+        hp_zones_close_untimed(head, frame, stat);
         return;
     }
     uint64_t ticks = now - frame->start;
@@ -16290,7 +17008,7 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
         ticks = 0;
     }
     const bool is_longer = stat->octaves[hotpath_octave_(ticks)] == 0;
-    uint64_t *counter = hp_zones_counter_of(head, stat, ticks);
+    uint64_t *counter = hp_tree_counter(head, stat->octaves, ticks);
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     if (counter != NULL) {
@@ -16310,6 +17028,8 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
         HOTPATH_PUT_(stat->min, ticks);
     if (ticks > stat->max)
         HOTPATH_PUT_(stat->max, ticks);
+    if (frame->stat & HOTPATH_ALLOCATES_)
+        hp_alloc_close(head, frame, is_nested);
     if (frame->stat & HOTPATH_KEPT_)
         hp_kept_call(head, frame, ticks, is_nested);
     else if (is_longer)

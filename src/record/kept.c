@@ -64,7 +64,13 @@ uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site)
 
 static struct hp_call describe(const struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks)
 {
-    return (struct hp_call){.start = frame->start, .ticks = ticks, .node = frame->node, .tid = head->thread_id};
+    const struct hp_alloc_sums allocated = hp_alloc_of_call(head, frame);
+    return (struct hp_call){.start = frame->start,
+                            .ticks = ticks,
+                            .node = frame->node,
+                            .tid = head->thread_id,
+                            .alloc_bytes = allocated.bytes,
+                            .alloc_count = allocated.count};
 }
 
 /* Numbers come first: what single calls were like gets nothing once half of the session is used. */

@@ -98,7 +98,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
  * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
  * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
  */
-bool hp_lock(struct hp_signals *held)
+static bool take_lock(struct hp_signals *held, bool may_wait)
 {
     uintptr_t *lock = &hp_page()->lock;
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
@@ -107,9 +107,9 @@ bool hp_lock(struct hp_signals *held)
     held->is_held = !hp_is_sealed();
     if (held->is_held)
         hp_signals_hold(held);
-    while (!__atomic_compare_exchange_n(lock, &holder, us, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(lock, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (holder == us || (!held->is_held && ++spins == 1u << 20)) {
+        if (holder == us || !may_wait || (!held->is_held && ++spins == 1u << 20)) {
             if (held->is_held)
                 hp_signals_release(held);
             return false;
@@ -122,6 +122,9 @@ bool hp_lock(struct hp_signals *held)
         __tsan_acquire(lock);
     return true;
 }
+
+bool hp_lock(struct hp_signals *held) { return take_lock(held, true); }
+bool hp_lock_if_free(struct hp_signals *held) { return take_lock(held, false); }
 
 void hp_unlock(const struct hp_signals *held)
 {

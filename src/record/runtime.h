@@ -67,9 +67,11 @@ struct hp_head {
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_kept *kept;   /* NULL until it is needed: see kept.h */
-    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
-    bool index_is_complete; /* every node and stat of the record is in the slots */
+    struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
+    struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
+    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete;        /* every node and stat of the record is in the slots */
 };
 
 struct hp_fork_page {
@@ -79,6 +81,7 @@ struct hp_fork_page {
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
     uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
+    uint32_t owners;    /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs. */
@@ -113,6 +116,7 @@ struct hp_site_choice {
 };
 
 #define HP_SITE_BUCKETS 4096u
+#define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
@@ -139,6 +143,8 @@ struct hp_recorder {
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
+    bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
+    void *owner_branches[HP_OWNER_BRANCHES];
 };
 
 /* --- copies.c */
@@ -173,6 +179,8 @@ bool hp_runtime_prepare(void);
  * are not held back because no system call may be made (HOTPATH_RESERVE).
  */
 bool hp_lock(struct hp_signals *held);
+/* The same without waiting: false, too, where somebody else has it. */
+bool hp_lock_if_free(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 void *hp_more_memory(size_t size);
@@ -201,6 +209,11 @@ void hp_sites_reserve(void);
 #define HP_HEADS_BYTES 65536u
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 struct hp_head *hp_thread_head(void);
+/*
+ * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours. NULL, too, where the
+ * lock is taken just now, and nothing is counted as lost.
+ */
+struct hp_head *hp_thread_head_if_free(void);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.
@@ -237,6 +250,10 @@ static inline void hp_lose(const struct hp_head *head, enum hp_loss loss) { hp_s
 bool hp_tree_begin(struct hp_head *head);
 /* An empty index for a tree that is there. */
 bool hp_tree_resume(struct hp_head *head);
+/* A stat in which nothing is ever counted, for frames of calls that have to end out of line. */
+void hp_tree_need_blank_stat(struct hp_head *head);
+/* The counter of a value in a histogram, or NULL when there is no space for its octave. */
+uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value);
 /* Where `site` leads from `parent`, made if it is not there; `spare` stands in when the index is full. */
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare);
@@ -259,6 +276,19 @@ uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
 void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
 void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* --- allocations.c */
+/* What was asked for, and how often. */
+struct hp_alloc_sums {
+    uint64_t bytes;
+    uint64_t count;
+};
+/* In an open call so far, zones inside included. */
+struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* The stack of zones grows to so many frames: before it does. False without space. */
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
+/* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
+void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
 /* Measures what one zone costs on this machine. Signals held. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "owners.h"
 #include "process.h"
 #include "runtime.h"
 #include "sys.h"
@@ -168,6 +169,7 @@ static bool new_record(struct hp_head *head)
     head->store = hp_runtime->store;
     head->space = head->space_end = 0;
     head->record = NULL;
+    head->alloc = NULL;
     head->generation = 0;
     head->record_offset = hp_thread_allocate(head, sizeof(struct hp_thread), 64);
     if (head->record_offset == 0)
@@ -260,8 +262,10 @@ static struct hp_head *register_thread(void)
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
         return NULL;
     }
-    if (!is_shared)
+    if (!is_shared) {
         head->copies = 0;
+        head->owner = hp_owner_new();
+    }
     if (pthread_getspecific(exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -271,14 +275,33 @@ static struct hp_head *register_thread(void)
     return head;
 }
 
-struct hp_head *hp_thread_head(void)
+/* The head of this thread if it has one for the running session. */
+static struct hp_head *present_head(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch())
+    const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
+
+struct hp_head *hp_thread_head(void)
+{
+    struct hp_head *head = present_head();
+    if (head != NULL)
         return head;
     struct hp_signals held;
     if (!hp_lock(&held))
         return NULL;
+    head = register_thread();
+    hp_unlock(&held);
+    return head;
+}
+
+struct hp_head *hp_thread_head_if_free(void)
+{
+    struct hp_head *head = present_head();
+    struct hp_signals held;
+    if (head != NULL || hp_thread_is_over || hp_is_sealed() || !hp_lock_if_free(&held))
+        return head;
     head = register_thread();
     hp_unlock(&held);
     return head;

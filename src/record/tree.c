@@ -152,11 +152,26 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     return offset;
 }
 
-/* For slots of calls that are kept; without space for it nothing is kept. Not in the list: it counts nothing. */
-static void make_blank_stat(struct hp_head *head)
+/* Not in the list: it counts nothing. Without space for it nothing is kept of calls. */
+void hp_tree_need_blank_stat(struct hp_head *head)
 {
+    if (head->record->blank_stat != 0)
+        return;
     const uint32_t offset = hp_thread_allocate(head, sizeof(struct hotpath_stat_), 64);
     __atomic_store_n(&head->record->blank_stat, offset, __ATOMIC_RELAXED);
+}
+
+uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t value)
+{
+    const uint32_t octave = hotpath_octave_(value);
+    if (octaves[octave] == 0) {
+        const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
+        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
+        if (fresh == 0)
+            return NULL;
+        __atomic_store_n(&octaves[octave], fresh - missing, __ATOMIC_RELEASE);
+    }
+    return (uint64_t *)(void *)(head->hot.base + octaves[octave]) + (value >> octave);
 }
 
 static uint32_t listed_stat(const struct hp_head *head, uint32_t site)
@@ -175,8 +190,8 @@ static uint32_t stat_of(struct hp_head *head, uint32_t site)
     uint32_t offset = head->index_is_complete ? 0 : listed_stat(head, site);
     if (offset == 0)
         offset = new_stat(head, site);
-    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0 && head->record->blank_stat == 0)
-        make_blank_stat(head);
+    if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
+        hp_tree_need_blank_stat(head);
     if (offset != 0)
         add_slot(head, &(struct hotpath_slot_){.key = slot_key(STAT_OF, site), .node = offset});
     return offset;

@@ -32,7 +32,7 @@ static bool grow_frames(struct hp_head *head)
     if (capacity >= HP_MAX_FRAMES)
         return false;
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
-    if (offset == 0)
+    if (offset == 0 || !hp_alloc_grow(head, capacity * 2))
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
@@ -51,20 +51,6 @@ static struct hotpath_frame_ *find_frame(const struct hp_head *head, const struc
 
 static void pop(struct hp_head *head, struct hotpath_frame_ *frame) { head->hot.top = frame - 1; }
 
-/* The histogram counter for a duration, or NULL when there is no space for its octave. */
-static uint64_t *counter_of(struct hp_head *head, struct hotpath_stat_ *stat, uint64_t ticks)
-{
-    const uint32_t octave = hotpath_octave_(ticks);
-    if (stat->octaves[octave] == 0) {
-        const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t);
-        const uint32_t fresh = hp_thread_allocate(head, (octave == 0 ? 128 : 64) * sizeof(uint64_t), 64);
-        if (fresh == 0)
-            return NULL;
-        __atomic_store_n(&stat->octaves[octave], fresh - missing, __ATOMIC_RELEASE);
-    }
-    return (uint64_t *)(void *)(head->hot.base + stat->octaves[octave]) + (ticks >> octave);
-}
-
 /* A call that is longer, or shorter, than all before it. */
 static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
@@ -73,13 +59,22 @@ static void reconsider(struct hp_head *head, const struct hotpath_frame_ *frame,
         hp_kept_reconsider(head, frame);
 }
 
+static void close_untimed(struct hp_head *head, struct hotpath_frame_ *frame, const struct hotpath_stat_ *stat)
+{
+    const bool is_nested = (frame->stat & HOTPATH_RECURSIVE_) && stat->open > 1;
+    const uint32_t flags = frame->stat;
+    hotpath_count_untimed_(&head->hot, frame);
+    if (flags & HOTPATH_ALLOCATES_)
+        hp_alloc_close(head, frame, is_nested);
+}
+
 static void close_top(struct hp_head *head, uint64_t now)
 {
     struct hotpath_frame_ *frame = head->hot.top;
     struct hotpath_node_ *node = hp_node_at(head, frame->node);
     struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    if (frame->stat & HOTPATH_UNTIMED_) {
-        hotpath_count_untimed_(&head->hot, frame);
+    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
+        close_untimed(head, frame, stat);
         return;
     }
     uint64_t ticks = now - frame->start;
@@ -88,7 +83,7 @@ static void close_top(struct hp_head *head, uint64_t now)
         ticks = 0;
     }
     const bool is_longer = stat->octaves[hotpath_octave_(ticks)] == 0;
-    uint64_t *counter = counter_of(head, stat, ticks);
+    uint64_t *counter = hp_tree_counter(head, stat->octaves, ticks);
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     if (counter != NULL) {
@@ -108,6 +103,8 @@ static void close_top(struct hp_head *head, uint64_t now)
         HOTPATH_PUT_(stat->min, ticks);
     if (ticks > stat->max)
         HOTPATH_PUT_(stat->max, ticks);
+    if (frame->stat & HOTPATH_ALLOCATES_)
+        hp_alloc_close(head, frame, is_nested);
     if (frame->stat & HOTPATH_KEPT_)
         hp_kept_call(head, frame, ticks, is_nested);
     else if (is_longer)

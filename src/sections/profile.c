@@ -417,7 +417,7 @@ static bool add_open(struct builder *builder, struct record *record, const struc
     site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
-    if (frame->stat & HOTPATH_UNTIMED_) {
+    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
         record->sums.untimed++;
         return true;
     }
@@ -456,7 +456,7 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
         if (!add_open(builder, record, &frame, ticks))
             return false;
-        if (frame.stat & HOTPATH_UNTIMED_)
+        if (frame.stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_))
             continue;
         if (around != NULL)
             around->sums.self -= ticks;

@@ -11,7 +11,9 @@
  *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
  *                              └▶ stats (a list) ─▶ octaves: the histograms
  *                                               ├▶ log: the latest calls ─▶ notes
- *                                               └▶ slowest: the slowest call, with what was inside
+ *                                               ├▶ slowest: the slowest call, with what was inside
+ *                                               └▶ alloc: what its calls allocated ─▶ octaves
+ *                              └▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -29,10 +31,10 @@
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 2u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 3u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1376u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1440u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -43,6 +45,7 @@
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
+#define HP_FEATURE_ALLOC 2u /* allocations were counted */
 
 enum hp_state {
     HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
@@ -78,6 +81,7 @@ enum hp_loss {
     HP_LOSS_CLOCK,     /* durations below zero, clamped */
     HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
     HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -129,7 +133,15 @@ struct hp_header {
     uint32_t time_period;                 /* one call in so many is timed; 0 and 1: all are */
     uint32_t filter; /* offsets of strings: HOTPATH_FILTER and HOTPATH_SKIP, without which more would be there */
     uint32_t skip;
-    uint32_t also_reserved;
+    uint32_t pools;      /* offset of the newest hp_pool */
+    int64_t alloc_live;  /* usable bytes that live, of all threads, as far as they have told: see hp_alloc_thread */
+    int64_t alloc_peak;  /* the highest that was */
+    uint64_t late_count; /* allocations on threads that have no record, or no longer */
+    uint64_t late_bytes; /* asked for */
+    uint64_t late_usable;  /* the same in usable bytes */
+    uint64_t late_frees;   /* blocks freed there */
+    uint64_t late_freed;   /* usable bytes */
+    uint64_t alloc_failed; /* allocations that the host was refused; in no other number */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -170,7 +182,8 @@ struct hp_thread {
     uint64_t first_tick; /* when the present thread began to record */
     char name[16];       /* as the kernel knows it */
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
-    uint32_t reserved[9];
+    uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
+    uint32_t reserved[8];
 };
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
@@ -194,6 +207,8 @@ struct hp_call {
     uint32_t tid;
     uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this place in the log, or 0 */
     uint32_t note_length;
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
 };
 
 /*
@@ -236,6 +251,83 @@ struct hp_slowest {
     uint32_t reserved[3];
 };
 
+/* --- allocations */
+
+/*
+ * What a thread allocates and frees. malloc and free touch the first 64 bytes, and the frame of the innermost zone to see
+ * whether it has an hp_alloc_frame. `live` counts usable bytes, which are all that is known when a block is freed; it is
+ * negative in threads that free what others have allocated.
+ */
+struct hp_alloc_thread {
+    uint64_t count;    /* allocations */
+    uint64_t bytes;    /* asked for */
+    int64_t live;      /* usable bytes allocated, less those freed */
+    int64_t blocks;    /* the same in blocks: count - blocks were freed */
+    int64_t peak_live; /* highest since the innermost zone began that has an hp_alloc_frame */
+    int64_t peak_blocks;
+    uint64_t freed;    /* usable bytes */
+    int64_t published; /* of `live`, what is in the header's sum: never far from it */
+
+    uint64_t foreign_count; /* blocks freed here that other threads had allocated */
+    uint64_t foreign_bytes; /* usable */
+    uint32_t frames;        /* offset of hp_alloc_frame[frame_capacity of the thread record] */
+    uint32_t reserved[11];
+};
+
+/*
+ * What the thread's counters were when an open zone began. Made by the first allocation or free inside a zone, for that
+ * zone and all around it that have none yet: until then nothing has changed since they began. A frame that has one bears
+ * HOTPATH_ALLOCATES_; frame 0 stands for what is outside of all zones.
+ */
+struct hp_alloc_frame {
+    uint64_t count;
+    uint64_t bytes;
+    int64_t live;
+    int64_t blocks;
+    int64_t peak_live; /* of the zone around it, up to then */
+    int64_t peak_blocks;
+    uint64_t inner_count; /* what zones directly inside that have ended allocated, and those inside them */
+    uint64_t inner_bytes;
+};
+
+/* What is told of a call. Each has a histogram of its own, with octaves as in hotpath_stat_. */
+enum hp_alloc_measure {
+    HP_ALLOC_OWN_BYTES, /* asked for by the call itself, not by zones inside */
+    HP_ALLOC_OWN_COUNT,
+    HP_ALLOC_ALL_BYTES, /* with zones inside */
+    HP_ALLOC_ALL_COUNT,
+    HP_ALLOC_PEAK_BYTES, /* most usable bytes that lived at once, beyond those at its beginning, zones inside included */
+    HP_ALLOC_PEAK_BLOCKS,
+    HP_ALLOC_MEASURES
+};
+
+/* What calls of a site allocated, in one thread record. Calls without an hp_alloc_frame are not here: all theirs is 0. */
+struct hp_alloc_stat {
+    uint64_t calls;     /* that allocated or freed */
+    uint64_t own_bytes; /* sums over all calls */
+    uint64_t own_count;
+    uint64_t all_bytes; /* sums over calls that were not inside another call of the site */
+    uint64_t all_count;
+    int64_t net_bytes; /* usable bytes that such calls left behind */
+    int64_t net_blocks;
+    uint64_t missed; /* values that found no space for their octave */
+    uint64_t max[HP_ALLOC_MEASURES];
+    uint32_t octaves[HP_ALLOC_MEASURES][HOTPATH_OCTAVES_];
+};
+
+/* Memory that the program hands out itself, by name (hotpath_alloc_event). Written by any thread, atomically. */
+struct hp_pool {
+    uint32_t next; /* offset of an older one */
+    uint32_t name; /* offset of a string */
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t freed_count;
+    uint64_t freed_bytes;
+    int64_t live; /* bytes */
+    int64_t peak_live;
+    int64_t peak_blocks;
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -248,8 +340,12 @@ _Static_assert(sizeof(struct hotpath_stat_) == 312, "part of the file");
 _Static_assert(sizeof(struct hp_site) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_thread) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_call) == 32 && sizeof(struct hp_call_log) == 16, "part of the file");
-_Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 56, "part of the file");
+_Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
 _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
+               "part of the file");
+_Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
+_Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 #endif

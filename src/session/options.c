@@ -588,9 +588,10 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 #define NO_FLAG NULL, 0, 0
 
 const struct hp_option hp_options[] = {
-    [RECORD_INDEX] = {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing", "",
+    [RECORD_INDEX] = {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
                       "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
-                      "records timing); other than 0 it also starts recording in programs without HOTPATH_MAIN.",
+                      "records timing and, where malloc is watched, alloc); other than 0 it also starts recording "
+                      "in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, AT_BOTH(record), parse_record},
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "

@@ -28,11 +28,14 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
-/* What is recorded. The others are names a user may write already; they are never set in struct hp_settings. */
+/*
+ * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
+ * write already; it is never set in struct hp_settings.
+ */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
 #define HP_RECORD_CPU 4u
-#define HP_RECORD_AVAILABLE HP_RECORD_TIMING
+#define HP_RECORD_AVAILABLE (HP_RECORD_TIMING | HP_RECORD_ALLOC)
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */

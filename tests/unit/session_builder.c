@@ -118,7 +118,7 @@ static uint32_t stat_offset(struct session_builder *builder, uint32_t thread, ui
             return at;
         at = stat->next;
     }
-    const uint32_t offset = take(builder, sizeof(struct hotpath_stat_), 8);
+    const uint32_t offset = take(builder, sizeof(struct hotpath_stat_), 64);
     struct hotpath_stat_ *stat = builder_at(builder, offset);
     stat->site = site;
     stat->next = record->stats;

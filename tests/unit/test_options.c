@@ -90,7 +90,7 @@ static void assert_defaults(void)
     assert_true(percentiles_are(1, (const double[]){95}));
     assert_int_equal(settings.format, HP_FORMAT_TABLE);
     assert_int_equal(settings.by, HP_BY_FUNCTION);
-    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    assert_int_equal(settings.record, HP_RECORD_AVAILABLE);
     assert_false(settings.record_is_set);
     assert_false(settings.record_is_off);
     assert_false(settings.exclude_wrapper);
@@ -222,12 +222,14 @@ static void what_is_recorded(void **state)
         {"off", 0, false, true},
         {"FALSE", 0, false, true},
         {"no", 0, false, true},
-        {"1", HP_RECORD_TIMING, true, false},
-        {"on", HP_RECORD_TIMING, true, false},
-        {"True", HP_RECORD_TIMING, true, false},
+        {"1", HP_RECORD_AVAILABLE, true, false},
+        {"on", HP_RECORD_AVAILABLE, true, false},
+        {"True", HP_RECORD_AVAILABLE, true, false},
         {"timing", HP_RECORD_TIMING, true, false},
         {" Timing ,", HP_RECORD_TIMING, true, false},
         {"timing,timing", HP_RECORD_TIMING, true, false},
+        {"timing,alloc", HP_RECORD_TIMING | HP_RECORD_ALLOC, true, false},
+        {"ALLOC", HP_RECORD_ALLOC, true, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         resolve_variable("HOTPATH", cases[i].value);
@@ -237,23 +239,24 @@ static void what_is_recorded(void **state)
         assert_int_equal(settings.record_is_off, cases[i].is_off);
     }
     resolve_variable("HOTPATH", "timing,tming");
-    assert_one_warning("hotpath: HOTPATH='timing,tming' is not 0, 1 or a list of timing, alloc, cpu; using timing");
+    assert_one_warning(
+        "hotpath: HOTPATH='timing,tming' is not 0, 1 or a list of timing, alloc, cpu; using timing,alloc");
     assert_defaults();
     resolve_variable("HOTPATH", ",");
-    assert_one_warning("hotpath: HOTPATH=',' is not 0, 1 or a list of timing, alloc, cpu; using timing");
+    assert_one_warning("hotpath: HOTPATH=',' is not 0, 1 or a list of timing, alloc, cpu; using timing,alloc");
     assert_defaults();
 }
 
 static void what_cannot_be_recorded_yet_is_said_once(void **state)
 {
     (void)state;
-    resolve_variable("HOTPATH", "timing,alloc");
-    assert_one_warning("hotpath: HOTPATH='timing,alloc' asks for alloc, which this version does not record; "
-                       "recording timing");
-    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    resolve_variable("HOTPATH", "alloc,cpu");
+    assert_one_warning("hotpath: HOTPATH='alloc,cpu' asks for cpu, which this version does not record; "
+                       "recording alloc");
+    assert_int_equal(settings.record, HP_RECORD_ALLOC);
     assert_true(settings.record_is_set);
-    resolve_variable("HOTPATH", "cpu,alloc");
-    assert_one_warning("hotpath: HOTPATH='cpu,alloc' asks for alloc and cpu, which this version does not record; "
+    resolve_variable("HOTPATH", "cpu");
+    assert_one_warning("hotpath: HOTPATH='cpu' asks for cpu, which this version does not record; "
                        "recording nothing");
     assert_int_equal(settings.record, 0);
     assert_true(settings.record_is_set);
@@ -280,7 +283,7 @@ static void who_says_what_is_recorded(void **state)
     resolve(&off, say_1);
     assert_false(settings.record_is_off);
     assert_true(settings.record_is_set);
-    assert_int_equal(settings.record, HP_RECORD_TIMING);
+    assert_int_equal(settings.record, HP_RECORD_AVAILABLE);
     resolve(&on, say_0);
     assert_true(settings.record_is_off);
     assert_int_equal(settings.record, 0);

@@ -1,0 +1,444 @@
+/*
+ * Allocations: who allocates, how much, and how much lives.
+ *
+ * A thread has one set of counters (struct hp_alloc_thread) to which malloc and free add. What a call allocated is the
+ * difference between its end and its beginning. Zones do not read the counters when they begin, so that those in which
+ * nothing is allocated cost what they always do. Instead the first allocation or free inside a zone marks its frame, and
+ * those around it that have no mark yet: as nothing was counted since these began, what the counters are now is what they
+ * were then. A marked frame ends out of line (HOTPATH_ALLOCATES_), where its call is counted.
+ *
+ * The peak of a call: `peak_live` is the highest `live` since the innermost marked zone began. A mark puts the one so
+ * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
+ *
+ * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
+ * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "allocations.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "owners.h"
+#include "runtime.h"
+
+/* What one event adds to the counters. */
+struct change {
+    uint64_t count;
+    uint64_t asked;
+    int64_t live;
+    int64_t blocks;
+    uint64_t freed;
+};
+
+/* The blocks it is about, or NULL. */
+struct blocks {
+    const void *freed;
+    const void *allocated;
+};
+
+/* ---------------------------------------------------------------------------- without a session, or a place in one */
+
+/* What the calling thread has counted outside of sessions. */
+struct idle_counts {
+    uint64_t count, bytes, freed_count, freed_bytes;
+};
+static __thread struct idle_counts idle_counts HOTPATH_TLS_;
+
+static void count_idle(const struct change *change)
+{
+    idle_counts.count += change->count;
+    idle_counts.bytes += change->asked;
+    idle_counts.freed_count += change->count - (uint64_t)change->blocks;
+    idle_counts.freed_bytes += change->freed;
+}
+
+/*
+ * How far `live` of a thread may be from what the sum of all knows. Small, since the peak of the process is only as good as
+ * this times the number of threads; large enough that what comes and goes in a loop does not touch what all threads share.
+ */
+#define UNPUBLISHED ((int64_t)32768)
+
+static void publish(struct hp_header *header, int64_t change)
+{
+    const int64_t live = __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED);
+    int64_t peak = __atomic_load_n(&header->alloc_peak, __ATOMIC_RELAXED);
+    while (live > peak)
+        if (__atomic_compare_exchange_n(&header->alloc_peak, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
+static void declare_feature(struct hp_header *header)
+{
+    if (!(__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_ALLOC))
+        __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
+}
+
+static void count_late(const struct change *change)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    declare_feature(header);
+    __atomic_fetch_add(&header->late_count, change->count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_bytes, change->asked, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_usable, (uint64_t)change->live + change->freed, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_frees, change->count - (uint64_t)change->blocks, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_freed, change->freed, __ATOMIC_RELAXED);
+    publish(header, change->live);
+}
+
+/* ------------------------------------------------------------------------------------------------------ counting */
+
+static __attribute__((noinline)) void publish_thread(struct hp_head *head)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    publish(hp_store_header(head->store), thread->live - thread->published);
+    HOTPATH_PUT_(thread->published, thread->live);
+}
+
+/* The head is held, and its innermost zone is marked. */
+static inline __attribute__((always_inline)) void count(struct hp_head *head, const struct change *change)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const int64_t live = thread->live + change->live;
+    HOTPATH_PUT_(thread->live, live);
+    if (change->blocks != 0)
+        HOTPATH_PUT_(thread->blocks, thread->blocks + change->blocks);
+    if (change->count != 0) {
+        HOTPATH_ADD_(thread->count, change->count);
+        HOTPATH_ADD_(thread->bytes, change->asked);
+        if (live > thread->peak_live)
+            HOTPATH_PUT_(thread->peak_live, live);
+        if (thread->blocks > thread->peak_blocks)
+            HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    }
+    if (change->freed != 0)
+        HOTPATH_ADD_(thread->freed, change->freed);
+    if (__builtin_expect((uint64_t)(live - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED, 0))
+        publish_thread(head);
+}
+
+/* With one thread there is nothing to note. The head is held, and has counters. */
+static inline __attribute__((always_inline)) void note_owners(struct hp_head *head, const struct change *change,
+                                                              const struct blocks *blocks)
+{
+    if (HOTPATH_LIKELY_(!hp_owners_are_many()))
+        return;
+    if (blocks->freed != NULL && hp_owner_of(blocks->freed) != head->owner) {
+        HOTPATH_ADD_(head->alloc->foreign_count, 1);
+        HOTPATH_ADD_(head->alloc->foreign_bytes, change->freed);
+    }
+    if (blocks->allocated != NULL)
+        hp_owner_write(blocks->allocated, head->owner);
+}
+
+/* -------------------------------------------------------------------------------------------------------- marks */
+
+static struct hp_alloc_frame *beside(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (struct hp_alloc_frame *)(void *)(head->hot.base + head->alloc->frames) + (frame - hp_frame_zero(head));
+}
+
+static bool is_marked(const struct hotpath_frame_ *frame) { return frame->stat & HOTPATH_ALLOCATES_; }
+
+static uint32_t frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
+
+/* The counters of a thread that has none yet; false without space. */
+static bool begin(struct hp_head *head)
+{
+    hp_tree_need_blank_stat(head);
+    const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_thread), 64);
+    const uint32_t frames = hp_thread_allocate(head, frames_bytes(head->record->frame_capacity), 64);
+    if (offset == 0 || frames == 0 || head->record->blank_stat == 0)
+        return false;
+    head->alloc = hp_store_at(head->store, offset);
+    head->alloc->frames = frames;
+    HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
+    __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
+    declare_feature(hp_store_header(head->store));
+    return true;
+}
+
+static void mark(struct hp_head *head, struct hotpath_frame_ *frame)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
+    *beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
+                                                   .bytes = thread->bytes,
+                                                   .live = thread->live,
+                                                   .blocks = thread->blocks,
+                                                   .peak_live = thread->peak_live,
+                                                   .peak_blocks = thread->peak_blocks};
+    HOTPATH_PUT_(thread->peak_live, thread->live);
+    HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
+                                  (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
+}
+
+static bool mark_all(struct hp_head *head)
+{
+    if (head->alloc == NULL && !begin(head))
+        return false;
+    struct hotpath_frame_ *frame = head->hot.top;
+    while (!is_marked(frame))
+        frame--;
+    while (frame < head->hot.top)
+        mark(head, ++frame);
+    return true;
+}
+
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
+{
+    if (head->alloc == NULL)
+        return true;
+    const uint32_t frames = hp_thread_allocate(head, frames_bytes(capacity), 64);
+    if (frames == 0)
+        return false;
+    memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
+           frames_bytes(head->record->frame_capacity));
+    __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- zones that are not there */
+
+/*
+ * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
+ * that place. A hook has none, so its zone is a little below it, and not at a multiple of 4 (functions.c).
+ */
+#define HOOK_REACH 64u
+
+static bool is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HOOK_REACH);
+}
+
+/*
+ * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
+ * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
+ * is the one that may rise.
+ */
+static void count_around(struct hp_head *head, const struct change *change, uintptr_t stack)
+{
+    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    while (!is_there(frame, stack))
+        frame--;
+    if (frame == top) {
+        count(head, change);
+        return;
+    }
+    struct hp_alloc_thread *thread = head->alloc;
+    const int64_t peak_live = thread->peak_live + change->live, peak_blocks = thread->peak_blocks + change->blocks;
+    count(head, change);
+    HOTPATH_PUT_(thread->peak_live, peak_live);
+    HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
+    for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
+        struct hp_alloc_frame *at = beside(head, absent);
+        HOTPATH_ADD_(at->count, change->count);
+        HOTPATH_ADD_(at->bytes, change->asked);
+        HOTPATH_PUT_(at->live, at->live + change->live);
+        HOTPATH_PUT_(at->blocks, at->blocks + change->blocks);
+        if (absent > frame + 1) {
+            HOTPATH_PUT_(at->peak_live, at->peak_live + change->live);
+            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + change->blocks);
+        }
+    }
+    struct hp_alloc_frame *first = beside(head, frame + 1);
+    if (thread->live > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, thread->live);
+    if (thread->blocks > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, thread->blocks);
+}
+
+/* ------------------------------------------------------------------------------------------------- the slow way in */
+
+static bool is_recorded(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    return page != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
+           (hp_runtime->settings.record & HP_RECORD_ALLOC) && !hp_is_forked_child();
+}
+
+/* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
+static bool is_our_own(void)
+{
+    return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+}
+
+static bool count_held(struct hp_head *head, const struct change *change, const struct blocks *blocks,
+                       uintptr_t stack)
+{
+    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
+    if (gate == (head->hot.epoch | HP_GATE_PAUSED))
+        return true; /* nothing is counted now */
+    if (gate != head->hot.epoch || !mark_all(head))
+        return false;
+    count_around(head, change, stack);
+    note_owners(head, change, blocks);
+    return true;
+}
+
+static bool count_in_head(const struct change *change, const struct blocks *blocks, uintptr_t stack)
+{
+    struct hp_head *head = hp_thread_head_if_free();
+    if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
+        return false;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const bool is_done = count_held(head, change, blocks, stack);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    return is_done;
+}
+
+static __attribute__((noinline)) void count_slowly(const struct change *change, const struct blocks *blocks,
+                                                   uintptr_t stack)
+{
+    const int saved = errno;
+    if (!is_recorded())
+        count_idle(change);
+    else if (!is_our_own() && !count_in_head(change, blocks, stack))
+        count_late(change);
+    errno = saved;
+}
+
+/* The head of this thread, held, if all is as usual; else NULL. */
+static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uintptr_t stack)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    if (__builtin_expect(HOTPATH_GET_(hot->ready) == 0, 0))
+        return NULL;
+    HOTPATH_PUT_(hot->ready, 0);
+    HOTPATH_ORDER_();
+    /* Wraps at frame 0, which is there always. */
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && is_marked(hot->top) && hot->top->zone > stack - 4))
+        return (struct hp_head *)(void *)hot;
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+    return NULL;
+}
+
+static inline __attribute__((always_inline)) void tell(const struct change *change, const struct blocks *blocks,
+                                                       uintptr_t stack)
+{
+    struct hp_head *head = hold_usual_head(stack);
+    if (__builtin_expect(head == NULL, 0)) {
+        count_slowly(change, blocks, stack);
+        return;
+    }
+    count(head, change);
+    note_owners(head, change, blocks);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* ------------------------------------------------------------------------------------------------------- events */
+
+void hotpath_v1_alloc_is_watched(void)
+{
+    hp_copies_join();
+    __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
+}
+
+void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
+{
+    const struct change change = {.count = 1, .asked = asked, .live = (int64_t)usable, .blocks = 1};
+    tell(&change, &(struct blocks){.allocated = block}, stack);
+}
+
+void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
+{
+    const struct change change = {.live = -(int64_t)usable, .blocks = -1, .freed = usable};
+    tell(&change, &(struct blocks){.freed = block}, stack);
+}
+
+void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
+                            size_t usable, uintptr_t stack)
+{
+    const struct change change = {
+        .count = 1, .asked = asked, .live = (int64_t)usable - (int64_t)old_usable, .freed = old_usable};
+    tell(&change, &(struct blocks){.freed = old_block, .allocated = block}, stack);
+}
+
+void hotpath_v1_alloc_failed(void)
+{
+    const int saved = errno;
+    if (is_recorded() && !is_our_own())
+        __atomic_fetch_add(&hp_store_header(hp_runtime->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+    errno = saved;
+}
+
+/* ----------------------------------------------------------------------------------------------- the end of a call */
+
+static struct hp_alloc_stat *stat_of(struct hp_head *head, struct hotpath_stat_ *stat)
+{
+    if (stat->alloc == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&stat->alloc, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, stat->alloc);
+}
+
+static void add_value(struct hp_head *head, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
+                      uint64_t value)
+{
+    uint64_t *counter = hp_tree_counter(head, stat->octaves[measure], value);
+    if (counter != NULL)
+        HOTPATH_ADD_(*counter, 1);
+    else
+        HOTPATH_ADD_(stat->missed, 1);
+    if (value > stat->max[measure])
+        HOTPATH_PUT_(stat->max[measure], value);
+}
+
+struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    if (!is_marked(frame))
+        return (struct hp_alloc_sums){0, 0};
+    const struct hp_alloc_frame *begun = beside(head, frame);
+    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
+}
+
+/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
+static uint64_t end_peak(int64_t *peak, int64_t around, int64_t at_begin)
+{
+    const int64_t height = *peak - at_begin;
+    if (around > *peak)
+        HOTPATH_PUT_(*peak, around);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_frame *begun = beside(head, frame), *around = beside(head, frame - 1);
+    const struct hp_alloc_sums all = hp_alloc_of_call(head, frame);
+    const uint64_t own_bytes = all.bytes - begun->inner_bytes, own_count = all.count - begun->inner_count;
+    HOTPATH_ADD_(around->inner_bytes, all.bytes);
+    HOTPATH_ADD_(around->inner_count, all.count);
+    const uint64_t peak_bytes = end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    const uint64_t peak_blocks = end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    struct hp_alloc_stat *stat = stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
+    if (stat == NULL) {
+        hp_lose(head, HP_LOSS_ALLOCS);
+        return;
+    }
+    HOTPATH_ADD_(stat->calls, 1);
+    HOTPATH_ADD_(stat->own_bytes, own_bytes);
+    HOTPATH_ADD_(stat->own_count, own_count);
+    if (!is_nested) {
+        HOTPATH_ADD_(stat->all_bytes, all.bytes);
+        HOTPATH_ADD_(stat->all_count, all.count);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + thread->live - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + thread->blocks - begun->blocks);
+    }
+    add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
+    add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
+    add_value(head, stat, HP_ALLOC_ALL_BYTES, all.bytes);
+    add_value(head, stat, HP_ALLOC_ALL_COUNT, all.count);
+    add_value(head, stat, HP_ALLOC_PEAK_BYTES, peak_bytes);
+    add_value(head, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks);
+}
