@@ -4762,18 +4762,19 @@ struct hp_slowest {
 
 /*
  * What a thread allocates and frees. malloc and free touch the first 64 bytes, and the frame of the innermost zone to see
- * whether it has an hp_alloc_frame. `live` counts usable bytes, which are all that is known when a block is freed; it is
- * negative in threads that free what others have allocated.
+ * whether it has an hp_alloc_frame. What lives is counted in usable bytes, which are all that is known when a block is
+ * freed: `usable - freed`, and `count - freed_count` blocks. Both are negative in threads that free what others have allocated.
  */
 struct hp_alloc_thread {
-    uint64_t count;    /* allocations */
-    uint64_t bytes;    /* asked for */
-    int64_t live;      /* usable bytes allocated, less those freed */
-    int64_t blocks;    /* the same in blocks: count - blocks were freed */
-    int64_t peak_live; /* highest since the innermost zone began that has an hp_alloc_frame */
+    uint64_t count;       /* allocations */
+    uint64_t bytes;       /* asked for */
+    uint64_t usable;      /* the same in usable bytes */
+    uint64_t freed_count; /* blocks */
+    uint64_t freed;       /* usable bytes */
+    int64_t peak_live;    /* the most that lived since the innermost zone began that has an hp_alloc_frame */
     int64_t peak_blocks;
-    uint64_t freed;    /* usable bytes */
-    int64_t published; /* of `live`, what is in the header's sum: never far from it */
+    int64_t
+        published; /* of what lives, what is in the header's sum: never far from it where there are more threads */
 
     uint64_t foreign_count; /* blocks freed here that other threads had allocated */
     uint64_t foreign_bytes; /* usable */
@@ -4789,8 +4790,8 @@ struct hp_alloc_thread {
 struct hp_alloc_frame {
     uint64_t count;
     uint64_t bytes;
-    int64_t live;
-    int64_t blocks;
+    int64_t live;      /* usable - freed */
+    int64_t blocks;    /* count - freed_count */
     int64_t peak_live; /* of the zone around it, up to then */
     int64_t peak_blocks;
     uint64_t inner_count; /* what zones directly inside that have ended allocated, and those inside them */
@@ -12932,6 +12933,7 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
+    bool is_one_of_many;           /* there are, or were, others; written by any thread */
     bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete;        /* every node and stat of the record is in the slots */
 };
@@ -13183,18 +13185,63 @@ HP_PRIVATE int hp_exit_report(bool is_in_handler);
 /* ---- src/record/owners.h ------------------------------------------------------------------------------------- */
 
 /*
- * Which thread allocated a block, so that it is known when another one frees it.
+ * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
+ * address space, in tables that are made when a thread other than the first allocates there. So a program with one thread has
+ * none, and one with many has an eighth of the memory its other threads allocated from.
+ *
+ * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
+ * into 16 bytes, the second one's owner counts for both.
  */
 
-/* A number for a thread that begins to record: 0 for the first of the process. Under the lock. */
-HP_PRIVATE uint32_t hp_owner_new(void);
+#define HP_OWNER_GRAIN_BITS 4   /* bytes with one owner */
+#define HP_OWNER_LEAF_BITS 26   /* address space of a leaf: 64 MB, its owners 8 MB */
+#define HP_OWNER_BRANCH_BITS 36 /* of a branch of 1024 leaves */
+#define HP_OWNER_LEAVES (1u << (HP_OWNER_BRANCH_BITS - HP_OWNER_LEAF_BITS))
+#define HP_OWNERS_OF_LEAF (1u << (HP_OWNER_LEAF_BITS - HP_OWNER_GRAIN_BITS))
 
-/* Whether there is more than one. Relaxed: who frees a block has it from who allocated it. */
-static inline bool hp_owners_are_many(void) { return __atomic_load_n(&hp_page()->owners, __ATOMIC_RELAXED) > 1; }
+struct hp_owner_branch {
+    uint16_t *leaves[HP_OWNER_LEAVES];
+};
+
+/*
+ * Gives a number to the thread of a head: 0 for the first of the process. Under the lock. With the second all others learn
+ * that there are more, before it can hand a block on to them.
+ */
+HP_PRIVATE void hp_owner_begin(struct hp_head *head);
+
+/* The place of a block's owner, or NULL where there is no table. Acquire: who finds one finds it empty. */
+static inline uint16_t *hp_owner_place(const void *block)
+{
+    const uint64_t address = (uintptr_t)block;
+    if (__builtin_expect(address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES, 0))
+        return NULL;
+    struct hp_owner_branch *branch =
+        __atomic_load_n(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], __ATOMIC_ACQUIRE);
+    if (__builtin_expect(branch == NULL, 0))
+        return NULL;
+    uint16_t *leaf =
+        __atomic_load_n(&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES], __ATOMIC_ACQUIRE);
+    return leaf != NULL ? &leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+/* Makes the table for a block, if there is memory. */
+HP_PRIVATE uint16_t *hp_owner_make_place(const void *block);
 
 /* Blocks that nobody wrote about are the first thread's. */
-HP_PRIVATE void hp_owner_write(const void *block, uint32_t owner);
-HP_PRIVATE uint32_t hp_owner_of(const void *block);
+static inline void hp_owner_write(const void *block, uint32_t owner)
+{
+    uint16_t *place = hp_owner_place(block);
+    if (__builtin_expect(place == NULL, 0) && owner != 0)
+        place = hp_owner_make_place(block);
+    if (place != NULL)
+        __atomic_store_n(place, (uint16_t)owner, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t hp_owner_of(const void *block)
+{
+    const uint16_t *place = hp_owner_place(block);
+    return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
+}
 
 /* ---- src/record/allocations.c -------------------------------------------------------------------------------- */
 
@@ -13207,27 +13254,28 @@ HP_PRIVATE uint32_t hp_owner_of(const void *block);
  * those around it that have no mark yet: as nothing was counted since these began, what the counters are now is what they
  * were then. A marked frame ends out of line (HOTPATH_ALLOCATES_), where its call is counted.
  *
- * The peak of a call: `peak_live` is the highest `live` since the innermost marked zone began. A mark puts the one so
+ * The peak of a call: `peak_live` is the most that lived since the innermost marked zone began. A mark puts the one so
  * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
  *
  * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
  * have none now, is added to the header by atomic operations ("late"): it is in the totals of the process, and in no row.
  */
 
-/* What one event adds to the counters. */
-struct hp_allocations_change {
-    uint64_t count;
+/* An allocation, a free, or both at once. */
+struct hp_allocations_event {
+    const void *allocated; /* NULL: no block */
     uint64_t asked;
-    int64_t live;
-    int64_t blocks;
-    uint64_t freed;
+    uint64_t usable;
+    const void *freed; /* NULL: no block */
+    uint64_t freed_bytes;
 };
 
-/* The blocks it is about, or NULL. */
-struct hp_allocations_blocks {
-    const void *freed;
-    const void *allocated;
-};
+static inline int64_t hp_allocations_more_live(const struct hp_allocations_event *event) { return (int64_t)(event->usable - event->freed_bytes); }
+
+static inline int64_t hp_allocations_more_blocks(const struct hp_allocations_event *event)
+{
+    return (event->allocated != NULL) - (event->freed != NULL);
+}
 
 /* ---------------------------------------------------------------------------- without a session, or a place in one */
 
@@ -13237,12 +13285,12 @@ struct hp_allocations_idle_counts_ {
 };
 static __thread struct hp_allocations_idle_counts_ hp_allocations_idle_counts HOTPATH_TLS_;
 
-static void hp_allocations_count_idle(const struct hp_allocations_change *change)
+static void hp_allocations_count_idle(const struct hp_allocations_event *event)
 {
-    hp_allocations_idle_counts.count += change->count;
-    hp_allocations_idle_counts.bytes += change->asked;
-    hp_allocations_idle_counts.freed_count += change->count - (uint64_t)change->blocks;
-    hp_allocations_idle_counts.freed_bytes += change->freed;
+    hp_allocations_idle_counts.count += event->allocated != NULL;
+    hp_allocations_idle_counts.bytes += event->asked;
+    hp_allocations_idle_counts.freed_count += event->freed != NULL;
+    hp_allocations_idle_counts.freed_bytes += event->freed_bytes;
 }
 
 /*
@@ -13266,61 +13314,81 @@ static void hp_allocations_declare_feature(struct hp_header *header)
         __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
 }
 
-static void hp_allocations_count_late(const struct hp_allocations_change *change)
+static void hp_allocations_count_late(const struct hp_allocations_event *event)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     hp_allocations_declare_feature(header);
-    __atomic_fetch_add(&header->late_count, change->count, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_bytes, change->asked, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_usable, (uint64_t)change->live + change->freed, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_frees, change->count - (uint64_t)change->blocks, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_freed, change->freed, __ATOMIC_RELAXED);
-    hp_allocations_publish(header, change->live);
+    if (event->allocated != NULL) {
+        __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
+    }
+    if (event->freed != NULL) {
+        __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
+    }
+    hp_allocations_publish(header, hp_allocations_more_live(event));
 }
 
 /* ------------------------------------------------------------------------------------------------------ counting */
 
-static __attribute__((noinline)) void hp_allocations_publish_thread(struct hp_head *head)
+static inline int64_t hp_allocations_live_bytes(const struct hp_alloc_thread *thread)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    hp_allocations_publish(hp_store_header(head->store), thread->live - thread->published);
-    HOTPATH_PUT_(thread->published, thread->live);
+    return (int64_t)(thread->usable - thread->freed);
 }
 
-/* The head is held, and its innermost zone is marked. */
-static inline __attribute__((always_inline)) void hp_allocations_count(struct hp_head *head, const struct hp_allocations_change *change)
+static inline int64_t hp_allocations_live_blocks(const struct hp_alloc_thread *thread)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    const int64_t live = thread->live + change->live;
-    HOTPATH_PUT_(thread->live, live);
-    if (change->blocks != 0)
-        HOTPATH_PUT_(thread->blocks, thread->blocks + change->blocks);
-    if (change->count != 0) {
-        HOTPATH_ADD_(thread->count, change->count);
-        HOTPATH_ADD_(thread->bytes, change->asked);
-        if (live > thread->peak_live)
+    return (int64_t)(thread->count - thread->freed_count);
+}
+
+/* The head is held, and its innermost zone is marked. Free is the quickest: it adds, and no peak can come of it. */
+static inline __attribute__((always_inline)) void hp_allocations_count(struct hp_alloc_thread *thread, const struct hp_allocations_event *event)
+{
+    if (event->freed != NULL) {
+        HOTPATH_ADD_(thread->freed_count, 1);
+        HOTPATH_ADD_(thread->freed, event->freed_bytes);
+    }
+    if (event->allocated != NULL) {
+        const uint64_t usable = thread->usable + event->usable, number = thread->count + 1;
+        HOTPATH_PUT_(thread->usable, usable);
+        HOTPATH_PUT_(thread->count, number);
+        HOTPATH_ADD_(thread->bytes, event->asked);
+        const int64_t live = (int64_t)(usable - thread->freed), blocks = (int64_t)(number - thread->freed_count);
+        if (__builtin_expect(live > thread->peak_live, 0))
             HOTPATH_PUT_(thread->peak_live, live);
-        if (thread->blocks > thread->peak_blocks)
-            HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+        if (__builtin_expect(blocks > thread->peak_blocks, 0))
+            HOTPATH_PUT_(thread->peak_blocks, blocks);
     }
-    if (change->freed != 0)
-        HOTPATH_ADD_(thread->freed, change->freed);
-    if (__builtin_expect((uint64_t)(live - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED, 0))
-        hp_allocations_publish_thread(head);
 }
 
-/* With one thread there is nothing to note. The head is held, and has counters. */
-static inline __attribute__((always_inline)) void hp_allocations_note_owners(struct hp_head *head, const struct hp_allocations_change *change,
-                                                              const struct hp_allocations_blocks *blocks)
+/* What matters only where there are more threads than one. The head is held, and has counters. */
+static inline __attribute__((always_inline)) void hp_allocations_tell_others(struct hp_head *head, const void *allocated,
+                                                              const void *freed, uint64_t freed_bytes)
 {
-    if (HOTPATH_LIKELY_(!hp_owners_are_many()))
-        return;
-    if (blocks->freed != NULL && hp_owner_of(blocks->freed) != head->owner) {
-        HOTPATH_ADD_(head->alloc->foreign_count, 1);
-        HOTPATH_ADD_(head->alloc->foreign_bytes, change->freed);
+    struct hp_alloc_thread *thread = head->alloc;
+    if (freed != NULL && hp_owner_of(freed) != head->owner) {
+        HOTPATH_ADD_(thread->foreign_count, 1);
+        HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
-    if (blocks->allocated != NULL)
-        hp_owner_write(blocks->allocated, head->owner);
+    if (allocated != NULL)
+        hp_owner_write(allocated, head->owner);
+    const int64_t live = hp_allocations_live_bytes(thread);
+    if (__builtin_expect((uint64_t)(live - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED, 0)) {
+        hp_allocations_publish(hp_store_header(head->store), live - thread->published);
+        HOTPATH_PUT_(thread->published, live);
+    }
+}
+
+static bool hp_allocations_is_one_of_many(const struct hp_head *head)
+{
+    return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
+}
+
+static void hp_allocations_let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }
 
 /* -------------------------------------------------------------------------------------------------------- marks */
@@ -13356,12 +13424,12 @@ static void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *fra
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
     *hp_allocations_beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
                                                    .bytes = thread->bytes,
-                                                   .live = thread->live,
-                                                   .blocks = thread->blocks,
+                                                   .live = hp_allocations_live_bytes(thread),
+                                                   .blocks = hp_allocations_live_blocks(thread),
                                                    .peak_live = thread->peak_live,
                                                    .peak_blocks = thread->peak_blocks};
-    HOTPATH_PUT_(thread->peak_live, thread->live);
-    HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    HOTPATH_PUT_(thread->peak_live, hp_allocations_live_bytes(thread));
+    HOTPATH_PUT_(thread->peak_blocks, hp_allocations_live_blocks(thread));
     HOTPATH_ORDER_();
     HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
@@ -13410,36 +13478,37 @@ static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_
  * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
  * is the one that may rise.
  */
-static void hp_allocations_count_around(struct hp_head *head, const struct hp_allocations_change *change, uintptr_t stack)
+static void hp_allocations_count_around(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
     while (!hp_allocations_is_there(frame, stack))
         frame--;
+    struct hp_alloc_thread *thread = head->alloc;
     if (frame == top) {
-        hp_allocations_count(head, change);
+        hp_allocations_count(thread, event);
         return;
     }
-    struct hp_alloc_thread *thread = head->alloc;
-    const int64_t peak_live = thread->peak_live + change->live, peak_blocks = thread->peak_blocks + change->blocks;
-    hp_allocations_count(head, change);
+    const int64_t live = hp_allocations_more_live(event), blocks = hp_allocations_more_blocks(event);
+    const int64_t peak_live = thread->peak_live + live, peak_blocks = thread->peak_blocks + blocks;
+    hp_allocations_count(thread, event);
     HOTPATH_PUT_(thread->peak_live, peak_live);
     HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
     for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
         struct hp_alloc_frame *at = hp_allocations_beside(head, absent);
-        HOTPATH_ADD_(at->count, change->count);
-        HOTPATH_ADD_(at->bytes, change->asked);
-        HOTPATH_PUT_(at->live, at->live + change->live);
-        HOTPATH_PUT_(at->blocks, at->blocks + change->blocks);
+        HOTPATH_ADD_(at->count, event->allocated != NULL);
+        HOTPATH_ADD_(at->bytes, event->asked);
+        HOTPATH_PUT_(at->live, at->live + live);
+        HOTPATH_PUT_(at->blocks, at->blocks + blocks);
         if (absent > frame + 1) {
-            HOTPATH_PUT_(at->peak_live, at->peak_live + change->live);
-            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + change->blocks);
+            HOTPATH_PUT_(at->peak_live, at->peak_live + live);
+            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + blocks);
         }
     }
     struct hp_alloc_frame *first = hp_allocations_beside(head, frame + 1);
-    if (thread->live > first->peak_live)
-        HOTPATH_PUT_(first->peak_live, thread->live);
-    if (thread->blocks > first->peak_blocks)
-        HOTPATH_PUT_(first->peak_blocks, thread->blocks);
+    if (hp_allocations_live_bytes(thread) > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, hp_allocations_live_bytes(thread));
+    if (hp_allocations_live_blocks(thread) > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, hp_allocations_live_blocks(thread));
 }
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
@@ -13457,42 +13526,52 @@ static bool hp_allocations_is_our_own(void)
     return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
 }
 
-static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
-                       uintptr_t stack)
+static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
 {
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
     if (gate == (head->hot.epoch | HP_GATE_PAUSED))
         return true; /* nothing is counted now */
     if (gate != head->hot.epoch || !hp_allocations_mark_all(head))
         return false;
-    hp_allocations_count_around(head, change, stack);
-    hp_allocations_note_owners(head, change, blocks);
+    hp_allocations_count_around(head, event, stack);
+    if (hp_allocations_is_one_of_many(head))
+        hp_allocations_tell_others(head, event->allocated, event->freed, event->freed_bytes);
     return true;
 }
 
-static bool hp_allocations_count_in_head(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks, uintptr_t stack)
+static bool hp_allocations_count_in_head(const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hp_head *head = hp_thread_head_if_free();
     if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const bool is_done = hp_allocations_count_held(head, change, blocks, stack);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    const bool is_done = hp_allocations_count_held(head, event, stack);
+    hp_allocations_let_go(head);
     return is_done;
 }
 
-static __attribute__((noinline)) void hp_allocations_count_slowly(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
-                                                   uintptr_t stack)
+/* What follows takes what it is about in registers, so that the usual way in has nothing to put on the stack. */
+static __attribute__((noinline, cold)) void hp_allocations_count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
+                                                         const void *freed, uint64_t freed_bytes, uintptr_t stack)
 {
     const int saved = errno;
+    const struct hp_allocations_event event = {allocated, asked, usable, freed, freed_bytes};
     if (!hp_allocations_is_recorded())
-        hp_allocations_count_idle(change);
-    else if (!hp_allocations_is_our_own() && !hp_allocations_count_in_head(change, blocks, stack))
-        hp_allocations_count_late(change);
+        hp_allocations_count_idle(&event);
+    else if (!hp_allocations_is_our_own() && !hp_allocations_count_in_head(&event, stack))
+        hp_allocations_count_late(&event);
     errno = saved;
 }
+
+static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_head *head, const void *allocated, const void *freed,
+                                                     uint64_t freed_bytes)
+{
+    hp_allocations_tell_others(head, allocated, freed, freed_bytes);
+    hp_allocations_let_go(head);
+}
+
+/* --------------------------------------------------------------------------------------------- the usual way in */
 
 /* The head of this thread, held, if all is as usual; else NULL. */
 static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold_usual_head(uintptr_t stack)
@@ -13502,7 +13581,7 @@ static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold
         return NULL;
     HOTPATH_PUT_(hot->ready, 0);
     HOTPATH_ORDER_();
-    /* Wraps at frame 0, which is there always. */
+    /* Zones of hooks are up to 3 bytes below the place; see is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
     HOTPATH_ORDER_();
@@ -13510,18 +13589,19 @@ static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold
     return NULL;
 }
 
-static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_change *change, const struct hp_allocations_blocks *blocks,
-                                                       uintptr_t stack)
+static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hp_head *head = hp_allocations_hold_usual_head(stack);
     if (__builtin_expect(head == NULL, 0)) {
-        hp_allocations_count_slowly(change, blocks, stack);
+        hp_allocations_count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
         return;
     }
-    hp_allocations_count(head, change);
-    hp_allocations_note_owners(head, change, blocks);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_allocations_count(head->alloc, event);
+    if (__builtin_expect(hp_allocations_is_one_of_many(head), 0)) {
+        hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
+        return;
+    }
+    hp_allocations_let_go(head);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -13532,24 +13612,27 @@ void hotpath_v1_alloc_is_watched(void)
     __atomic_store_n(&hotpath_runtime_->alloc_is_watched, true, __ATOMIC_RELAXED);
 }
 
+/* `block` is never NULL, which the compiler is told so that it need not ask. */
+#define HP_ALLOCATIONS_IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
+
 void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
 {
-    const struct hp_allocations_change change = {.count = 1, .asked = asked, .live = (int64_t)usable, .blocks = 1};
-    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.allocated = block}, stack);
+    HP_ALLOCATIONS_IS_BLOCK(block);
+    hp_allocations_tell(&(struct hp_allocations_event){.allocated = block, .asked = asked, .usable = usable}, stack);
 }
 
 void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 {
-    const struct hp_allocations_change change = {.live = -(int64_t)usable, .blocks = -1, .freed = usable};
-    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.freed = block}, stack);
+    HP_ALLOCATIONS_IS_BLOCK(block);
+    hp_allocations_tell(&(struct hp_allocations_event){.freed = block, .freed_bytes = usable}, stack);
 }
 
 void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
                             size_t usable, uintptr_t stack)
 {
-    const struct hp_allocations_change change = {
-        .count = 1, .asked = asked, .live = (int64_t)usable - (int64_t)old_usable, .freed = old_usable};
-    hp_allocations_tell(&change, &(struct hp_allocations_blocks){.freed = old_block, .allocated = block}, stack);
+    HP_ALLOCATIONS_IS_BLOCK(old_block);
+    HP_ALLOCATIONS_IS_BLOCK(block);
+    hp_allocations_tell(&(struct hp_allocations_event){block, asked, usable, old_block, old_usable}, stack);
 }
 
 void hotpath_v1_alloc_failed(void)
@@ -13623,8 +13706,8 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
     if (!is_nested) {
         HOTPATH_ADD_(stat->all_bytes, all.bytes);
         HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + thread->live - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + thread->blocks - begun->blocks);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_allocations_live_bytes(thread) - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_allocations_live_blocks(thread) - begun->blocks);
     }
     hp_allocations_add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
     hp_allocations_add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
@@ -15600,37 +15683,24 @@ void hotpath_v1_note(const char *format, ...)
 /* ---- src/record/owners.c ------------------------------------------------------------------------------------- */
 
 /*
- * Which thread allocated a block: a number of 16 bits for every 16 bytes of address space, in tables that are made when a
- * thread other than the first allocates there. So a program with one thread has none, and one with many has an eighth of
- * the memory its other threads allocated from. The kernel empties them in a forked child, whose one thread is the first.
- *
- * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
- * into 16 bytes, the second one's owner counts for both.
+ * Who allocated what: giving numbers to threads, and making tables (owners.h). The kernel empties the tables in a forked child,
+ * whose one thread is the first of its process.
  */
 
-#define HP_OWNERS_GRAIN_BITS 4   /* bytes with one owner */
-#define HP_OWNERS_LEAF_BITS 26   /* address space of a leaf: 64 MB, its owners 8 MB */
-#define HP_OWNERS_BRANCH_BITS 36 /* of a branch of 1024 leaves */
-#define HP_OWNERS_LEAVES (1u << (HP_OWNERS_BRANCH_BITS - HP_OWNERS_LEAF_BITS))
-#define HP_OWNERS_OWNERS_OF_LEAF (1u << (HP_OWNERS_LEAF_BITS - HP_OWNERS_GRAIN_BITS))
 #define HP_OWNERS_MOST_OWNERS 65535u /* numbers beyond are used again */
 
-typedef uint16_t hp_owners_owner;
-
-struct hp_owners_branch {
-    hp_owners_owner *leaves[HP_OWNERS_LEAVES];
-};
-
-uint32_t hp_owner_new(void)
+void hp_owner_begin(struct hp_head *head)
 {
     struct hp_fork_page *page = hp_page();
-    const uint32_t given = page->owners;
-    __atomic_store_n(&page->owners, given + 1 > given ? given + 1 : given, __ATOMIC_RELAXED);
-    return given == 0 ? 0 : 1 + (given - 1) % HP_OWNERS_MOST_OWNERS;
+    const uint32_t given = page->owners++;
+    head->owner = given == 0 ? 0 : 1 + (given - 1) % HP_OWNERS_MOST_OWNERS;
+    if (given > 0)
+        for (struct hp_head *each = page->heads; each != NULL; each = each->next)
+            __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
 }
 
-/* What is at `place`, made and wiped in children if there is nothing yet; NULL without memory. */
-static void *hp_owners_made_at(void **place, size_t size)
+/* What is at `place`, made if there is nothing yet; NULL without memory. */
+static void *hp_owners_made_at(void **place, size_t size, bool is_emptied_by_fork)
 {
     void *present = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (present != NULL)
@@ -15638,45 +15708,27 @@ static void *hp_owners_made_at(void **place, size_t size)
     void *fresh = hp_more_memory(size);
     if (fresh == NULL)
         return NULL;
-    /* Release: who finds it finds it empty, and not what was in that memory before. */
+    if (is_emptied_by_fork)
+        hp_memory_wipe_on_fork(fresh, size);
+    /* Release pairs with the acquire in hp_owner_place. */
     if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return fresh;
     hp_memory_unmap(fresh, size);
     return present;
 }
 
-static hp_owners_owner *hp_owners_leaf_of(const void *block, bool is_to_be_made)
+uint16_t *hp_owner_make_place(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
-    if (address >> HP_OWNERS_BRANCH_BITS >= HP_OWNER_BRANCHES)
+    if (address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES)
         return NULL;
-    void **place = &hotpath_runtime_->owner_branches[address >> HP_OWNERS_BRANCH_BITS];
-    struct hp_owners_branch *branch =
-        is_to_be_made ? hp_owners_made_at(place, sizeof *branch) : __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (branch == NULL)
+    struct hp_owner_branch *branch =
+        hp_owners_made_at(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof *branch, false);
+    void **leaf =
+        branch == NULL ? NULL : (void **)&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES];
+    if (leaf == NULL || hp_owners_made_at(leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
         return NULL;
-    void **leaf = (void **)&branch->leaves[(address >> HP_OWNERS_LEAF_BITS) % HP_OWNERS_LEAVES];
-    if (!is_to_be_made || __atomic_load_n(leaf, __ATOMIC_ACQUIRE) != NULL)
-        return __atomic_load_n(leaf, __ATOMIC_ACQUIRE);
-    hp_owners_owner *fresh = hp_owners_made_at(leaf, HP_OWNERS_OWNERS_OF_LEAF * sizeof *fresh);
-    if (fresh != NULL)
-        hp_memory_wipe_on_fork(fresh, HP_OWNERS_OWNERS_OF_LEAF * sizeof *fresh);
-    return fresh;
-}
-
-static size_t hp_owners_place_in_leaf(const void *block) { return ((uintptr_t)block >> HP_OWNERS_GRAIN_BITS) % HP_OWNERS_OWNERS_OF_LEAF; }
-
-void hp_owner_write(const void *block, uint32_t number)
-{
-    hp_owners_owner *leaf = hp_owners_leaf_of(block, number != 0);
-    if (leaf != NULL)
-        __atomic_store_n(&leaf[hp_owners_place_in_leaf(block)], (hp_owners_owner)number, __ATOMIC_RELAXED);
-}
-
-uint32_t hp_owner_of(const void *block)
-{
-    const hp_owners_owner *leaf = hp_owners_leaf_of(block, false);
-    return leaf != NULL ? __atomic_load_n(&leaf[hp_owners_place_in_leaf(block)], __ATOMIC_RELAXED) : 0;
+    return hp_owner_place(block);
 }
 
 /* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
@@ -16356,7 +16408,7 @@ static struct hp_head *hp_threads_register_thread(void)
     }
     if (!is_shared) {
         head->copies = 0;
-        head->owner = hp_owner_new();
+        hp_owner_begin(head);
     }
     if (pthread_getspecific(hp_threads_exit_key) != head) {
         head->copies++;

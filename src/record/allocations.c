@@ -7,7 +7,7 @@
  * those around it that have no mark yet: as nothing was counted since these began, what the counters are now is what they
  * were then. A marked frame ends out of line (HOTPATH_ALLOCATES_), where its call is counted.
  *
- * The peak of a call: `peak_live` is the highest `live` since the innermost marked zone began. A mark puts the one so
+ * The peak of a call: `peak_live` is the most that lived since the innermost marked zone began. A mark puts the one so
  * far aside for the zone around it and begins anew; at the end of the zone the higher of the two is that of the zone around it.
  *
  * The head is held as for zones (runtime.h). An event that comes while it is held, or on a thread that has none and can
@@ -23,20 +23,21 @@
 #include "owners.h"
 #include "runtime.h"
 
-/* What one event adds to the counters. */
-struct change {
-    uint64_t count;
+/* An allocation, a free, or both at once. */
+struct event {
+    const void *allocated; /* NULL: no block */
     uint64_t asked;
-    int64_t live;
-    int64_t blocks;
-    uint64_t freed;
+    uint64_t usable;
+    const void *freed; /* NULL: no block */
+    uint64_t freed_bytes;
 };
 
-/* The blocks it is about, or NULL. */
-struct blocks {
-    const void *freed;
-    const void *allocated;
-};
+static inline int64_t more_live(const struct event *event) { return (int64_t)(event->usable - event->freed_bytes); }
+
+static inline int64_t more_blocks(const struct event *event)
+{
+    return (event->allocated != NULL) - (event->freed != NULL);
+}
 
 /* ---------------------------------------------------------------------------- without a session, or a place in one */
 
@@ -46,12 +47,12 @@ struct idle_counts {
 };
 static __thread struct idle_counts idle_counts HOTPATH_TLS_;
 
-static void count_idle(const struct change *change)
+static void count_idle(const struct event *event)
 {
-    idle_counts.count += change->count;
-    idle_counts.bytes += change->asked;
-    idle_counts.freed_count += change->count - (uint64_t)change->blocks;
-    idle_counts.freed_bytes += change->freed;
+    idle_counts.count += event->allocated != NULL;
+    idle_counts.bytes += event->asked;
+    idle_counts.freed_count += event->freed != NULL;
+    idle_counts.freed_bytes += event->freed_bytes;
 }
 
 /*
@@ -75,61 +76,81 @@ static void declare_feature(struct hp_header *header)
         __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
 }
 
-static void count_late(const struct change *change)
+static void count_late(const struct event *event)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     declare_feature(header);
-    __atomic_fetch_add(&header->late_count, change->count, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_bytes, change->asked, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_usable, (uint64_t)change->live + change->freed, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_frees, change->count - (uint64_t)change->blocks, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_freed, change->freed, __ATOMIC_RELAXED);
-    publish(header, change->live);
+    if (event->allocated != NULL) {
+        __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
+    }
+    if (event->freed != NULL) {
+        __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
+    }
+    publish(header, more_live(event));
 }
 
 /* ------------------------------------------------------------------------------------------------------ counting */
 
-static __attribute__((noinline)) void publish_thread(struct hp_head *head)
+static inline int64_t live_bytes(const struct hp_alloc_thread *thread)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    publish(hp_store_header(head->store), thread->live - thread->published);
-    HOTPATH_PUT_(thread->published, thread->live);
+    return (int64_t)(thread->usable - thread->freed);
 }
 
-/* The head is held, and its innermost zone is marked. */
-static inline __attribute__((always_inline)) void count(struct hp_head *head, const struct change *change)
+static inline int64_t live_blocks(const struct hp_alloc_thread *thread)
 {
-    struct hp_alloc_thread *thread = head->alloc;
-    const int64_t live = thread->live + change->live;
-    HOTPATH_PUT_(thread->live, live);
-    if (change->blocks != 0)
-        HOTPATH_PUT_(thread->blocks, thread->blocks + change->blocks);
-    if (change->count != 0) {
-        HOTPATH_ADD_(thread->count, change->count);
-        HOTPATH_ADD_(thread->bytes, change->asked);
-        if (live > thread->peak_live)
+    return (int64_t)(thread->count - thread->freed_count);
+}
+
+/* The head is held, and its innermost zone is marked. Free is the quickest: it adds, and no peak can come of it. */
+static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *thread, const struct event *event)
+{
+    if (event->freed != NULL) {
+        HOTPATH_ADD_(thread->freed_count, 1);
+        HOTPATH_ADD_(thread->freed, event->freed_bytes);
+    }
+    if (event->allocated != NULL) {
+        const uint64_t usable = thread->usable + event->usable, number = thread->count + 1;
+        HOTPATH_PUT_(thread->usable, usable);
+        HOTPATH_PUT_(thread->count, number);
+        HOTPATH_ADD_(thread->bytes, event->asked);
+        const int64_t live = (int64_t)(usable - thread->freed), blocks = (int64_t)(number - thread->freed_count);
+        if (__builtin_expect(live > thread->peak_live, 0))
             HOTPATH_PUT_(thread->peak_live, live);
-        if (thread->blocks > thread->peak_blocks)
-            HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+        if (__builtin_expect(blocks > thread->peak_blocks, 0))
+            HOTPATH_PUT_(thread->peak_blocks, blocks);
     }
-    if (change->freed != 0)
-        HOTPATH_ADD_(thread->freed, change->freed);
-    if (__builtin_expect((uint64_t)(live - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED, 0))
-        publish_thread(head);
 }
 
-/* With one thread there is nothing to note. The head is held, and has counters. */
-static inline __attribute__((always_inline)) void note_owners(struct hp_head *head, const struct change *change,
-                                                              const struct blocks *blocks)
+/* What matters only where there are more threads than one. The head is held, and has counters. */
+static inline __attribute__((always_inline)) void tell_others(struct hp_head *head, const void *allocated,
+                                                              const void *freed, uint64_t freed_bytes)
 {
-    if (HOTPATH_LIKELY_(!hp_owners_are_many()))
-        return;
-    if (blocks->freed != NULL && hp_owner_of(blocks->freed) != head->owner) {
-        HOTPATH_ADD_(head->alloc->foreign_count, 1);
-        HOTPATH_ADD_(head->alloc->foreign_bytes, change->freed);
+    struct hp_alloc_thread *thread = head->alloc;
+    if (freed != NULL && hp_owner_of(freed) != head->owner) {
+        HOTPATH_ADD_(thread->foreign_count, 1);
+        HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
-    if (blocks->allocated != NULL)
-        hp_owner_write(blocks->allocated, head->owner);
+    if (allocated != NULL)
+        hp_owner_write(allocated, head->owner);
+    const int64_t live = live_bytes(thread);
+    if (__builtin_expect((uint64_t)(live - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED, 0)) {
+        publish(hp_store_header(head->store), live - thread->published);
+        HOTPATH_PUT_(thread->published, live);
+    }
+}
+
+static bool is_one_of_many(const struct hp_head *head)
+{
+    return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
+}
+
+static void let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }
 
 /* -------------------------------------------------------------------------------------------------------- marks */
@@ -165,12 +186,12 @@ static void mark(struct hp_head *head, struct hotpath_frame_ *frame)
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
     *beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
                                                    .bytes = thread->bytes,
-                                                   .live = thread->live,
-                                                   .blocks = thread->blocks,
+                                                   .live = live_bytes(thread),
+                                                   .blocks = live_blocks(thread),
                                                    .peak_live = thread->peak_live,
                                                    .peak_blocks = thread->peak_blocks};
-    HOTPATH_PUT_(thread->peak_live, thread->live);
-    HOTPATH_PUT_(thread->peak_blocks, thread->blocks);
+    HOTPATH_PUT_(thread->peak_live, live_bytes(thread));
+    HOTPATH_PUT_(thread->peak_blocks, live_blocks(thread));
     HOTPATH_ORDER_();
     HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
@@ -219,36 +240,37 @@ static bool is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
  * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
  * is the one that may rise.
  */
-static void count_around(struct hp_head *head, const struct change *change, uintptr_t stack)
+static void count_around(struct hp_head *head, const struct event *event, uintptr_t stack)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
     while (!is_there(frame, stack))
         frame--;
+    struct hp_alloc_thread *thread = head->alloc;
     if (frame == top) {
-        count(head, change);
+        count(thread, event);
         return;
     }
-    struct hp_alloc_thread *thread = head->alloc;
-    const int64_t peak_live = thread->peak_live + change->live, peak_blocks = thread->peak_blocks + change->blocks;
-    count(head, change);
+    const int64_t live = more_live(event), blocks = more_blocks(event);
+    const int64_t peak_live = thread->peak_live + live, peak_blocks = thread->peak_blocks + blocks;
+    count(thread, event);
     HOTPATH_PUT_(thread->peak_live, peak_live);
     HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
     for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
         struct hp_alloc_frame *at = beside(head, absent);
-        HOTPATH_ADD_(at->count, change->count);
-        HOTPATH_ADD_(at->bytes, change->asked);
-        HOTPATH_PUT_(at->live, at->live + change->live);
-        HOTPATH_PUT_(at->blocks, at->blocks + change->blocks);
+        HOTPATH_ADD_(at->count, event->allocated != NULL);
+        HOTPATH_ADD_(at->bytes, event->asked);
+        HOTPATH_PUT_(at->live, at->live + live);
+        HOTPATH_PUT_(at->blocks, at->blocks + blocks);
         if (absent > frame + 1) {
-            HOTPATH_PUT_(at->peak_live, at->peak_live + change->live);
-            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + change->blocks);
+            HOTPATH_PUT_(at->peak_live, at->peak_live + live);
+            HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + blocks);
         }
     }
     struct hp_alloc_frame *first = beside(head, frame + 1);
-    if (thread->live > first->peak_live)
-        HOTPATH_PUT_(first->peak_live, thread->live);
-    if (thread->blocks > first->peak_blocks)
-        HOTPATH_PUT_(first->peak_blocks, thread->blocks);
+    if (live_bytes(thread) > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, live_bytes(thread));
+    if (live_blocks(thread) > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, live_blocks(thread));
 }
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
@@ -266,42 +288,52 @@ static bool is_our_own(void)
     return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
 }
 
-static bool count_held(struct hp_head *head, const struct change *change, const struct blocks *blocks,
-                       uintptr_t stack)
+static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)
 {
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
     if (gate == (head->hot.epoch | HP_GATE_PAUSED))
         return true; /* nothing is counted now */
     if (gate != head->hot.epoch || !mark_all(head))
         return false;
-    count_around(head, change, stack);
-    note_owners(head, change, blocks);
+    count_around(head, event, stack);
+    if (is_one_of_many(head))
+        tell_others(head, event->allocated, event->freed, event->freed_bytes);
     return true;
 }
 
-static bool count_in_head(const struct change *change, const struct blocks *blocks, uintptr_t stack)
+static bool count_in_head(const struct event *event, uintptr_t stack)
 {
     struct hp_head *head = hp_thread_head_if_free();
     if (head == NULL || HOTPATH_GET_(head->hot.ready) == 0)
         return false;
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
-    const bool is_done = count_held(head, change, blocks, stack);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    const bool is_done = count_held(head, event, stack);
+    let_go(head);
     return is_done;
 }
 
-static __attribute__((noinline)) void count_slowly(const struct change *change, const struct blocks *blocks,
-                                                   uintptr_t stack)
+/* What follows takes what it is about in registers, so that the usual way in has nothing to put on the stack. */
+static __attribute__((noinline, cold)) void count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
+                                                         const void *freed, uint64_t freed_bytes, uintptr_t stack)
 {
     const int saved = errno;
+    const struct event event = {allocated, asked, usable, freed, freed_bytes};
     if (!is_recorded())
-        count_idle(change);
-    else if (!is_our_own() && !count_in_head(change, blocks, stack))
-        count_late(change);
+        count_idle(&event);
+    else if (!is_our_own() && !count_in_head(&event, stack))
+        count_late(&event);
     errno = saved;
 }
+
+static __attribute__((noinline)) void end_among_many(struct hp_head *head, const void *allocated, const void *freed,
+                                                     uint64_t freed_bytes)
+{
+    tell_others(head, allocated, freed, freed_bytes);
+    let_go(head);
+}
+
+/* --------------------------------------------------------------------------------------------- the usual way in */
 
 /* The head of this thread, held, if all is as usual; else NULL. */
 static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uintptr_t stack)
@@ -311,7 +343,7 @@ static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uin
         return NULL;
     HOTPATH_PUT_(hot->ready, 0);
     HOTPATH_ORDER_();
-    /* Wraps at frame 0, which is there always. */
+    /* Zones of hooks are up to 3 bytes below the place; see is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
     HOTPATH_ORDER_();
@@ -319,18 +351,19 @@ static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uin
     return NULL;
 }
 
-static inline __attribute__((always_inline)) void tell(const struct change *change, const struct blocks *blocks,
-                                                       uintptr_t stack)
+static inline __attribute__((always_inline)) void tell(const struct event *event, uintptr_t stack)
 {
     struct hp_head *head = hold_usual_head(stack);
     if (__builtin_expect(head == NULL, 0)) {
-        count_slowly(change, blocks, stack);
+        count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
         return;
     }
-    count(head, change);
-    note_owners(head, change, blocks);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    count(head->alloc, event);
+    if (__builtin_expect(is_one_of_many(head), 0)) {
+        end_among_many(head, event->allocated, event->freed, event->freed_bytes);
+        return;
+    }
+    let_go(head);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -341,24 +374,27 @@ void hotpath_v1_alloc_is_watched(void)
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
 }
 
+/* `block` is never NULL, which the compiler is told so that it need not ask. */
+#define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
+
 void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
 {
-    const struct change change = {.count = 1, .asked = asked, .live = (int64_t)usable, .blocks = 1};
-    tell(&change, &(struct blocks){.allocated = block}, stack);
+    IS_BLOCK(block);
+    tell(&(struct event){.allocated = block, .asked = asked, .usable = usable}, stack);
 }
 
 void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 {
-    const struct change change = {.live = -(int64_t)usable, .blocks = -1, .freed = usable};
-    tell(&change, &(struct blocks){.freed = block}, stack);
+    IS_BLOCK(block);
+    tell(&(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
 void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
                             size_t usable, uintptr_t stack)
 {
-    const struct change change = {
-        .count = 1, .asked = asked, .live = (int64_t)usable - (int64_t)old_usable, .freed = old_usable};
-    tell(&change, &(struct blocks){.freed = old_block, .allocated = block}, stack);
+    IS_BLOCK(old_block);
+    IS_BLOCK(block);
+    tell(&(struct event){block, asked, usable, old_block, old_usable}, stack);
 }
 
 void hotpath_v1_alloc_failed(void)
@@ -432,8 +468,8 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
     if (!is_nested) {
         HOTPATH_ADD_(stat->all_bytes, all.bytes);
         HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + thread->live - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + thread->blocks - begun->blocks);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + live_bytes(thread) - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + live_blocks(thread) - begun->blocks);
     }
     add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
     add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);

@@ -1,5 +1,10 @@
 /*
- * Which thread allocated a block, so that it is known when another one frees it. SPDX-License-Identifier: MIT
+ * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
+ * address space, in tables that are made when a thread other than the first allocates there. So a program with one thread has
+ * none, and one with many has an eighth of the memory its other threads allocated from.
+ *
+ * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
+ * into 16 bytes, the second one's owner counts for both. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_OWNERS_H
 #define HP_RECORD_OWNERS_H
@@ -9,14 +14,54 @@
 
 #include "runtime.h"
 
-/* A number for a thread that begins to record: 0 for the first of the process. Under the lock. */
-uint32_t hp_owner_new(void);
+#define HP_OWNER_GRAIN_BITS 4   /* bytes with one owner */
+#define HP_OWNER_LEAF_BITS 26   /* address space of a leaf: 64 MB, its owners 8 MB */
+#define HP_OWNER_BRANCH_BITS 36 /* of a branch of 1024 leaves */
+#define HP_OWNER_LEAVES (1u << (HP_OWNER_BRANCH_BITS - HP_OWNER_LEAF_BITS))
+#define HP_OWNERS_OF_LEAF (1u << (HP_OWNER_LEAF_BITS - HP_OWNER_GRAIN_BITS))
 
-/* Whether there is more than one. Relaxed: who frees a block has it from who allocated it. */
-static inline bool hp_owners_are_many(void) { return __atomic_load_n(&hp_page()->owners, __ATOMIC_RELAXED) > 1; }
+struct hp_owner_branch {
+    uint16_t *leaves[HP_OWNER_LEAVES];
+};
+
+/*
+ * Gives a number to the thread of a head: 0 for the first of the process. Under the lock. With the second all others learn
+ * that there are more, before it can hand a block on to them.
+ */
+void hp_owner_begin(struct hp_head *head);
+
+/* The place of a block's owner, or NULL where there is no table. Acquire: who finds one finds it empty. */
+static inline uint16_t *hp_owner_place(const void *block)
+{
+    const uint64_t address = (uintptr_t)block;
+    if (__builtin_expect(address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES, 0))
+        return NULL;
+    struct hp_owner_branch *branch =
+        __atomic_load_n(&hp_runtime->owner_branches[address >> HP_OWNER_BRANCH_BITS], __ATOMIC_ACQUIRE);
+    if (__builtin_expect(branch == NULL, 0))
+        return NULL;
+    uint16_t *leaf =
+        __atomic_load_n(&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES], __ATOMIC_ACQUIRE);
+    return leaf != NULL ? &leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+/* Makes the table for a block, if there is memory. */
+uint16_t *hp_owner_make_place(const void *block);
 
 /* Blocks that nobody wrote about are the first thread's. */
-void hp_owner_write(const void *block, uint32_t owner);
-uint32_t hp_owner_of(const void *block);
+static inline void hp_owner_write(const void *block, uint32_t owner)
+{
+    uint16_t *place = hp_owner_place(block);
+    if (__builtin_expect(place == NULL, 0) && owner != 0)
+        place = hp_owner_make_place(block);
+    if (place != NULL)
+        __atomic_store_n(place, (uint16_t)owner, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t hp_owner_of(const void *block)
+{
+    const uint16_t *place = hp_owner_place(block);
+    return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
+}
 
 #endif

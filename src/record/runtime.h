@@ -70,6 +70,7 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
+    bool is_one_of_many;           /* there are, or were, others; written by any thread */
     bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete;        /* every node and stat of the record is in the slots */
 };

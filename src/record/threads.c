@@ -264,7 +264,7 @@ static struct hp_head *register_thread(void)
     }
     if (!is_shared) {
         head->copies = 0;
-        head->owner = hp_owner_new();
+        hp_owner_begin(head);
     }
     if (pthread_getspecific(exit_key) != head) {
         head->copies++;

@@ -255,18 +255,19 @@ struct hp_slowest {
 
 /*
  * What a thread allocates and frees. malloc and free touch the first 64 bytes, and the frame of the innermost zone to see
- * whether it has an hp_alloc_frame. `live` counts usable bytes, which are all that is known when a block is freed; it is
- * negative in threads that free what others have allocated.
+ * whether it has an hp_alloc_frame. What lives is counted in usable bytes, which are all that is known when a block is
+ * freed: `usable - freed`, and `count - freed_count` blocks. Both are negative in threads that free what others have allocated.
  */
 struct hp_alloc_thread {
-    uint64_t count;    /* allocations */
-    uint64_t bytes;    /* asked for */
-    int64_t live;      /* usable bytes allocated, less those freed */
-    int64_t blocks;    /* the same in blocks: count - blocks were freed */
-    int64_t peak_live; /* highest since the innermost zone began that has an hp_alloc_frame */
+    uint64_t count;       /* allocations */
+    uint64_t bytes;       /* asked for */
+    uint64_t usable;      /* the same in usable bytes */
+    uint64_t freed_count; /* blocks */
+    uint64_t freed;       /* usable bytes */
+    int64_t peak_live;    /* the most that lived since the innermost zone began that has an hp_alloc_frame */
     int64_t peak_blocks;
-    uint64_t freed;    /* usable bytes */
-    int64_t published; /* of `live`, what is in the header's sum: never far from it */
+    int64_t
+        published; /* of what lives, what is in the header's sum: never far from it where there are more threads */
 
     uint64_t foreign_count; /* blocks freed here that other threads had allocated */
     uint64_t foreign_bytes; /* usable */
@@ -282,8 +283,8 @@ struct hp_alloc_thread {
 struct hp_alloc_frame {
     uint64_t count;
     uint64_t bytes;
-    int64_t live;
-    int64_t blocks;
+    int64_t live;      /* usable - freed */
+    int64_t blocks;    /* count - freed_count */
     int64_t peak_live; /* of the zone around it, up to then */
     int64_t peak_blocks;
     uint64_t inner_count; /* what zones directly inside that have ended allocated, and those inside them */
