@@ -13083,6 +13083,12 @@ HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
  * first, or the site would be written into its parent's. False: there is none.
  */
 HP_PRIVATE bool hp_thread_is_ours(void);
+/*
+ * The head of the calling thread, held: until it is let go, its session stays where it is, and signal handlers work on another
+ * head. NULL: it has none, somebody works on it, or its session is over.
+ */
+HP_PRIVATE struct hp_head *hp_thread_hold(void);
+HP_PRIVATE void hp_thread_let_go(struct hp_head *head);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -13385,7 +13391,7 @@ static bool hp_allocations_is_one_of_many(const struct hp_head *head)
     return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
 }
 
-static void hp_allocations_let_go(struct hp_head *head)
+static inline void hp_allocations_let_go(struct hp_head *head)
 {
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
@@ -13641,6 +13647,25 @@ void hotpath_v1_alloc_failed(void)
     if (hp_allocations_is_recorded() && !hp_allocations_is_our_own())
         __atomic_fetch_add(&hp_store_header(hotpath_runtime_->store)->alloc_failed, 1, __ATOMIC_RELAXED);
     errno = saved;
+}
+
+int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
+{
+    const int saved = errno;
+    if (!__atomic_load_n(&hotpath_runtime_->alloc_is_watched, __ATOMIC_RELAXED))
+        return HOTPATH_E_OFF;
+    const struct hp_head *head = hp_allocations_is_recorded() ? hp_thread_head_if_free() : NULL;
+    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
+    if (head == NULL)
+        *ret_counts = (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
+                                                    hp_allocations_idle_counts.freed_bytes, 0};
+    else if (thread == NULL)
+        *ret_counts = (struct hotpath_alloc_counts){.session = head->hot.epoch};
+    else
+        *ret_counts = (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count,
+                                                    thread->freed, head->hot.epoch};
+    errno = saved;
+    return HOTPATH_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------- the end of a call */
@@ -14034,6 +14059,85 @@ int hp_exit_report(bool is_in_handler)
     hp_memory_unmap(work, sizeof *work);
     __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
     return status;
+}
+
+/* ---- src/record/expectations.c ------------------------------------------------------------------------------- */
+
+/*
+ * HOTPATH_EXPECT_ALLOCS: scopes that must not allocate, or not more than so often.
+ */
+
+static hotpath_on_unexpected *hp_expectations_on_unexpected; /* both under the lock, if there is one yet */
+static void *hp_expectations_on_unexpected_context;
+
+void hotpath_set_on_unexpected(hotpath_on_unexpected *handler, void *context)
+{
+    hp_expectations_on_unexpected_context = context;
+    __atomic_store_n(&hp_expectations_on_unexpected, handler, __ATOMIC_RELEASE);
+}
+
+struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line, const char *function)
+{
+    struct hotpath_expected_ expected = {.file = file, .function = function, .most = most, .line = line};
+    expected.status = hotpath_read_allocs(&expected.begin);
+    return expected;
+}
+
+static void hp_expectations_say(const struct hotpath_unexpected *unexpected)
+{
+    char bytes[512];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "hotpath: ");
+    hp_text_string(&line, unexpected->file);
+    hp_text_string(&line, ":");
+    hp_text_u64(&line, unexpected->line);
+    hp_text_string(&line, ": ");
+    hp_text_string(&line, unexpected->function);
+    if (unexpected->is_counted) {
+        hp_text_string(&line, " may allocate ");
+        hp_text_u64(&line, unexpected->expected);
+        hp_text_string(&line, unexpected->expected == 1 ? " time and did so " : " times and did so ");
+        hp_text_u64(&line, unexpected->count);
+        hp_text_string(&line, unexpected->count == 1 ? " time, " : " times, ");
+        hp_text_u64(&line, unexpected->bytes);
+        hp_text_string(&line, unexpected->bytes == 1 ? " byte" : " bytes");
+    } else {
+        hp_text_string(&line,
+                       ": allocations cannot be counted here: link the program with -lhotpath_alloc, and let "
+                       "no session begin or end inside the scope");
+    }
+    hp_say(hp_text_end(&line));
+}
+
+static void hp_expectations_complain(const struct hotpath_unexpected *unexpected)
+{
+    hotpath_on_unexpected *handler = __atomic_load_n(&hp_expectations_on_unexpected, __ATOMIC_ACQUIRE);
+    if (handler != NULL) {
+        handler(unexpected, hp_expectations_on_unexpected_context);
+        return;
+    }
+    hp_expectations_say(unexpected);
+    abort();
+}
+
+void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
+{
+    const int saved = errno;
+    struct hotpath_alloc_counts now = {0};
+    const int status = hotpath_read_allocs(&now);
+    const bool is_counted =
+        expected->status == HOTPATH_OK && status == HOTPATH_OK && now.session == expected->begin.session;
+    const struct hotpath_unexpected unexpected = {.file = expected->file,
+                                                  .function = expected->function,
+                                                  .line = expected->line,
+                                                  .is_counted = is_counted,
+                                                  .expected = expected->most,
+                                                  .count = is_counted ? now.count - expected->begin.count : 0,
+                                                  .bytes = is_counted ? now.bytes - expected->begin.bytes : 0};
+    if (!is_counted || unexpected.count > unexpected.expected)
+        hp_expectations_complain(&unexpected);
+    errno = saved;
 }
 
 /* ---- src/record/functions.c ---------------------------------------------------------------------------------- */
@@ -15731,6 +15835,292 @@ uint16_t *hp_owner_make_place(const void *block)
     return hp_owner_place(block);
 }
 
+/* ---- src/record/pools.c -------------------------------------------------------------------------------------- */
+
+/*
+ * Memory that the program hands out itself, by label. What a pool counts is in the session; which blocks it has handed out,
+ * and how large they are, is in a table of the process's own, so that they can be taken back by their address alone.
+ *
+ * The table is in shards, each with a lock that is held for some instructions. A shard is in memory that the kernel empties
+ * in a forked child, so that a child never waits for a thread that is not there; it begins with no blocks.
+ */
+
+#define HP_POOLS_SHARDS 64u
+#define HP_POOLS_FIRST_BLOCKS 64u
+#define HP_POOLS_MOST_POOLS 256u
+#define HP_POOLS_PATIENCE 100000u /* tries to get the lock of a shard */
+
+struct hp_pools_block {
+    uintptr_t address; /* 0: free; 1: was taken back */
+    uint64_t size;
+    uint32_t pool; /* offset in the session */
+    uint32_t epoch;
+};
+#define HP_POOLS_TAKEN_BACK ((uintptr_t)1)
+
+struct hp_pools_shard {
+    uint32_t lock;
+    uint32_t used; /* places that are not free, those of blocks taken back included */
+    size_t capacity;
+    struct hp_pools_block *blocks;
+    char apart[128 - 2 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
+};
+
+static struct hp_pools_shard *hp_pools_shards; /* atomic; made when it is first needed */
+
+/* ------------------------------------------------------------------------------------------------------- pools */
+
+static struct hp_pool *hp_pools_pool_at(uint32_t offset) { return hp_store_at(hotpath_runtime_->store, offset); }
+
+/* A label is known by its text: the same one may be written in several places. */
+static uint32_t hp_pools_find_pool(const char *label)
+{
+    const struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    uint32_t offset = __atomic_load_n(&header->pools, __ATOMIC_ACQUIRE);
+    for (uint32_t left = HP_POOLS_MOST_POOLS; offset != 0 && left > 0; left--) {
+        const struct hp_pool *pool = hp_pools_pool_at(offset);
+        const struct hp_string *name = hp_store_at(hotpath_runtime_->store, pool->name);
+        if (strcmp(name->bytes, label) == 0)
+            return offset;
+        offset = pool->next;
+    }
+    return 0;
+}
+
+/* Under the lock. */
+static uint32_t hp_pools_make_pool(const char *label)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    uint32_t count = 0;
+    for (uint32_t at = header->pools; at != 0; at = hp_pools_pool_at(at)->next)
+        count++;
+    const uint32_t name = count < HP_POOLS_MOST_POOLS ? hp_store_text(hotpath_runtime_->store, label) : 0;
+    const uint32_t offset = name != 0 ? hp_store_allocate(hotpath_runtime_->store, sizeof(struct hp_pool), 64) : 0;
+    if (offset == 0) {
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ALLOCS, 1);
+        return 0;
+    }
+    hp_pools_pool_at(offset)->name = name;
+    hp_pools_pool_at(offset)->next = header->pools;
+    __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+static uint32_t hp_pools_pool_of(const char *label)
+{
+    struct hp_signals held;
+    uint32_t offset = hp_pools_find_pool(label);
+    if (offset != 0 || !hp_lock(&held))
+        return offset;
+    if (hotpath_runtime_->gate != 0 && (offset = hp_pools_find_pool(label)) == 0)
+        offset = hp_pools_make_pool(label);
+    hp_unlock(&held);
+    return offset;
+}
+
+static void hp_pools_raise_to(int64_t *peak, int64_t value)
+{
+    int64_t present = __atomic_load_n(peak, __ATOMIC_RELAXED);
+    while (value > present)
+        if (__atomic_compare_exchange_n(peak, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
+static void hp_pools_count_allocation(struct hp_pool *pool, uint64_t size)
+{
+    const uint64_t count = __atomic_add_fetch(&pool->count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->bytes, size, __ATOMIC_RELAXED);
+    hp_pools_raise_to(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
+    hp_pools_raise_to(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
+}
+
+static void hp_pools_count_free(struct hp_pool *pool, uint64_t size)
+{
+    __atomic_fetch_add(&pool->freed_count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->freed_bytes, size, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&pool->live, (int64_t)size, __ATOMIC_RELAXED);
+}
+
+/* ------------------------------------------------------------------------------------------------------ blocks */
+
+static struct hp_pools_shard *hp_pools_all_shards(void)
+{
+    struct hp_pools_shard *present = __atomic_load_n(&hp_pools_shards, __ATOMIC_ACQUIRE);
+    if (present != NULL)
+        return present;
+    struct hp_pools_shard *fresh = hp_more_memory(HP_POOLS_SHARDS * sizeof *fresh);
+    if (fresh == NULL)
+        return NULL;
+    hp_memory_wipe_on_fork(fresh, HP_POOLS_SHARDS * sizeof *fresh);
+    if (__atomic_compare_exchange_n(&hp_pools_shards, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    hp_memory_unmap(fresh, HP_POOLS_SHARDS * sizeof *fresh);
+    return present;
+}
+
+static uint64_t hp_pools_hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
+
+/* False: its holder does not let go of it; it may be what we have interrupted. */
+static bool hp_pools_lock_shard(struct hp_pools_shard *shard)
+{
+    for (uint32_t tries = 0; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++) {
+        if (tries == HP_POOLS_PATIENCE)
+            return false;
+        if (tries % 64 == 63)
+            sched_yield();
+    }
+    return true;
+}
+
+static void hp_pools_unlock_shard(struct hp_pools_shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
+
+/* The place of a block, or the free one where the search ends. */
+static struct hp_pools_block *hp_pools_place_of(struct hp_pools_block *blocks, size_t capacity, const void *block)
+{
+    size_t at = (size_t)(hp_pools_hash_of(block) >> 32) & (capacity - 1);
+    while (blocks[at].address != 0 && blocks[at].address != (uintptr_t)block)
+        at = (at + 1) & (capacity - 1);
+    return &blocks[at];
+}
+
+static bool hp_pools_is_present(const struct hp_pools_block *block)
+{
+    return block->address > HP_POOLS_TAKEN_BACK && block->epoch == hp_epoch();
+}
+
+/* Twice the room that is needed for what is still there. */
+static bool hp_pools_make_room(struct hp_pools_shard *shard)
+{
+    size_t present = 0;
+    if (shard->capacity > 0 && (shard->used + 1) * 4 <= shard->capacity * 3)
+        return true;
+    for (size_t at = 0; at < shard->capacity; at++)
+        present += hp_pools_is_present(&shard->blocks[at]);
+    size_t capacity = HP_POOLS_FIRST_BLOCKS;
+    while (capacity < (present + 1) * 2)
+        capacity *= 2;
+    struct hp_pools_block *fresh = hp_more_memory(capacity * sizeof *fresh);
+    if (fresh == NULL)
+        return false;
+    for (size_t at = 0; at < shard->capacity; at++)
+        if (hp_pools_is_present(&shard->blocks[at]))
+            *hp_pools_place_of(fresh, capacity, (const void *)shard->blocks[at].address) = shard->blocks[at];
+    hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
+    shard->blocks = fresh;
+    shard->capacity = capacity;
+    shard->used = (uint32_t)present;
+    return true;
+}
+
+/* The block takes the place of one that nobody took back at the same address. */
+static bool hp_pools_remember(struct hp_pools_shard *shard, const void *block, uint64_t size, uint32_t pool)
+{
+    if (!hp_pools_make_room(shard))
+        return false;
+    struct hp_pools_block *place = hp_pools_place_of(shard->blocks, shard->capacity, block);
+    if (hp_pools_is_present(place))
+        hp_pools_count_free(hp_pools_pool_at(place->pool), place->size);
+    if (place->address == 0)
+        shard->used++;
+    *place = (struct hp_pools_block){(uintptr_t)block, size, pool, hp_epoch()};
+    return true;
+}
+
+static void hp_pools_take_back(struct hp_pools_block *block)
+{
+    hp_pools_count_free(hp_pools_pool_at(block->pool), block->size);
+    block->address = HP_POOLS_TAKEN_BACK;
+}
+
+/* ------------------------------------------------------------------------------------------------------ events */
+
+static bool hp_pools_is_recorded(void)
+{
+    return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
+           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC);
+}
+
+/* An event on its way: the pool in the session, which stays as long as the head is held. */
+struct hp_pools_on_the_way {
+    struct hp_head *head;
+    uint32_t pool;
+    struct hp_pools_shard *shards;
+};
+
+/* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
+static bool hp_pools_begin_event(const char *label, struct hp_pools_on_the_way *event)
+{
+    const struct hp_head *own = hp_pools_is_recorded() && label != NULL ? hp_thread_head() : NULL;
+    const uint32_t epoch = hp_epoch();
+    if (own == NULL || (event->shards = hp_pools_all_shards()) == NULL || (event->pool = hp_pools_pool_of(label)) == 0)
+        return false;
+    event->head = hp_thread_hold();
+    if (event->head != NULL && event->head->hot.epoch == epoch)
+        return true;
+    if (event->head != NULL)
+        hp_thread_let_go(event->head);
+    return false;
+}
+
+/* The shard of a block, locked, or NULL. */
+static struct hp_pools_shard *hp_pools_locked_shard(const struct hp_pools_on_the_way *event, const void *block)
+{
+    struct hp_pools_shard *shard = &event->shards[hp_pools_hash_of(block) >> 58];
+    return hp_pools_lock_shard(shard) ? shard : NULL;
+}
+
+void hotpath_alloc_event(const char *label, const void *block, size_t size)
+{
+    const int saved = errno;
+    struct hp_pools_on_the_way event;
+    if (block != NULL && hp_pools_begin_event(label, &event)) {
+        struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
+        if (shard != NULL && hp_pools_remember(shard, block, size, event.pool))
+            hp_pools_count_allocation(hp_pools_pool_at(event.pool), size);
+        else
+            hp_lose(event.head, HP_LOSS_ALLOCS);
+        if (shard != NULL)
+            hp_pools_unlock_shard(shard);
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
+
+void hotpath_free_event(const char *label, const void *block)
+{
+    const int saved = errno;
+    struct hp_pools_on_the_way event;
+    if (block != NULL && hp_pools_begin_event(label, &event)) {
+        struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
+        struct hp_pools_block *place =
+            shard != NULL && shard->capacity > 0 ? hp_pools_place_of(shard->blocks, shard->capacity, block) : NULL;
+        if (place != NULL && hp_pools_is_present(place) && place->pool == event.pool)
+            hp_pools_take_back(place);
+        if (shard != NULL)
+            hp_pools_unlock_shard(shard);
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
+
+void hotpath_free_all_event(const char *label)
+{
+    const int saved = errno;
+    struct hp_pools_on_the_way event;
+    if (hp_pools_begin_event(label, &event)) {
+        for (struct hp_pools_shard *shard = event.shards; shard < event.shards + HP_POOLS_SHARDS; shard++) {
+            if (!hp_pools_lock_shard(shard))
+                continue;
+            for (size_t at = 0; at < shard->capacity; at++)
+                if (hp_pools_is_present(&shard->blocks[at]) && shard->blocks[at].pool == event.pool)
+                    hp_pools_take_back(&shard->blocks[at]);
+            hp_pools_unlock_shard(shard);
+        }
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
+
 /* ---- src/record/runtime.c ------------------------------------------------------------------------------------ */
 
 /* The recorder's lock and small services. */
@@ -16495,6 +16885,29 @@ bool hp_thread_has_head(uintptr_t state)
         has_head = (uintptr_t)head == state && head->hot.epoch == hp_epoch();
     hp_unlock(&held);
     return has_head;
+}
+
+/* ---------------------------------------------------------------------------------------------- holding */
+
+void hp_thread_let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* The gate is asked again once the head is held: only then does the session stay. */
+struct hp_head *hp_thread_hold(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->record == NULL ||
+        HOTPATH_GET_(head->hot.ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
+        return head;
+    hp_thread_let_go(head);
+    return NULL;
 }
 
 /* ---- src/record/tree.c --------------------------------------------------------------------------------------- */
@@ -17282,27 +17695,6 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
-static void hp_zones_let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-}
-
-/* The head of this thread, held, or NULL. */
-static struct hp_head *hp_zones_hold_own_head(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->record == NULL ||
-        HOTPATH_GET_(head->hot.ready) == 0)
-        return NULL;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    if (hp_zones_is_on_or_paused(head))
-        return head;
-    hp_zones_let_go(head);
-    return NULL;
-}
-
 /* Forgets those that longjmp has left. */
 static uint32_t hp_zones_settled_depth(struct hp_head *head)
 {
@@ -17314,7 +17706,7 @@ static uint32_t hp_zones_settled_depth(struct hp_head *head)
 
 void hp_zone_skip(void)
 {
-    struct hp_head *head = hp_zones_hold_own_head();
+    struct hp_head *head = hp_thread_hold();
     if (head == NULL)
         return;
     const uint32_t depth = hp_zones_settled_depth(head);
@@ -17322,19 +17714,19 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
-    hp_zones_let_go(head);
+    hp_thread_let_go(head);
 }
 
 bool hp_zone_was_skipped(void)
 {
-    struct hp_head *head = hp_zones_hold_own_head();
+    struct hp_head *head = hp_thread_hold();
     if (head == NULL)
         return false;
     const uint32_t depth = hp_zones_settled_depth(head);
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    hp_zones_let_go(head);
+    hp_thread_let_go(head);
     return was_skipped;
 }
 

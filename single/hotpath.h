@@ -139,6 +139,29 @@ enum hotpath_status {
     HOTPATH_E_OUTPUT = -6    /* the report could not be written */
 };
 
+/* What the calling thread has allocated and freed: see hotpath_read_allocs. */
+struct hotpath_alloc_counts {
+    uint64_t count;        /* allocations, a realloc among them */
+    uint64_t bytes;        /* asked for */
+    uint64_t freed_count;  /* blocks freed, or given to realloc */
+    uint64_t freed_usable; /* their usable bytes: what malloc_usable_size says */
+    uint64_t session;      /* number of the session they are of; 0: counted without one */
+};
+
+/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS says. */
+struct hotpath_unexpected {
+    const char *file;
+    const char *function;
+    uint32_t line;
+    uint32_t is_counted; /* 0: allocations could not be counted, so nothing is known */
+    uint64_t expected;
+    uint64_t count;
+    uint64_t bytes;
+};
+
+/* Told of it instead of the line on stderr and abort(); may return, or leave by longjmp. */
+typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
+
 /* What the number in a cell means. */
 enum hotpath_unit {
     HOTPATH_UNIT_TEXT = 0,
@@ -255,6 +278,7 @@ extern "C" {
  *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
  *   HOTPATH_BLOCK_KEY("label", key) declaration  as HOTPATH_BLOCK, one row for each text that `key` has had
  *   HOTPATH_NOTE("format", ...)  expression    attaches text, as of printf, to the innermost zone that is open
+ *   HOTPATH_EXPECT_ALLOCS(most)  declaration   complains if more is allocated from here to the end of the braces
  *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
  *
  * Labels are string literals; a key is any text, which is copied. HOTPATH_MEASURE(.log = 1), HOTPATH_MEASURE_AS("label",
@@ -285,6 +309,13 @@ extern "C" {
     }))
 
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
+
+/*
+ * For tests: a scope in which this thread may allocate at most so often (a realloc counts). More ends the program with one
+ * line and abort(), or is told to hotpath_set_on_unexpected. Needs a program in which malloc is watched (-lhotpath_alloc), and
+ * complains where it is not; no session.
+ */
+#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
 
 #ifdef __cplusplus
 #define HOTPATH_OPTIONS_(...) (hotpath::options() __VA_ARGS__)
@@ -332,6 +363,24 @@ HOTPATH_API_ const char *hotpath_version(void);
 
 /* The path of the running session's file, or "" (none, or a file without a name). */
 HOTPATH_API_ const char *hotpath_session_path(void);
+
+/*
+ * What the calling thread has allocated so far; take the difference of two readings. HOTPATH_E_OFF where malloc is not watched.
+ * Readings of different sessions cannot be compared. Any thread, any time.
+ */
+HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts);
+
+/* From now on `on_unexpected` gets what HOTPATH_EXPECT_ALLOCS has to complain about; NULL goes back. */
+HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context);
+
+/*
+ * Memory that the program hands out itself (arenas, pools, a heap of its own), shown under its own label beside what malloc
+ * does. Blocks are known by their address until they are taken back, one by one or all of a label at once. Without a session
+ * nothing is counted. Any thread; not in a handler.
+ */
+HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size_t size);
+HOTPATH_API_ void hotpath_free_event(const char *label, const void *block);
+HOTPATH_API_ void hotpath_free_all_event(const char *label);
 
 /* Walking results: sections, their columns, their rows. Indexes out of range give NULL, or 0. */
 HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
@@ -531,6 +580,19 @@ HOTPATH_API_ void hotpath_v1_reallocated(const void *old_block, size_t old_usabl
                                          size_t usable, uintptr_t stack);
 /* An allocation that did not succeed. */
 HOTPATH_API_ void hotpath_v1_alloc_failed(void);
+
+/* A scope of HOTPATH_EXPECT_ALLOCS. */
+struct hotpath_expected_ {
+    struct hotpath_alloc_counts begin;
+    const char *file;
+    const char *function;
+    uint64_t most;
+    uint32_t line;
+    int32_t status; /* of the reading at its beginning */
+};
+HOTPATH_API_ struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line,
+                                                        const char *function);
+HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
 /* The gate of a session. 0: recording is off; the head's epoch: on; anything else: go out of line. */
 #define HOTPATH_GATE_ 48
@@ -912,6 +974,11 @@ hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const c
 #define HOTPATH_WITH_TRAIT_(kind, label, ...)                                                                      \
     HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), kind, "" label "", __VA_ARGS__)
 
+#define HOTPATH_EXPECTED_(scope, most) HOTPATH_EXPECTED_NAMED_(scope, most)
+#define HOTPATH_EXPECTED_NAMED_(scope, most)                                                                       \
+    HOTPATH_SCOPE_ struct hotpath_expected_ scope HOTPATH_AT_END_(hotpath_v1_expect_end) =                         \
+        hotpath_v1_expect((uint64_t)(most), __FILE__, __LINE__, __func__)
+
 #define HOTPATH_KEYED_(zone, label, key) HOTPATH_KEYED_NAMED_(zone, label, key)
 #define HOTPATH_KEYED_NAMED_(zone, label, key)                                                                     \
     static struct hotpath_keys_ zone##_keys = {HOTPATH_SITE_VALUE_(HOTPATH_KIND_KEY_, label, ), 0};                \
@@ -945,6 +1012,7 @@ hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const c
 #define HOTPATH_END(zone) ((void)0)
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_SKIP
+#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
@@ -970,6 +1038,28 @@ HOTPATH_OFF_ const char *hotpath_strerror(int status)
 }
 HOTPATH_OFF_ const char *hotpath_version(void) { return HOTPATH_VERSION; }
 HOTPATH_OFF_ const char *hotpath_session_path(void) { return ""; }
+HOTPATH_OFF_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
+{
+    (void)ret_counts;
+    return HOTPATH_E_OFF;
+}
+HOTPATH_OFF_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context)
+{
+    (void)on_unexpected;
+    (void)context;
+}
+HOTPATH_OFF_ void hotpath_alloc_event(const char *label, const void *block, size_t size)
+{
+    (void)label;
+    (void)block;
+    (void)size;
+}
+HOTPATH_OFF_ void hotpath_free_event(const char *label, const void *block)
+{
+    (void)label;
+    (void)block;
+}
+HOTPATH_OFF_ void hotpath_free_all_event(const char *label) { (void)label; }
 HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {
     return (void)results, UINT64_C(0);

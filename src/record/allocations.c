@@ -147,7 +147,7 @@ static bool is_one_of_many(const struct hp_head *head)
     return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
 }
 
-static void let_go(struct hp_head *head)
+static inline void let_go(struct hp_head *head)
 {
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
@@ -403,6 +403,25 @@ void hotpath_v1_alloc_failed(void)
     if (is_recorded() && !is_our_own())
         __atomic_fetch_add(&hp_store_header(hp_runtime->store)->alloc_failed, 1, __ATOMIC_RELAXED);
     errno = saved;
+}
+
+int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
+{
+    const int saved = errno;
+    if (!__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED))
+        return HOTPATH_E_OFF;
+    const struct hp_head *head = is_recorded() ? hp_thread_head_if_free() : NULL;
+    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
+    if (head == NULL)
+        *ret_counts = (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
+                                                    idle_counts.freed_bytes, 0};
+    else if (thread == NULL)
+        *ret_counts = (struct hotpath_alloc_counts){.session = head->hot.epoch};
+    else
+        *ret_counts = (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count,
+                                                    thread->freed, head->hot.epoch};
+    errno = saved;
+    return HOTPATH_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------- the end of a call */

@@ -220,6 +220,12 @@ struct hp_head *hp_thread_head_if_free(void);
  * first, or the site would be written into its parent's. False: there is none.
  */
 bool hp_thread_is_ours(void);
+/*
+ * The head of the calling thread, held: until it is let go, its session stays where it is, and signal handlers work on another
+ * head. NULL: it has none, somebody works on it, or its session is over.
+ */
+struct hp_head *hp_thread_hold(void);
+void hp_thread_let_go(struct hp_head *head);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */

@@ -352,3 +352,26 @@ bool hp_thread_has_head(uintptr_t state)
     hp_unlock(&held);
     return has_head;
 }
+
+/* ---------------------------------------------------------------------------------------------- holding */
+
+void hp_thread_let_go(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+}
+
+/* The gate is asked again once the head is held: only then does the session stay. */
+struct hp_head *hp_thread_hold(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->record == NULL ||
+        HOTPATH_GET_(head->hot.ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
+        return head;
+    hp_thread_let_go(head);
+    return NULL;
+}

@@ -305,27 +305,6 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
 
 /* --- calls that hooks could not record: see struct hp_skip_run */
 
-static void let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-}
-
-/* The head of this thread, held, or NULL. */
-static struct hp_head *hold_own_head(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->record == NULL ||
-        HOTPATH_GET_(head->hot.ready) == 0)
-        return NULL;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    if (is_on_or_paused(head))
-        return head;
-    let_go(head);
-    return NULL;
-}
-
 /* Forgets those that longjmp has left. */
 static uint32_t settled_depth(struct hp_head *head)
 {
@@ -337,7 +316,7 @@ static uint32_t settled_depth(struct hp_head *head)
 
 void hp_zone_skip(void)
 {
-    struct hp_head *head = hold_own_head();
+    struct hp_head *head = hp_thread_hold();
     if (head == NULL)
         return;
     const uint32_t depth = settled_depth(head);
@@ -345,19 +324,19 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
-    let_go(head);
+    hp_thread_let_go(head);
 }
 
 bool hp_zone_was_skipped(void)
 {
-    struct hp_head *head = hold_own_head();
+    struct hp_head *head = hp_thread_hold();
     if (head == NULL)
         return false;
     const uint32_t depth = settled_depth(head);
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    let_go(head);
+    hp_thread_let_go(head);
     return was_skipped;
 }
 

@@ -1,0 +1,81 @@
+/*
+ * HOTPATH_EXPECT_ALLOCS: scopes that must not allocate, or not more than so often. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime.h"
+#include "text.h"
+
+static hotpath_on_unexpected *on_unexpected; /* both under the lock, if there is one yet */
+static void *on_unexpected_context;
+
+void hotpath_set_on_unexpected(hotpath_on_unexpected *handler, void *context)
+{
+    on_unexpected_context = context;
+    __atomic_store_n(&on_unexpected, handler, __ATOMIC_RELEASE);
+}
+
+struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line, const char *function)
+{
+    struct hotpath_expected_ expected = {.file = file, .function = function, .most = most, .line = line};
+    expected.status = hotpath_read_allocs(&expected.begin);
+    return expected;
+}
+
+static void say(const struct hotpath_unexpected *unexpected)
+{
+    char bytes[512];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "hotpath: ");
+    hp_text_string(&line, unexpected->file);
+    hp_text_string(&line, ":");
+    hp_text_u64(&line, unexpected->line);
+    hp_text_string(&line, ": ");
+    hp_text_string(&line, unexpected->function);
+    if (unexpected->is_counted) {
+        hp_text_string(&line, " may allocate ");
+        hp_text_u64(&line, unexpected->expected);
+        hp_text_string(&line, unexpected->expected == 1 ? " time and did so " : " times and did so ");
+        hp_text_u64(&line, unexpected->count);
+        hp_text_string(&line, unexpected->count == 1 ? " time, " : " times, ");
+        hp_text_u64(&line, unexpected->bytes);
+        hp_text_string(&line, unexpected->bytes == 1 ? " byte" : " bytes");
+    } else {
+        hp_text_string(&line,
+                       ": allocations cannot be counted here: link the program with -lhotpath_alloc, and let "
+                       "no session begin or end inside the scope");
+    }
+    hp_say(hp_text_end(&line));
+}
+
+static void complain(const struct hotpath_unexpected *unexpected)
+{
+    hotpath_on_unexpected *handler = __atomic_load_n(&on_unexpected, __ATOMIC_ACQUIRE);
+    if (handler != NULL) {
+        handler(unexpected, on_unexpected_context);
+        return;
+    }
+    say(unexpected);
+    abort();
+}
+
+void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
+{
+    const int saved = errno;
+    struct hotpath_alloc_counts now = {0};
+    const int status = hotpath_read_allocs(&now);
+    const bool is_counted =
+        expected->status == HOTPATH_OK && status == HOTPATH_OK && now.session == expected->begin.session;
+    const struct hotpath_unexpected unexpected = {.file = expected->file,
+                                                  .function = expected->function,
+                                                  .line = expected->line,
+                                                  .is_counted = is_counted,
+                                                  .expected = expected->most,
+                                                  .count = is_counted ? now.count - expected->begin.count : 0,
+                                                  .bytes = is_counted ? now.bytes - expected->begin.bytes : 0};
+    if (!is_counted || unexpected.count > unexpected.expected)
+        complain(&unexpected);
+    errno = saved;
+}

@@ -1,0 +1,291 @@
+/*
+ * Memory that the program hands out itself, by label. What a pool counts is in the session; which blocks it has handed out,
+ * and how large they are, is in a table of the process's own, so that they can be taken back by their address alone.
+ *
+ * The table is in shards, each with a lock that is held for some instructions. A shard is in memory that the kernel empties
+ * in a forked child, so that a child never waits for a thread that is not there; it begins with no blocks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "memory.h"
+#include "runtime.h"
+
+#define SHARDS 64u
+#define FIRST_BLOCKS 64u
+#define MOST_POOLS 256u
+#define PATIENCE 100000u /* tries to get the lock of a shard */
+
+struct block {
+    uintptr_t address; /* 0: free; 1: was taken back */
+    uint64_t size;
+    uint32_t pool; /* offset in the session */
+    uint32_t epoch;
+};
+#define TAKEN_BACK ((uintptr_t)1)
+
+struct shard {
+    uint32_t lock;
+    uint32_t used; /* places that are not free, those of blocks taken back included */
+    size_t capacity;
+    struct block *blocks;
+    char apart[128 - 2 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
+};
+
+static struct shard *shards; /* atomic; made when it is first needed */
+
+/* ------------------------------------------------------------------------------------------------------- pools */
+
+static struct hp_pool *pool_at(uint32_t offset) { return hp_store_at(hp_runtime->store, offset); }
+
+/* A label is known by its text: the same one may be written in several places. */
+static uint32_t find_pool(const char *label)
+{
+    const struct hp_header *header = hp_store_header(hp_runtime->store);
+    uint32_t offset = __atomic_load_n(&header->pools, __ATOMIC_ACQUIRE);
+    for (uint32_t left = MOST_POOLS; offset != 0 && left > 0; left--) {
+        const struct hp_pool *pool = pool_at(offset);
+        const struct hp_string *name = hp_store_at(hp_runtime->store, pool->name);
+        if (strcmp(name->bytes, label) == 0)
+            return offset;
+        offset = pool->next;
+    }
+    return 0;
+}
+
+/* Under the lock. */
+static uint32_t make_pool(const char *label)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    uint32_t count = 0;
+    for (uint32_t at = header->pools; at != 0; at = pool_at(at)->next)
+        count++;
+    const uint32_t name = count < MOST_POOLS ? hp_store_text(hp_runtime->store, label) : 0;
+    const uint32_t offset = name != 0 ? hp_store_allocate(hp_runtime->store, sizeof(struct hp_pool), 64) : 0;
+    if (offset == 0) {
+        hp_store_lose(hp_runtime->store, HP_LOSS_ALLOCS, 1);
+        return 0;
+    }
+    pool_at(offset)->name = name;
+    pool_at(offset)->next = header->pools;
+    __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
+    return offset;
+}
+
+static uint32_t pool_of(const char *label)
+{
+    struct hp_signals held;
+    uint32_t offset = find_pool(label);
+    if (offset != 0 || !hp_lock(&held))
+        return offset;
+    if (hp_runtime->gate != 0 && (offset = find_pool(label)) == 0)
+        offset = make_pool(label);
+    hp_unlock(&held);
+    return offset;
+}
+
+static void raise_to(int64_t *peak, int64_t value)
+{
+    int64_t present = __atomic_load_n(peak, __ATOMIC_RELAXED);
+    while (value > present)
+        if (__atomic_compare_exchange_n(peak, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
+static void count_allocation(struct hp_pool *pool, uint64_t size)
+{
+    const uint64_t count = __atomic_add_fetch(&pool->count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->bytes, size, __ATOMIC_RELAXED);
+    raise_to(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
+    raise_to(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
+}
+
+static void count_free(struct hp_pool *pool, uint64_t size)
+{
+    __atomic_fetch_add(&pool->freed_count, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->freed_bytes, size, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&pool->live, (int64_t)size, __ATOMIC_RELAXED);
+}
+
+/* ------------------------------------------------------------------------------------------------------ blocks */
+
+static struct shard *all_shards(void)
+{
+    struct shard *present = __atomic_load_n(&shards, __ATOMIC_ACQUIRE);
+    if (present != NULL)
+        return present;
+    struct shard *fresh = hp_more_memory(SHARDS * sizeof *fresh);
+    if (fresh == NULL)
+        return NULL;
+    hp_memory_wipe_on_fork(fresh, SHARDS * sizeof *fresh);
+    if (__atomic_compare_exchange_n(&shards, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    hp_memory_unmap(fresh, SHARDS * sizeof *fresh);
+    return present;
+}
+
+static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
+
+/* False: its holder does not let go of it; it may be what we have interrupted. */
+static bool lock_shard(struct shard *shard)
+{
+    for (uint32_t tries = 0; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++) {
+        if (tries == PATIENCE)
+            return false;
+        if (tries % 64 == 63)
+            sched_yield();
+    }
+    return true;
+}
+
+static void unlock_shard(struct shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
+
+/* The place of a block, or the free one where the search ends. */
+static struct block *place_of(struct block *blocks, size_t capacity, const void *block)
+{
+    size_t at = (size_t)(hash_of(block) >> 32) & (capacity - 1);
+    while (blocks[at].address != 0 && blocks[at].address != (uintptr_t)block)
+        at = (at + 1) & (capacity - 1);
+    return &blocks[at];
+}
+
+static bool is_present(const struct block *block)
+{
+    return block->address > TAKEN_BACK && block->epoch == hp_epoch();
+}
+
+/* Twice the room that is needed for what is still there. */
+static bool make_room(struct shard *shard)
+{
+    size_t present = 0;
+    if (shard->capacity > 0 && (shard->used + 1) * 4 <= shard->capacity * 3)
+        return true;
+    for (size_t at = 0; at < shard->capacity; at++)
+        present += is_present(&shard->blocks[at]);
+    size_t capacity = FIRST_BLOCKS;
+    while (capacity < (present + 1) * 2)
+        capacity *= 2;
+    struct block *fresh = hp_more_memory(capacity * sizeof *fresh);
+    if (fresh == NULL)
+        return false;
+    for (size_t at = 0; at < shard->capacity; at++)
+        if (is_present(&shard->blocks[at]))
+            *place_of(fresh, capacity, (const void *)shard->blocks[at].address) = shard->blocks[at];
+    hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
+    shard->blocks = fresh;
+    shard->capacity = capacity;
+    shard->used = (uint32_t)present;
+    return true;
+}
+
+/* The block takes the place of one that nobody took back at the same address. */
+static bool remember(struct shard *shard, const void *block, uint64_t size, uint32_t pool)
+{
+    if (!make_room(shard))
+        return false;
+    struct block *place = place_of(shard->blocks, shard->capacity, block);
+    if (is_present(place))
+        count_free(pool_at(place->pool), place->size);
+    if (place->address == 0)
+        shard->used++;
+    *place = (struct block){(uintptr_t)block, size, pool, hp_epoch()};
+    return true;
+}
+
+static void take_back(struct block *block)
+{
+    count_free(pool_at(block->pool), block->size);
+    block->address = TAKEN_BACK;
+}
+
+/* ------------------------------------------------------------------------------------------------------ events */
+
+static bool is_recorded(void)
+{
+    return hp_page() != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
+           (hp_runtime->settings.record & HP_RECORD_ALLOC);
+}
+
+/* An event on its way: the pool in the session, which stays as long as the head is held. */
+struct on_the_way {
+    struct hp_head *head;
+    uint32_t pool;
+    struct shard *shards;
+};
+
+/* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
+static bool begin_event(const char *label, struct on_the_way *event)
+{
+    const struct hp_head *own = is_recorded() && label != NULL ? hp_thread_head() : NULL;
+    const uint32_t epoch = hp_epoch();
+    if (own == NULL || (event->shards = all_shards()) == NULL || (event->pool = pool_of(label)) == 0)
+        return false;
+    event->head = hp_thread_hold();
+    if (event->head != NULL && event->head->hot.epoch == epoch)
+        return true;
+    if (event->head != NULL)
+        hp_thread_let_go(event->head);
+    return false;
+}
+
+/* The shard of a block, locked, or NULL. */
+static struct shard *locked_shard(const struct on_the_way *event, const void *block)
+{
+    struct shard *shard = &event->shards[hash_of(block) >> 58];
+    return lock_shard(shard) ? shard : NULL;
+}
+
+void hotpath_alloc_event(const char *label, const void *block, size_t size)
+{
+    const int saved = errno;
+    struct on_the_way event;
+    if (block != NULL && begin_event(label, &event)) {
+        struct shard *shard = locked_shard(&event, block);
+        if (shard != NULL && remember(shard, block, size, event.pool))
+            count_allocation(pool_at(event.pool), size);
+        else
+            hp_lose(event.head, HP_LOSS_ALLOCS);
+        if (shard != NULL)
+            unlock_shard(shard);
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
+
+void hotpath_free_event(const char *label, const void *block)
+{
+    const int saved = errno;
+    struct on_the_way event;
+    if (block != NULL && begin_event(label, &event)) {
+        struct shard *shard = locked_shard(&event, block);
+        struct block *place =
+            shard != NULL && shard->capacity > 0 ? place_of(shard->blocks, shard->capacity, block) : NULL;
+        if (place != NULL && is_present(place) && place->pool == event.pool)
+            take_back(place);
+        if (shard != NULL)
+            unlock_shard(shard);
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
+
+void hotpath_free_all_event(const char *label)
+{
+    const int saved = errno;
+    struct on_the_way event;
+    if (begin_event(label, &event)) {
+        for (struct shard *shard = event.shards; shard < event.shards + SHARDS; shard++) {
+            if (!lock_shard(shard))
+                continue;
+            for (size_t at = 0; at < shard->capacity; at++)
+                if (is_present(&shard->blocks[at]) && shard->blocks[at].pool == event.pool)
+                    take_back(&shard->blocks[at]);
+            unlock_shard(shard);
+        }
+        hp_thread_let_go(event.head);
+    }
+    errno = saved;
+}
