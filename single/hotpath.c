@@ -15860,10 +15860,12 @@ struct hp_pools_block {
 
 struct hp_pools_shard {
     uint32_t lock;
-    uint32_t used; /* places that are not free, those of blocks taken back included */
+    uint32_t used;    /* places that are not free, those of blocks taken back included */
+    uint32_t present; /* blocks; some may be of an earlier session */
+    uint32_t reserved;
     size_t capacity;
     struct hp_pools_block *blocks;
-    char apart[128 - 2 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
+    char apart[128 - 4 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
 };
 
 static struct hp_pools_shard *hp_pools_shards; /* atomic; made when it is first needed */
@@ -15988,6 +15990,9 @@ static bool hp_pools_is_present(const struct hp_pools_block *block)
     return block->address > HP_POOLS_TAKEN_BACK && block->epoch == hp_epoch();
 }
 
+/* Under its lock, but looked at without. */
+static void hp_pools_set_used(struct hp_pools_shard *shard, uint32_t used) { __atomic_store_n(&shard->used, used, __ATOMIC_RELAXED); }
+
 /* Twice the room that is needed for what is still there. */
 static bool hp_pools_make_room(struct hp_pools_shard *shard)
 {
@@ -16008,7 +16013,8 @@ static bool hp_pools_make_room(struct hp_pools_shard *shard)
     hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
     shard->blocks = fresh;
     shard->capacity = capacity;
-    shard->used = (uint32_t)present;
+    shard->present = (uint32_t)present;
+    hp_pools_set_used(shard, (uint32_t)present);
     return true;
 }
 
@@ -16020,16 +16026,30 @@ static bool hp_pools_remember(struct hp_pools_shard *shard, const void *block, u
     struct hp_pools_block *place = hp_pools_place_of(shard->blocks, shard->capacity, block);
     if (hp_pools_is_present(place))
         hp_pools_count_free(hp_pools_pool_at(place->pool), place->size);
-    if (place->address == 0)
-        shard->used++;
+    if (place->address == 0) {
+        hp_pools_set_used(shard, shard->used + 1);
+        shard->present++;
+    }
     *place = (struct hp_pools_block){(uintptr_t)block, size, pool, hp_epoch()};
     return true;
 }
 
-static void hp_pools_take_back(struct hp_pools_block *block)
+static void hp_pools_take_back(struct hp_pools_shard *shard, struct hp_pools_block *block)
 {
     hp_pools_count_free(hp_pools_pool_at(block->pool), block->size);
     block->address = HP_POOLS_TAKEN_BACK;
+    shard->present--;
+}
+
+static void hp_pools_take_back_all(struct hp_pools_shard *shard, uint32_t pool)
+{
+    for (size_t at = 0; at < shard->capacity && shard->present > 0; at++)
+        if (hp_pools_is_present(&shard->blocks[at]) && shard->blocks[at].pool == pool)
+            hp_pools_take_back(shard, &shard->blocks[at]);
+    if (shard->present == 0 && shard->used > 0) {
+        memset(shard->blocks, 0, shard->capacity * sizeof *shard->blocks);
+        hp_pools_set_used(shard, 0);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------------ events */
@@ -16095,7 +16115,7 @@ void hotpath_free_event(const char *label, const void *block)
         struct hp_pools_block *place =
             shard != NULL && shard->capacity > 0 ? hp_pools_place_of(shard->blocks, shard->capacity, block) : NULL;
         if (place != NULL && hp_pools_is_present(place) && place->pool == event.pool)
-            hp_pools_take_back(place);
+            hp_pools_take_back(shard, place);
         if (shard != NULL)
             hp_pools_unlock_shard(shard);
         hp_thread_let_go(event.head);
@@ -16109,11 +16129,9 @@ void hotpath_free_all_event(const char *label)
     struct hp_pools_on_the_way event;
     if (hp_pools_begin_event(label, &event)) {
         for (struct hp_pools_shard *shard = event.shards; shard < event.shards + HP_POOLS_SHARDS; shard++) {
-            if (!hp_pools_lock_shard(shard))
+            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0 || !hp_pools_lock_shard(shard))
                 continue;
-            for (size_t at = 0; at < shard->capacity; at++)
-                if (hp_pools_is_present(&shard->blocks[at]) && shard->blocks[at].pool == event.pool)
-                    hp_pools_take_back(&shard->blocks[at]);
+            hp_pools_take_back_all(shard, event.pool);
             hp_pools_unlock_shard(shard);
         }
         hp_thread_let_go(event.head);

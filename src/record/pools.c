@@ -29,10 +29,12 @@ struct block {
 
 struct shard {
     uint32_t lock;
-    uint32_t used; /* places that are not free, those of blocks taken back included */
+    uint32_t used;    /* places that are not free, those of blocks taken back included */
+    uint32_t present; /* blocks; some may be of an earlier session */
+    uint32_t reserved;
     size_t capacity;
     struct block *blocks;
-    char apart[128 - 2 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
+    char apart[128 - 4 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
 };
 
 static struct shard *shards; /* atomic; made when it is first needed */
@@ -157,6 +159,9 @@ static bool is_present(const struct block *block)
     return block->address > TAKEN_BACK && block->epoch == hp_epoch();
 }
 
+/* Under its lock, but looked at without. */
+static void set_used(struct shard *shard, uint32_t used) { __atomic_store_n(&shard->used, used, __ATOMIC_RELAXED); }
+
 /* Twice the room that is needed for what is still there. */
 static bool make_room(struct shard *shard)
 {
@@ -177,7 +182,8 @@ static bool make_room(struct shard *shard)
     hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
     shard->blocks = fresh;
     shard->capacity = capacity;
-    shard->used = (uint32_t)present;
+    shard->present = (uint32_t)present;
+    set_used(shard, (uint32_t)present);
     return true;
 }
 
@@ -189,16 +195,30 @@ static bool remember(struct shard *shard, const void *block, uint64_t size, uint
     struct block *place = place_of(shard->blocks, shard->capacity, block);
     if (is_present(place))
         count_free(pool_at(place->pool), place->size);
-    if (place->address == 0)
-        shard->used++;
+    if (place->address == 0) {
+        set_used(shard, shard->used + 1);
+        shard->present++;
+    }
     *place = (struct block){(uintptr_t)block, size, pool, hp_epoch()};
     return true;
 }
 
-static void take_back(struct block *block)
+static void take_back(struct shard *shard, struct block *block)
 {
     count_free(pool_at(block->pool), block->size);
     block->address = TAKEN_BACK;
+    shard->present--;
+}
+
+static void take_back_all(struct shard *shard, uint32_t pool)
+{
+    for (size_t at = 0; at < shard->capacity && shard->present > 0; at++)
+        if (is_present(&shard->blocks[at]) && shard->blocks[at].pool == pool)
+            take_back(shard, &shard->blocks[at]);
+    if (shard->present == 0 && shard->used > 0) {
+        memset(shard->blocks, 0, shard->capacity * sizeof *shard->blocks);
+        set_used(shard, 0);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------------ events */
@@ -264,7 +284,7 @@ void hotpath_free_event(const char *label, const void *block)
         struct block *place =
             shard != NULL && shard->capacity > 0 ? place_of(shard->blocks, shard->capacity, block) : NULL;
         if (place != NULL && is_present(place) && place->pool == event.pool)
-            take_back(place);
+            take_back(shard, place);
         if (shard != NULL)
             unlock_shard(shard);
         hp_thread_let_go(event.head);
@@ -278,11 +298,9 @@ void hotpath_free_all_event(const char *label)
     struct on_the_way event;
     if (begin_event(label, &event)) {
         for (struct shard *shard = event.shards; shard < event.shards + SHARDS; shard++) {
-            if (!lock_shard(shard))
+            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0 || !lock_shard(shard))
                 continue;
-            for (size_t at = 0; at < shard->capacity; at++)
-                if (is_present(&shard->blocks[at]) && shard->blocks[at].pool == event.pool)
-                    take_back(&shard->blocks[at]);
+            take_back_all(shard, event.pool);
             unlock_shard(shard);
         }
         hp_thread_let_go(event.head);
