@@ -597,7 +597,7 @@ def test_start_and_stop_200_times_with_threads(box):
 
 
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
-@pytest.mark.parametrize("case", ["note", "function", "end"])
+@pytest.mark.parametrize("case", ["note", "function", "again", "end"])
 def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
     assert box.run("restarts", case).calls("dive") == 2
 
