@@ -14164,30 +14164,36 @@ struct hp_functions_entry {
     struct hotpath_site *site;
 };
 
-struct hp_functions_table_ {
-    size_t mask;
-    struct hp_functions_entry entries[];
-};
+/*
+ * Where the entries are, at the start of a page, and in the bits below how far a hash is shifted to be a place among them:
+ * one word, so that a hook has both with its first load. 0: there is no table yet.
+ */
+typedef uintptr_t hp_functions_table_word;
+#define HP_FUNCTIONS_SHIFT_BITS 63u
 
-static struct hp_functions_table_ *hp_functions_table; /* atomic */
-static size_t hp_functions_entry_count;  /* this and the rest under the lock */
+static hp_functions_table_word hp_functions_table;   /* atomic */
+static size_t hp_functions_entry_count; /* this and the rest under the lock */
 static struct hotpath_site *hp_functions_free_sites;
 static size_t hp_functions_free_count;
 
 /* ----------------------------------------------------------------------------------------------- table */
 
-static inline size_t hp_functions_place_of(const struct hp_functions_table_ *in, uintptr_t function)
+static inline struct hp_functions_entry *hp_functions_entries_of(hp_functions_table_word in) { return (struct hp_functions_entry *)(in & ~(hp_functions_table_word)HP_FUNCTIONS_SHIFT_BITS); }
+
+static inline size_t hp_functions_last_place(hp_functions_table_word in) { return (size_t)(UINT64_MAX >> (in & HP_FUNCTIONS_SHIFT_BITS)); }
+
+static inline size_t hp_functions_place_of(hp_functions_table_word in, uintptr_t function)
 {
-    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
+    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> (in & HP_FUNCTIONS_SHIFT_BITS));
 }
 
-static inline struct hotpath_site *hp_functions_site_in(const struct hp_functions_table_ *in, uintptr_t function)
+static inline struct hotpath_site *hp_functions_site_in(hp_functions_table_word in, uintptr_t function)
 {
-    for (size_t place = hp_functions_place_of(in, function);; place = (place + 1) & in->mask) {
-        const struct hp_functions_entry *entry = &in->entries[place];
+    for (size_t place = hp_functions_place_of(in, function);; place = (place + 1) & hp_functions_last_place(in)) {
+        const struct hp_functions_entry *entry = &hp_functions_entries_of(in)[place];
         /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
         const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
-        if (known == function)
+        if (HOTPATH_LIKELY_(known == function))
             return entry->site;
         if (known == 0)
             return NULL;
@@ -14196,34 +14202,34 @@ static inline struct hotpath_site *hp_functions_site_in(const struct hp_function
 
 static inline struct hotpath_site *hp_functions_find_site(uintptr_t function)
 {
-    const struct hp_functions_table_ *present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
-    return present != NULL ? hp_functions_site_in(present, function) : NULL;
+    const hp_functions_table_word present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
+    return present != 0 ? hp_functions_site_in(present, function) : NULL;
 }
 
 /* Of a function that is not there yet. */
-static void hp_functions_add_entry(struct hp_functions_table_ *to, uintptr_t function, struct hotpath_site *site)
+static void hp_functions_add_entry(hp_functions_table_word to, uintptr_t function, struct hotpath_site *site)
 {
     size_t place = hp_functions_place_of(to, function);
-    while (to->entries[place].function != 0)
-        place = (place + 1) & to->mask;
-    to->entries[place].site = site;
-    __atomic_store_n(&to->entries[place].function, function, __ATOMIC_RELEASE);
+    while (hp_functions_entries_of(to)[place].function != 0)
+        place = (place + 1) & hp_functions_last_place(to);
+    hp_functions_entries_of(to)[place].site = site;
+    __atomic_store_n(&hp_functions_entries_of(to)[place].function, function, __ATOMIC_RELEASE);
 }
 
-/* A table with room for one more; NULL without memory. */
-static struct hp_functions_table_ *hp_functions_roomy_table(void)
+/* A table with room for one more; 0 without memory. */
+static hp_functions_table_word hp_functions_roomy_table(void)
 {
-    const size_t size = hp_functions_table != NULL ? hp_functions_table->mask + 1 : 0;
+    const size_t size = hp_functions_table != 0 ? hp_functions_last_place(hp_functions_table) + 1 : 0;
     if (hp_functions_entry_count * 2 < size)
         return hp_functions_table;
     const size_t bigger = size > 0 ? size * 4 : HP_FUNCTIONS_FIRST_ENTRIES;
-    struct hp_functions_table_ *next = hp_more_memory(sizeof *next + bigger * sizeof next->entries[0]);
-    if (next == NULL)
-        return NULL;
-    next->mask = bigger - 1;
+    struct hp_functions_entry *entries = hp_more_memory(bigger * sizeof *entries);
+    if (entries == NULL)
+        return 0;
+    const hp_functions_table_word next = (hp_functions_table_word)entries | (hp_functions_table_word)__builtin_clzll(bigger - 1);
     for (size_t at = 0; at < size; at++)
-        if (hp_functions_table->entries[at].function != 0)
-            hp_functions_add_entry(next, hp_functions_table->entries[at].function, hp_functions_table->entries[at].site);
+        if (hp_functions_entries_of(hp_functions_table)[at].function != 0)
+            hp_functions_add_entry(next, hp_functions_entries_of(hp_functions_table)[at].function, hp_functions_entries_of(hp_functions_table)[at].site);
     __atomic_store_n(&hp_functions_table, next, __ATOMIC_RELEASE);
     return next;
 }
@@ -14289,8 +14295,8 @@ static struct hotpath_site *hp_functions_add_site(uintptr_t function)
         errno = saved;
         return NULL;
     }
-    struct hp_functions_table_ *present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : NULL;
-    if (present != NULL) {
+    const hp_functions_table_word present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : 0;
+    if (present != 0) {
         site = hp_functions_site_in(present, function);
         if (site == NULL && (site = hp_functions_make_site(function)) != NULL) {
             hp_functions_add_entry(present, function, site);
@@ -14312,22 +14318,27 @@ static inline uint32_t hp_functions_site_of(const struct hotpath_head_ *head, co
 }
 
 #define HP_FUNCTIONS_HOOK __attribute__((visibility("default"), no_instrument_function))
+/* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
+#define HP_FUNCTIONS_APART static __attribute__((noinline))
+/* What is usual is in the hook itself, even if it is needed elsewhere, too. */
+#define HP_FUNCTIONS_WITHIN static inline __attribute__((always_inline))
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
 /*
- * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
- * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
+ * Where this call is on the stack, as hotpath_begin_ finds it where it can. What is inlined, be it a function into itself,
+ * is called from the same frame as what it is in. So is a call that follows on one that longjmp left; that looks as if it
+ * were inside, until there are too many.
  */
-static inline uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
 {
     uintptr_t place = frame_of_hook;
-    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0))
+    if (HOTPATH_GET_(head->ready) == 0)
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
     HOTPATH_PUT_(head->ready, 0);
     HOTPATH_ORDER_();
-    if (HOTPATH_LIKELY_((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)) {
+    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch) {
         const uint64_t zone = head->top->zone;
         if (frame_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
             place = (uintptr_t)zone - 1;
@@ -14337,39 +14348,105 @@ static inline uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uin
     return place;
 }
 
+/* Goes on where hotpath_begin_ has not opened the zone. */
+HP_FUNCTIONS_APART void enter_otherwise(struct hotpath_site *site, uintptr_t frame_of_hook, uintptr_t state)
+{
+    if (state == HOTPATH_NOT_OPENED_)
+        state = hotpath_v1_enter((struct hotpath_zone *)hp_functions_stack_place(hotpath_v1_head, frame_of_hook), site);
+    if (state == HOTPATH_SKIPPED_ && HOTPATH_GET_(site->id) < HOTPATH_READY_)
+        hp_zone_skip();
+}
+
+HP_FUNCTIONS_APART void enter_first_time(uintptr_t function, uintptr_t frame_of_hook)
+{
+    struct hotpath_site *site = hp_functions_add_site(function);
+    if (site != NULL)
+        enter_otherwise(site, frame_of_hook, HOTPATH_NOT_OPENED_);
+}
+
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
-    if (HOTPATH_GET_(head->skip) != 0)
+    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
         return;
+    const uintptr_t frame_of_hook = (uintptr_t)__builtin_frame_address(0);
     struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
-    if (__builtin_expect(site == NULL, 0) && (site = hp_functions_add_site((uintptr_t)function)) == NULL)
+    if (__builtin_expect(site == NULL, 0)) {
+        enter_first_time((uintptr_t)function, frame_of_hook);
         return;
-    const uintptr_t place = hp_functions_stack_place(head, (uintptr_t)__builtin_frame_address(0));
-    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
-        HOTPATH_GET_(site->id) < HOTPATH_READY_)
-        hp_zone_skip();
+    }
+    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)frame_of_hook, site, HP_FUNCTIONS_INLINED_REACH);
+    if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
+        enter_otherwise(site, frame_of_hook, state);
+}
+
+HP_FUNCTIONS_WITHIN void let_go(struct hotpath_head_ *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
 }
 
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
 #define HP_FUNCTIONS_CALLS_UNTIL_ASKED 4096u
 
-static inline int hp_functions_count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+/* A call was counted, and is one to look at. Takes over the head, which is held. */
+HP_FUNCTIONS_APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted, uint32_t flags, uint64_t now)
 {
-    const uint32_t node = frame->node, flags = frame->stat;
+    struct hp_head *owner = (struct hp_head *)(void *)head;
+    if (flags & HOTPATH_CHOSEN_)
+        hp_tree_review(owner, counted->node, now - counted->start);
+    if (hp_node_at(owner, counted->node)->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0)
+        hp_tree_limit(owner, counted[-1].node, counted->node);
+    let_go(head);
+}
+
+/* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
+HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+{
+    const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        return 1;
+        let_go(head);
+        return true;
     }
-    if (!hotpath_count_(head, frame, ret_now))
-        return 0;
-    if (__builtin_expect(flags & HOTPATH_CHOSEN_, 0))
-        hp_tree_review((struct hp_head *)(void *)head, node, *ret_now - frame->start);
-    const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
-    if (__builtin_expect(counted->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0, 0))
-        hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);
-    return 1;
+    const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
+    const bool is_counted = hotpath_count_(head, frame, ret_now);
+    if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0), 0))
+        ask(head, frame, flags, *ret_now);
+    else
+        let_go(head);
+    return is_counted;
+}
+
+/* Ends a call that is not the innermost one, or cannot be counted in the hook. */
+HP_FUNCTIONS_APART void leave_otherwise(const struct hotpath_site *site, uint64_t now)
+{
+    hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
+}
+
+HP_FUNCTIONS_WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)
+{
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch &&
+                            hp_functions_site_of(head, frame) == HOTPATH_GET_(site->id))) {
+            if (HOTPATH_LIKELY_(count(head, frame, &now)))
+                return;
+        } else {
+            let_go(head);
+        }
+    }
+    leave_otherwise(site, now);
+}
+
+/* Ends a call where some of those inside found no place; it may be one of them. */
+HP_FUNCTIONS_APART void leave_unless_skipped(const struct hotpath_site *site)
+{
+    if (!hp_zone_was_skipped())
+        leave(hotpath_v1_head, site);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -14381,21 +14458,10 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
     const struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
-    uint64_t now = 0;
-    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0) && hp_zone_was_skipped())
-        return;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
-        HOTPATH_PUT_(head->ready, 0);
-        HOTPATH_ORDER_();
-        struct hotpath_frame_ *frame = head->top;
-        const int is_counted =
-            HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == site->id && hp_functions_count(head, frame, &now);
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-        if (HOTPATH_LIKELY_(is_counted))
-            return;
-    }
-    hp_zone_leave_site(site->id, now != 0 ? now : hp_now());
+    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0))
+        leave_unless_skipped(site);
+    else
+        leave(head, site);
 }
 
 /* ---- src/record/kept.h --------------------------------------------------------------------------------------- */

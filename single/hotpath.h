@@ -442,7 +442,8 @@ struct hotpath_zone {
     uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it, plus HOTPATH_BY_COUNT_ */
 };
 #define HOTPATH_SKIPPED_ 0u
-#define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted and not timed */
+#define HOTPATH_BY_COUNT_ 1u   /* in `state`: the zone is counted and not timed */
+#define HOTPATH_NOT_OPENED_ 2u /* of hotpath_begin_, never in a guard */
 
 /* An open zone, on the thread's own stack of zones. Frame 0 stands for the thread itself. */
 struct hotpath_frame_ {
@@ -740,9 +741,15 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
     return hotpath_v1_enter(zone, site);
 }
 
-/* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
+/*
+ * Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter.
+ *
+ * `reach` is 0 for guards. Functions that the compiler measures have none, and those inlined into one another the same
+ * place for it: one that is less than `reach` above the innermost zone is inside that, and gets the byte below. Where this
+ * cannot be seen here, HOTPATH_NOT_OPENED_ leaves everything to the caller.
+ */
 static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
+hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t reach)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     const uint32_t id = HOTPATH_GET_(site->id);
@@ -751,6 +758,8 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
         HOTPATH_ORDER_();
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
             struct hotpath_frame_ *frame = head->top;
+            if (reach != 0 && __builtin_expect((uintptr_t)zone - frame->zone < reach, 0))
+                zone = (struct hotpath_zone *)(uintptr_t)(frame->zone - 1);
             const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
@@ -774,12 +783,14 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site)
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
+    if (reach != 0)
+        return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : HOTPATH_NOT_OPENED_;
     return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
 }
 
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
-    return hotpath_begin_(zone, site);
+    return hotpath_begin_(zone, site, 0);
 }
 
 /*

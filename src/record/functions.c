@@ -28,30 +28,36 @@ struct entry {
     struct hotpath_site *site;
 };
 
-struct table {
-    size_t mask;
-    struct entry entries[];
-};
+/*
+ * Where the entries are, at the start of a page, and in the bits below how far a hash is shifted to be a place among them:
+ * one word, so that a hook has both with its first load. 0: there is no table yet.
+ */
+typedef uintptr_t table_word;
+#define SHIFT_BITS 63u
 
-static struct table *table; /* atomic */
-static size_t entry_count;  /* this and the rest under the lock */
+static table_word table;   /* atomic */
+static size_t entry_count; /* this and the rest under the lock */
 static struct hotpath_site *free_sites;
 static size_t free_count;
 
 /* ----------------------------------------------------------------------------------------------- table */
 
-static inline size_t place_of(const struct table *in, uintptr_t function)
+static inline struct entry *entries_of(table_word in) { return (struct entry *)(in & ~(table_word)SHIFT_BITS); }
+
+static inline size_t last_place(table_word in) { return (size_t)(UINT64_MAX >> (in & SHIFT_BITS)); }
+
+static inline size_t place_of(table_word in, uintptr_t function)
 {
-    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & in->mask;
+    return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> (in & SHIFT_BITS));
 }
 
-static inline struct hotpath_site *site_in(const struct table *in, uintptr_t function)
+static inline struct hotpath_site *site_in(table_word in, uintptr_t function)
 {
-    for (size_t place = place_of(in, function);; place = (place + 1) & in->mask) {
-        const struct entry *entry = &in->entries[place];
+    for (size_t place = place_of(in, function);; place = (place + 1) & last_place(in)) {
+        const struct entry *entry = &entries_of(in)[place];
         /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
         const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
-        if (known == function)
+        if (HOTPATH_LIKELY_(known == function))
             return entry->site;
         if (known == 0)
             return NULL;
@@ -60,34 +66,34 @@ static inline struct hotpath_site *site_in(const struct table *in, uintptr_t fun
 
 static inline struct hotpath_site *find_site(uintptr_t function)
 {
-    const struct table *present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-    return present != NULL ? site_in(present, function) : NULL;
+    const table_word present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    return present != 0 ? site_in(present, function) : NULL;
 }
 
 /* Of a function that is not there yet. */
-static void add_entry(struct table *to, uintptr_t function, struct hotpath_site *site)
+static void add_entry(table_word to, uintptr_t function, struct hotpath_site *site)
 {
     size_t place = place_of(to, function);
-    while (to->entries[place].function != 0)
-        place = (place + 1) & to->mask;
-    to->entries[place].site = site;
-    __atomic_store_n(&to->entries[place].function, function, __ATOMIC_RELEASE);
+    while (entries_of(to)[place].function != 0)
+        place = (place + 1) & last_place(to);
+    entries_of(to)[place].site = site;
+    __atomic_store_n(&entries_of(to)[place].function, function, __ATOMIC_RELEASE);
 }
 
-/* A table with room for one more; NULL without memory. */
-static struct table *roomy_table(void)
+/* A table with room for one more; 0 without memory. */
+static table_word roomy_table(void)
 {
-    const size_t size = table != NULL ? table->mask + 1 : 0;
+    const size_t size = table != 0 ? last_place(table) + 1 : 0;
     if (entry_count * 2 < size)
         return table;
     const size_t bigger = size > 0 ? size * 4 : FIRST_ENTRIES;
-    struct table *next = hp_more_memory(sizeof *next + bigger * sizeof next->entries[0]);
-    if (next == NULL)
-        return NULL;
-    next->mask = bigger - 1;
+    struct entry *entries = hp_more_memory(bigger * sizeof *entries);
+    if (entries == NULL)
+        return 0;
+    const table_word next = (table_word)entries | (table_word)__builtin_clzll(bigger - 1);
     for (size_t at = 0; at < size; at++)
-        if (table->entries[at].function != 0)
-            add_entry(next, table->entries[at].function, table->entries[at].site);
+        if (entries_of(table)[at].function != 0)
+            add_entry(next, entries_of(table)[at].function, entries_of(table)[at].site);
     __atomic_store_n(&table, next, __ATOMIC_RELEASE);
     return next;
 }
@@ -153,8 +159,8 @@ static struct hotpath_site *add_site(uintptr_t function)
         errno = saved;
         return NULL;
     }
-    struct table *present = hp_runtime->gate != 0 ? roomy_table() : NULL;
-    if (present != NULL) {
+    const table_word present = hp_runtime->gate != 0 ? roomy_table() : 0;
+    if (present != 0) {
         site = site_in(present, function);
         if (site == NULL && (site = make_site(function)) != NULL) {
             add_entry(present, function, site);
@@ -176,22 +182,27 @@ static inline uint32_t site_of(const struct hotpath_head_ *head, const struct ho
 }
 
 #define HOOK __attribute__((visibility("default"), no_instrument_function))
+/* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
+#define APART static __attribute__((noinline))
+/* What is usual is in the hook itself, even if it is needed elsewhere, too. */
+#define WITHIN static inline __attribute__((always_inline))
 HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
 /*
- * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it
- * is in. So is a call that follows on one that longjmp left; that looks as if it were inside, until there are too many.
+ * Where this call is on the stack, as hotpath_begin_ finds it where it can. What is inlined, be it a function into itself,
+ * is called from the same frame as what it is in. So is a call that follows on one that longjmp left; that looks as if it
+ * were inside, until there are too many.
  */
-static inline uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
 {
     uintptr_t place = frame_of_hook;
-    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0))
+    if (HOTPATH_GET_(head->ready) == 0)
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
     HOTPATH_PUT_(head->ready, 0);
     HOTPATH_ORDER_();
-    if (HOTPATH_LIKELY_((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)) {
+    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch) {
         const uint64_t zone = head->top->zone;
         if (frame_of_hook - zone < INLINED_REACH)
             place = (uintptr_t)zone - 1;
@@ -201,39 +212,105 @@ static inline uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_
     return place;
 }
 
+/* Goes on where hotpath_begin_ has not opened the zone. */
+APART void enter_otherwise(struct hotpath_site *site, uintptr_t frame_of_hook, uintptr_t state)
+{
+    if (state == HOTPATH_NOT_OPENED_)
+        state = hotpath_v1_enter((struct hotpath_zone *)stack_place(hotpath_v1_head, frame_of_hook), site);
+    if (state == HOTPATH_SKIPPED_ && HOTPATH_GET_(site->id) < HOTPATH_READY_)
+        hp_zone_skip();
+}
+
+APART void enter_first_time(uintptr_t function, uintptr_t frame_of_hook)
+{
+    struct hotpath_site *site = add_site(function);
+    if (site != NULL)
+        enter_otherwise(site, frame_of_hook, HOTPATH_NOT_OPENED_);
+}
+
 HOOK void __cyg_profile_func_enter(void *function, void *caller)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
-    if (HOTPATH_GET_(head->skip) != 0)
+    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
         return;
+    const uintptr_t frame_of_hook = (uintptr_t)__builtin_frame_address(0);
     struct hotpath_site *site = find_site((uintptr_t)function);
-    if (__builtin_expect(site == NULL, 0) && (site = add_site((uintptr_t)function)) == NULL)
+    if (__builtin_expect(site == NULL, 0)) {
+        enter_first_time((uintptr_t)function, frame_of_hook);
         return;
-    const uintptr_t place = stack_place(head, (uintptr_t)__builtin_frame_address(0));
-    if (__builtin_expect(hotpath_begin_((struct hotpath_zone *)place, site) == HOTPATH_SKIPPED_, 0) &&
-        HOTPATH_GET_(site->id) < HOTPATH_READY_)
-        hp_zone_skip();
+    }
+    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)frame_of_hook, site, INLINED_REACH);
+    if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
+        enter_otherwise(site, frame_of_hook, state);
+}
+
+WITHIN void let_go(struct hotpath_head_ *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
 }
 
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
 #define CALLS_UNTIL_ASKED 4096u
 
-static inline int count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+/* A call was counted, and is one to look at. Takes over the head, which is held. */
+APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted, uint32_t flags, uint64_t now)
 {
-    const uint32_t node = frame->node, flags = frame->stat;
+    struct hp_head *owner = (struct hp_head *)(void *)head;
+    if (flags & HOTPATH_CHOSEN_)
+        hp_tree_review(owner, counted->node, now - counted->start);
+    if (hp_node_at(owner, counted->node)->calls % CALLS_UNTIL_ASKED == 0)
+        hp_tree_limit(owner, counted[-1].node, counted->node);
+    let_go(head);
+}
+
+/* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
+WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint64_t *ret_now)
+{
+    const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        return 1;
+        let_go(head);
+        return true;
     }
-    if (!hotpath_count_(head, frame, ret_now))
-        return 0;
-    if (__builtin_expect(flags & HOTPATH_CHOSEN_, 0))
-        hp_tree_review((struct hp_head *)(void *)head, node, *ret_now - frame->start);
-    const struct hotpath_node_ *counted = (const struct hotpath_node_ *)(const void *)(head->base + node);
-    if (__builtin_expect(counted->calls % CALLS_UNTIL_ASKED == 0, 0))
-        hp_tree_limit((struct hp_head *)(void *)head, frame[-1].node, node);
-    return 1;
+    const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
+    const bool is_counted = hotpath_count_(head, frame, ret_now);
+    if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % CALLS_UNTIL_ASKED == 0), 0))
+        ask(head, frame, flags, *ret_now);
+    else
+        let_go(head);
+    return is_counted;
+}
+
+/* Ends a call that is not the innermost one, or cannot be counted in the hook. */
+APART void leave_otherwise(const struct hotpath_site *site, uint64_t now)
+{
+    hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
+}
+
+WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)
+{
+    uint64_t now = 0;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
+        HOTPATH_PUT_(head->ready, 0);
+        HOTPATH_ORDER_();
+        struct hotpath_frame_ *frame = head->top;
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch &&
+                            site_of(head, frame) == HOTPATH_GET_(site->id))) {
+            if (HOTPATH_LIKELY_(count(head, frame, &now)))
+                return;
+        } else {
+            let_go(head);
+        }
+    }
+    leave_otherwise(site, now);
+}
+
+/* Ends a call where some of those inside found no place; it may be one of them. */
+APART void leave_unless_skipped(const struct hotpath_site *site)
+{
+    if (!hp_zone_was_skipped())
+        leave(hotpath_v1_head, site);
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)
@@ -245,19 +322,8 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller)
     const struct hotpath_site *site = find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
-    uint64_t now = 0;
-    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0) && hp_zone_was_skipped())
-        return;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
-        HOTPATH_PUT_(head->ready, 0);
-        HOTPATH_ORDER_();
-        struct hotpath_frame_ *frame = head->top;
-        const int is_counted =
-            HOTPATH_GATE_OF_(head) == head->epoch && site_of(head, frame) == site->id && count(head, frame, &now);
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-        if (HOTPATH_LIKELY_(is_counted))
-            return;
-    }
-    hp_zone_leave_site(site->id, now != 0 ? now : hp_now());
+    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0))
+        leave_unless_skipped(site);
+    else
+        leave(head, site);
 }

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from harness import EXAMPLES, SOURCE
+from harness import EXAMPLES, SANITIZER, SOURCE
 
 # What a report must hold: all its rows with their calls. None: the example says so itself, see its check below.
 CALLS = {
@@ -68,6 +68,9 @@ def check_sampling(measured, plain):
 
 
 def check_slow_call(measured, plain):
+    if "thread" in SANITIZER:
+        pytest.skip("not with ThreadSanitizer: it makes looking into a request dearer than a sixty-fourth of the request,"
+                    " so the library gives it up before the slow one comes")
     slow = measured.row("handle_request", "slowest")
     assert slow.note == "request 100" and slow.total_ns >= 100e6
     assert {child.name: child.calls for child in slow.children} == {"look_up": 1, "render": 1}

@@ -103,7 +103,9 @@ def test_coroutines(box, case):
 
 @without_emulator("timers that fast starve an emulator")
 @pytest.mark.parametrize("case, count", [
-    pytest.param("storm", 20000, marks=without_thread_sanitizer("timers that fast starve it")), ("nested", 2000)])
+    pytest.param("storm", 20000, marks=without_thread_sanitizer("timers that fast starve it")),
+    pytest.param("nested", 2000, marks=without_thread_sanitizer(
+        "now and then it leaves all signals blocked after handlers that raise others, unmeasured too"))])
 def test_zones_in_signal_handlers(box, case, count):
     if SANITIZER:
         count //= 10
@@ -595,7 +597,7 @@ def test_start_and_stop_200_times_with_threads(box):
 
 
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
-@pytest.mark.parametrize("case", ["note", "function", "end"])
+@pytest.mark.parametrize("case", ["note", "function", "again", "end"])
 def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
     assert box.run("restarts", case).calls("dive") == 2
 

@@ -208,9 +208,12 @@ def test_sigkill_while_calls_are_logged(box):
     """Each thread's list ends with its latest call: what has ended is there, what was under way may be."""
     chance = random.Random(2)
     with_calls = 0
-    for _ in range(50 if not SANITIZER else 10):
+    times = 50 if not SANITIZER else 10
+    for at in range(times):
         process, progress = start_storm(box, env={"HOTPATH_LOGS_LIMIT": chance.choice([1, 3, 50])})
-        while chance.random() < 0.9 and progress_of(progress)[0][0] == 0:
+        # Every other time not before a call has ended, however slow the machine is; else at any moment.
+        while progress_of(progress)[0][1] == 0 and (at % 2 == 0 or chance.random() < 0.9):
+            assert process.poll() is None
             time.sleep(0.0005)
         time.sleep(chance.choice([0, 0.0003, 0.001, 0.003, 0.01, 0.02]) * chance.random())
         process.send_signal(signal.SIGKILL)
@@ -224,7 +227,7 @@ def test_sigkill_while_calls_are_logged(box):
         for (begun, ended), number in zip(calls, [-1] * (THREADS - len(latest)) + latest):
             assert ended <= number + 1 <= begun, (calls, latest)
         with_calls += len(latest) > 0
-    assert with_calls > 5
+    assert with_calls >= times / 2
 
 
 @pytest.mark.parametrize("limit", [1, 3, 50])
@@ -249,10 +252,11 @@ def inside(row):
 
 def slowest(box, *args, name="handle", status=0, env=None):
     """The slowest call, as the program itself reports it and as it is read afterwards: the same. A machine that is so busy
-    that a quick call lasts longer than a sleep of 60 ms is given another chance."""
+    that a quick call lasts longer than a sleep of 60 ms, or the slow one much longer than its sleep, is given another
+    chance."""
     for _ in range(3):
         result, row = slowest_once(box, *args, name=name, status=status, env=env)
-        if "load" in {child.name for child in result_rows(row)}:
+        if any(found.name == "load" and is_in(found, row) for found in result_rows(row)):
             break
     return result, row
 

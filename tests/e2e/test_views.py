@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, SOURCE, TIMEOUT
+from harness import EMULATOR, HOTPATH, SOURCE, TIMEOUT, without_thread_sanitizer
 
 
 def names(report, section="timing"):
@@ -175,6 +175,7 @@ def test_threads_of_several_processes(box):
     assert f"by_thread {child}/{child}" in table(box, result.folder, "--by", "thread")
 
 
+@without_thread_sanitizer("timers that fast starve it")
 def test_handlers_belong_to_the_thread_they_interrupt(box):
     """Handlers that interrupt the recorder have a record of their own, of the same thread."""
     result = box.run("signals", "storm", 3000)
