@@ -1,0 +1,213 @@
+/*
+ * The first call of any function in the table looks up all of them. Threads that do so at the same time find the same and
+ * do not wait for one another: one may hold a lock of the dynamic linker that the other needs.
+ *
+ * The dynamic linker may allocate while it looks (older glibc does, and every one for the text of an error). Such calls
+ * come back to us on the same thread, and get memory of early.h. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include "next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "early.h"
+#include "hotpath.h"
+
+__thread uintptr_t hp_inside __attribute__((tls_model("initial-exec")));
+
+/* --------------------------------------------------------------------------------- what a missing function does */
+
+static size_t unknown_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+static int no_posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+    (void)ret_block, (void)alignment, (void)size;
+    return ENOMEM;
+}
+
+static void *no_aligned(size_t alignment, size_t size)
+{
+    (void)alignment, (void)size;
+    return no_memory();
+}
+
+static void *no_sized(size_t size)
+{
+    (void)size;
+    return no_memory();
+}
+
+/* ------------------------------------------------------------------------------------ before anything is known */
+
+static void *first_malloc(size_t size)
+{
+    return hp_next_find() ? HP_NEXT(malloc)(size) : hp_early_allocate(size, 0);
+}
+
+static void first_free(void *block)
+{
+    if (hp_next_find())
+        HP_NEXT(free)(block);
+}
+
+static size_t first_usable_size(void *block) { return hp_next_find() ? HP_NEXT(usable_size)(block) : 0; }
+
+static void *first_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (hp_next_find())
+        return HP_NEXT(calloc)(count, size);
+    return __builtin_mul_overflow(count, size, &bytes) ? no_memory() : hp_early_allocate(bytes, 0);
+}
+
+/* Blocks of early.h do not come here; there is nobody else's yet. */
+static void *first_realloc(void *block, size_t size)
+{
+    if (hp_next_find())
+        return HP_NEXT(realloc)(block, size);
+    return block == NULL ? hp_early_allocate(size, 0) : no_memory();
+}
+
+static int first_posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+    if (hp_next_find())
+        return HP_NEXT(posix_memalign)(ret_block, alignment, size);
+    *ret_block = hp_early_allocate(size, alignment);
+    return *ret_block != NULL ? 0 : ENOMEM;
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+    return hp_next_find() ? HP_NEXT(aligned_alloc)(alignment, size) : hp_early_allocate(size, alignment);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+    return hp_next_find() ? HP_NEXT(memalign)(alignment, size) : hp_early_allocate(size, alignment);
+}
+
+static void *first_valloc(size_t size) { return hp_next_find() ? HP_NEXT(valloc)(size) : no_memory(); }
+static void *first_pvalloc(size_t size) { return hp_next_find() ? HP_NEXT(pvalloc)(size) : no_memory(); }
+
+struct hp_next hp_next = {.malloc = first_malloc,
+                          .free = first_free,
+                          .usable_size = first_usable_size,
+                          .allocated = hotpath_v1_allocated,
+                          .freed = hotpath_v1_freed,
+                          .calloc = first_calloc,
+                          .realloc = first_realloc,
+                          .reallocated = hotpath_v1_reallocated,
+                          .failed = hotpath_v1_alloc_failed,
+                          .posix_memalign = first_posix_memalign,
+                          .aligned_alloc = first_aligned_alloc,
+                          .memalign = first_memalign,
+                          .valloc = first_valloc,
+                          .pvalloc = first_pvalloc};
+
+/* -------------------------------------------------------------------------------------------------- finding it */
+
+/* The dynamic linker knows by the place that calls it who is asking, so this must not become a jump. */
+static __attribute__((noinline)) void *look_up(const char *name)
+{
+    void *function = dlsym(RTLD_NEXT, name);
+    __asm__ volatile("" : "+r"(function));
+    return function;
+}
+
+/* Where the image begins that the function is in; NULL without one. */
+static const void *image_of(const void *function)
+{
+    Dl_info image;
+    return function != NULL && dladdr(function, &image) != 0 ? image.dli_fbase : NULL;
+}
+
+/* To the type of the pointer it is for. By way of a number: ISO C knows no other between data and functions. */
+#define FUNCTION(pointer, address) ((__typeof__(pointer))(uintptr_t)(address))
+#define STORE(pointer, address) __atomic_store_n(&(pointer), FUNCTION(pointer, address), __ATOMIC_RELAXED)
+#define STORE_OR(pointer, address, otherwise)                                                                      \
+    __atomic_store_n(&(pointer), (address) != NULL ? FUNCTION(pointer, address) : (otherwise), __ATOMIC_RELAXED)
+
+/*
+ * Who replaces malloc may leave the rest to the C library. Sizes can be asked of an allocator only that has given out the
+ * block, so it has to have all of these.
+ */
+static bool is_complete(const void *image, void *const *functions, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (image_of(functions[at]) != image)
+            return false;
+    return true;
+}
+
+static void find_heart(hp_next_usable_size *of_copy_behind)
+{
+    void *const allocate = look_up("malloc"), *const release = look_up("free"),
+                *const size = look_up("malloc_usable_size");
+    void *const zeroed = look_up("calloc"), *const resize = look_up("realloc");
+    void *const all[] = {release, size, zeroed, resize};
+    const bool knows_sizes = is_complete(image_of(allocate), all, sizeof all / sizeof all[0]);
+    if (of_copy_behind != NULL)
+        __atomic_store_n(&hp_next.usable_size, of_copy_behind, __ATOMIC_RELAXED);
+    else
+        STORE_OR(hp_next.usable_size, knows_sizes ? size : NULL, unknown_size);
+    STORE(hp_next.calloc, zeroed);
+    STORE(hp_next.realloc, resize);
+    STORE(hp_next.free, release);
+    STORE(hp_next.malloc, allocate);
+}
+
+static void find_aligned(const void *image)
+{
+    void *const posix = look_up("posix_memalign"), *const aligned = look_up("aligned_alloc");
+    void *const older = look_up("memalign"), *const page = look_up("valloc"), *const pages = look_up("pvalloc");
+    const uint32_t strangers = (image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
+                               (image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
+                               (image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
+                               (image_of(page) != image ? HP_NEXT_VALLOC : 0) |
+                               (image_of(pages) != image ? HP_NEXT_PVALLOC : 0);
+    __atomic_store_n(&hp_next.strangers, strangers, __ATOMIC_RELAXED);
+    STORE_OR(hp_next.posix_memalign, posix, no_posix_memalign);
+    STORE_OR(hp_next.aligned_alloc, aligned, no_aligned);
+    STORE_OR(hp_next.memalign, older, no_aligned);
+    STORE_OR(hp_next.valloc, page, no_sized);
+    STORE_OR(hp_next.pvalloc, pages, no_sized);
+}
+
+/*
+ * A program may have these functions in itself and be given those of libhotpath_alloc.so, too. Then the ones behind us would count
+ * a second time. They know how sizes are asked for.
+ */
+static hp_next_usable_size *silence_copy_behind(void)
+{
+    hp_next_usable_size *(*const yield)(void) = FUNCTION(yield, look_up("hotpath_v1_alloc_yield"));
+    return yield != NULL ? yield() : NULL;
+}
+
+bool hp_next_find(void)
+{
+    static uint32_t is_found;
+    if (__atomic_load_n(&is_found, __ATOMIC_ACQUIRE) != 0)
+        return true;
+    if (hp_inside == HP_INSIDE_OURSELVES)
+        return false;
+    const int saved = errno;
+    const uintptr_t around = hp_inside;
+    hp_inside = HP_INSIDE_OURSELVES;
+    find_aligned(image_of(look_up("malloc")));
+    find_heart(silence_copy_behind());
+    hp_inside = around;
+    errno = saved;
+    __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
+    return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * The allocator behind us: the C library's, or whichever comes next in the process. Every pointer can be called at any
+ * time, by any thread: where nothing is known yet, it leads to a function that finds out. So the usual way has no question in it.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_ALLOC_NEXT_H
+#define HP_ALLOC_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef size_t hp_next_usable_size(void *block);
+
+struct hp_next {
+    /* One cache line: what nearly all calls need. */
+    void *(*malloc)(size_t size);
+    void (*free)(void *block);
+    hp_next_usable_size *usable_size;
+    void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
+    void (*freed)(const void *block, size_t usable, uintptr_t stack);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *block, size_t size);
+    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+                        uintptr_t stack);
+    /* The rest. */
+    void (*failed)(void);
+    int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
+    void *(*aligned_alloc)(size_t alignment, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    void *(*valloc)(size_t size);
+    void *(*pvalloc)(size_t size);
+    uint32_t
+        strangers; /* HP_NEXT_... bits of those below: functions of another allocator than the one that has malloc */
+} __attribute__((aligned(64)));
+
+#define HP_NEXT_POSIX_MEMALIGN 1u
+#define HP_NEXT_ALIGNED_ALLOC 2u
+#define HP_NEXT_MEMALIGN 4u
+#define HP_NEXT_VALLOC 8u
+#define HP_NEXT_PVALLOC 16u
+
+extern struct hp_next hp_next __attribute__((visibility("hidden")));
+
+/* A function of the table. Others may be writing it, always the same value. */
+#define HP_NEXT(function) __atomic_load_n(&hp_next.function, __ATOMIC_RELAXED)
+
+/* Finds the allocator, if that has not been done. False: this thread is just doing so. */
+bool hp_next_find(void);
+
+/*
+ * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family
+ * meanwhile is its own affair, and lies below. UINTPTR_MAX: we are at work ourselves. A place, and not a mark, since
+ * longjmp or an exception may leave the function.
+ */
+extern __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+#endif

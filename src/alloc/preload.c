@@ -1,0 +1,94 @@
+/*
+ * The environment is read and changed in place: there is no heap here, and no lock of the C library. Only at the start of
+ * the process, when nobody else can be at it. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include "preload.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define OUR_NAME "libhotpath_alloc.so"
+
+/* ------------------------------------------------------------------------------------------------- the question */
+
+static char **find(const char *name)
+{
+    const size_t length = strlen(name);
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+            return at;
+    return NULL;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+/* An item of HOTPATH that has allocations in it; how it is read in full is in options.c. */
+static bool has_allocations(const char *item, size_t length)
+{
+    static const char *const words[] = {"alloc", "1", "true", "yes", "on"};
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        if (is_word(item, length, words[at]))
+            return true;
+    return false;
+}
+
+bool hp_preload_is_asked_for(void)
+{
+    char **const wish = find("HOTPATH");
+    if (wish == NULL || getauxval(AT_SECURE) != 0)
+        return false;
+    const char *item = *wish + strlen("HOTPATH=");
+    for (;;) {
+        item += strspn(item, ", \t");
+        const size_t length = strcspn(item, ", \t");
+        if (length == 0)
+            return false;
+        if (has_allocations(item, length))
+            return true;
+        item += length;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- the end */
+
+static bool is_ours(const char *path, size_t length)
+{
+    size_t name = length;
+    while (name > 0 && path[name - 1] != '/')
+        name--;
+    return length - name >= strlen(OUR_NAME) && strncmp(path + name, OUR_NAME, strlen(OUR_NAME)) == 0;
+}
+
+/* Takes our items out of a list that blanks and colons divide. */
+static void remove_ours(char *list)
+{
+    for (char *item = list; *item != '\0';) {
+        const size_t length = strcspn(item, ": "), whole = length + (item[length] != '\0');
+        if (is_ours(item, length))
+            memmove(item, item + whole, strlen(item + whole) + 1);
+        else
+            item += whole;
+    }
+    const size_t length = strlen(list);
+    if (length > 0 && strchr(": ", list[length - 1]) != NULL)
+        list[length - 1] = '\0';
+}
+
+void hp_preload_end_here(void)
+{
+    char **entry = find("LD_PRELOAD");
+    if (entry == NULL || strstr(*entry, OUR_NAME) == NULL)
+        return;
+    char *list = *entry + strlen("LD_PRELOAD=");
+    remove_ours(list);
+    if (*list == '\0')
+        for (; *entry != NULL; entry++)
+            *entry = entry[1];
+}

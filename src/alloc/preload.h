@@ -1,0 +1,13 @@
+/* What the environment of this process wants of us. SPDX-License-Identifier: MIT */
+#ifndef HP_ALLOC_PRELOAD_H
+#define HP_ALLOC_PRELOAD_H
+
+#include <stdbool.h>
+
+/* Whether HOTPATH asks for allocations to be recorded. */
+bool hp_preload_is_asked_for(void);
+
+/* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
+void hp_preload_end_here(void);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * At the start of the process: whether what the program allocates comes to us at all, and whether anybody should count it. If
+ * not, calls are passed on and nothing else. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "early.h"
+#include "hotpath.h"
+#include "next.h"
+#include "preload.h"
+#include "sys.h"
+
+/* ------------------------------------------------------------------------------------------- telling nobody */
+
+static void no_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
+{
+    (void)block, (void)asked, (void)usable, (void)stack;
+}
+
+static void no_freed(const void *block, size_t usable, uintptr_t stack) { (void)block, (void)usable, (void)stack; }
+
+static void no_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+                           uintptr_t stack)
+{
+    (void)old_block, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
+}
+
+static void no_failed(void) {}
+
+static size_t no_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static uint32_t is_aside;
+
+/*
+ * Another copy of these functions is in front of this one and counts, or this one has reason to keep out. Yields the
+ * function that knows how large a block is.
+ */
+HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
+hp_next_usable_size *hotpath_v1_alloc_yield(void)
+{
+    static hp_next_usable_size *real;
+    if (!hp_next_find() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
+        return real;
+    real = HP_NEXT(usable_size);
+    __atomic_store_n(&hp_next.allocated, no_allocated, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_next.freed, no_freed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_next.reallocated, no_reallocated, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_next.failed, no_failed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_next.usable_size, no_size, __ATOMIC_RELAXED);
+    return real;
+}
+
+/* ----------------------------------------------------------------------------------------------- do they come */
+
+static __typeof__(hp_next.malloc) real_malloc;
+static bool was_called;
+
+static void *note_the_call(size_t size)
+{
+    if (hp_inside != HP_INSIDE_OURSELVES) /* another thread's */
+        return real_malloc(size);
+    was_called = true;
+    return hp_early_allocate(size, 0);
+}
+
+/*
+ * A program with a malloc of its own, or that of a library in front of us, may never call ours. What the C library calls is
+ * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker. The allocator behind us does not
+ * notice.
+ */
+static bool is_called(void)
+{
+    char *(*volatile copy)(const char *) = strdup;
+    void (*volatile release)(void *) = free; /* everybody's, which need not be the one beside us */
+    const uintptr_t around = hp_inside;
+    real_malloc = HP_NEXT(malloc);
+    __atomic_store_n(&hp_next.malloc, note_the_call, __ATOMIC_RELEASE);
+    hp_inside = HP_INSIDE_OURSELVES;
+    release(copy("a few bytes"));
+    hp_inside = around;
+    __atomic_store_n(&hp_next.malloc, real_malloc, __ATOMIC_RELAXED);
+    return was_called;
+}
+
+/* -------------------------------------------------------------------------------------------------- the decision */
+
+static bool is_sanitized(void)
+{
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
+    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
+        if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
+            return true;
+    return false;
+}
+
+static const char *reason_to_keep_out(void)
+{
+    if (is_sanitized())
+        return "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted\n";
+    if (!is_called())
+        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted\n";
+    return NULL;
+}
+
+static void decide(void)
+{
+    hp_next_find();
+    if (!hp_preload_is_asked_for())
+        hp_preload_end_here();
+    if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)
+        return;
+    const char *reason = reason_to_keep_out();
+    if (reason == NULL) {
+        hotpath_v1_alloc_is_watched();
+        return;
+    }
+    hotpath_v1_alloc_yield();
+    if (hp_preload_is_asked_for() && hp_sys_write(2, reason, strlen(reason)) < 0)
+        return; /* nobody listens */
+}
+
+/* After the recorder's, which is 101. */
+__attribute__((constructor(102))) static void begin_to_watch(void)
+{
+    const int saved = errno;
+    decide();
+    dlerror(); /* what was not found is nobody's error */
+    errno = saved;
+}
