@@ -40,6 +40,7 @@ _hotpath()
         run:--calltree-limit) return ;;
         run:--logs-limit) return ;;
         run:--min-percent) return ;;
+        run:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
         run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
@@ -60,6 +61,7 @@ _hotpath()
         report:--calltree-limit) return ;;
         report:--logs-limit) return ;;
         report:--min-percent) return ;;
+        report:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
         report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
@@ -74,8 +76,8 @@ _hotpath()
     esac
     if [[ $word == -* ]]; then
         case $command in
-        run) COMPREPLY=($(compgen -W '--tree -t --cold --only --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
-        report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--tree -t --cold --only --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        report) COMPREPLY=($(compgen -W '--tree -t --cold --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

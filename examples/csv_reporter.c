@@ -28,7 +28,12 @@ static void print_cell(const struct hotpath_cell *cell)
         print_text(cell->text);
         break;
     case HOTPATH_UNIT_PERCENT:
+    case HOTPATH_UNIT_NUMBER:
         printf("%.3f", cell->number);
+        break;
+    case HOTPATH_UNIT_SIGNED_COUNT:
+    case HOTPATH_UNIT_SIGNED_BYTES:
+        printf("%" PRId64, (int64_t)cell->count);
         break;
     default: /* counts, nanoseconds, bytes */
         printf("%" PRIu64, cell->count);

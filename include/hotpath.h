@@ -107,6 +107,7 @@ struct hotpath_options {
     const char *record;       /* HOTPATH                 what is recorded: "timing" */
     const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
     const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
+    const char *alloc_metric; /* HOTPATH_ALLOC_METRIC    "bytes-total", "bytes-max", "count-total", "count-max" */
     uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       upper bound of the session file */
     double min_percent;       /* HOTPATH_MIN_PERCENT     rows with a smaller share are left out (default 0) */
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
@@ -122,7 +123,8 @@ struct hotpath_options {
     uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
-    uint8_t reserved[8];
+    uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    allocations of measured functions inside count, too */
+    uint8_t reserved[7];
 };
 /* clang-format on */
 
@@ -168,7 +170,10 @@ enum hotpath_unit {
     HOTPATH_UNIT_COUNT = 1,
     HOTPATH_UNIT_NS = 2,
     HOTPATH_UNIT_BYTES = 3,
-    HOTPATH_UNIT_PERCENT = 4 /* 100.0 is the whole */
+    HOTPATH_UNIT_PERCENT = 4, /* 100.0 is the whole */
+    HOTPATH_UNIT_NUMBER = 5,  /* a count with decimals: an average */
+    HOTPATH_UNIT_SIGNED_COUNT = 6,
+    HOTPATH_UNIT_SIGNED_BYTES = 7
 };
 
 struct hotpath_column {
@@ -182,7 +187,7 @@ struct hotpath_column {
 struct hotpath_cell {
     uint32_t unit; /* enum hotpath_unit */
     uint32_t has_value;
-    uint64_t count;   /* COUNT, NS (rounded), BYTES */
+    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES; of SIGNED ones cast it to int64_t */
     double number;    /* the same and PERCENT, unrounded */
     const char *text; /* TEXT; otherwise NULL */
 };
@@ -227,6 +232,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, record)
     HOTPATH_OPTION_(const char *, time_sampling_rate)
     HOTPATH_OPTION_(const char *, functions_time_sampling_rate)
+    HOTPATH_OPTION_(const char *, alloc_metric)
     HOTPATH_OPTION_(uint64_t, max_bytes)
     HOTPATH_OPTION_(double, min_percent)
     HOTPATH_OPTION_(uint32_t, limit)
@@ -241,6 +247,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(bool, time_exclusive)
     HOTPATH_OPTION_(bool, leave_signals)
     HOTPATH_OPTION_(bool, reserve)
+    HOTPATH_OPTION_(bool, alloc_cumulative)
 #undef HOTPATH_OPTION_
 };
 

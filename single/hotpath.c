@@ -154,6 +154,7 @@ HP_PRIVATE void hp_text_bytes(struct hp_text *text, const char *bytes, size_t le
 HP_PRIVATE void hp_text_string(struct hp_text *text, const char *string);
 HP_PRIVATE void hp_text_repeat(struct hp_text *text, char c, size_t count);
 HP_PRIVATE void hp_text_u64(struct hp_text *text, uint64_t number);
+HP_PRIVATE void hp_text_i64(struct hp_text *text, int64_t number);
 /* At least `width` digits, filled up with zeros. */
 HP_PRIVATE void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 HP_PRIVATE void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);
@@ -688,6 +689,7 @@ HP_PRIVATE void hp_json_key_bytes(struct hp_json *json, const char *key, size_t 
 HP_PRIVATE void hp_json_string(struct hp_json *json, const char *string);
 HP_PRIVATE void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length);
 HP_PRIVATE void hp_json_u64(struct hp_json *json, uint64_t number);
+HP_PRIVATE void hp_json_i64(struct hp_json *json, int64_t number);
 /* With at most `digits` significant digits (1 to 15), as short as possible. */
 HP_PRIVATE void hp_json_number(struct hp_json *json, double number, unsigned digits);
 HP_PRIVATE void hp_json_bool(struct hp_json *json, bool value);
@@ -860,6 +862,12 @@ void hp_json_u64(struct hp_json *json, uint64_t number)
 {
     hp_json_separate(json);
     hp_text_u64(json->text, number);
+}
+
+void hp_json_i64(struct hp_json *json, int64_t number)
+{
+    hp_json_separate(json);
+    hp_text_i64(json->text, number);
 }
 
 void hp_json_bool(struct hp_json *json, bool value)
@@ -2341,6 +2349,13 @@ void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width)
 
 void hp_text_u64(struct hp_text *text, uint64_t number) { hp_text_padded(text, number, 1); }
 
+void hp_text_i64(struct hp_text *text, int64_t number)
+{
+    if (number < 0)
+        hp_text_char(text, '-');
+    hp_text_u64(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
 {
     for (unsigned digit = width; digit-- > 0;)
@@ -2420,10 +2435,11 @@ bool hp_text_has_suffix(const char *text, const char *suffix)
  * Numbers with units, as people read them: 1.23 µs, 1.0 KB, 75.42%, 2.10 GHz.
  */
 
-HP_PRIVATE void hp_units_ns(struct hp_text *text, double ns);           /* two decimals: "1.23 µs" */
-HP_PRIVATE void hp_units_bytes(struct hp_text *text, uint64_t bytes);   /* one decimal, powers of 1024: "1.0 KB", "12 B" */
-HP_PRIVATE void hp_units_percent(struct hp_text *text, double percent); /* "75.42%" */
-HP_PRIVATE void hp_units_hz(struct hp_text *text, double hz);           /* "2.10 GHz" */
+HP_PRIVATE void hp_units_ns(struct hp_text *text, double ns);               /* two decimals: "1.23 µs" */
+HP_PRIVATE void hp_units_bytes(struct hp_text *text, uint64_t bytes);       /* one decimal, powers of 1024: "1.0 KB", "12 B" */
+HP_PRIVATE void hp_units_signed_bytes(struct hp_text *text, int64_t bytes); /* the same, perhaps with a minus */
+HP_PRIVATE void hp_units_percent(struct hp_text *text, double percent);     /* "75.42%" */
+HP_PRIVATE void hp_units_hz(struct hp_text *text, double hz);               /* "2.10 GHz" */
 
 /* A moment as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */
 HP_PRIVATE void hp_units_moment(struct hp_text *text, uint64_t unix_ns);
@@ -2482,6 +2498,13 @@ void hp_units_bytes(struct hp_text *text, uint64_t bytes)
     }
     hp_text_char(text, ' ');
     hp_text_string(text, names[at]);
+}
+
+void hp_units_signed_bytes(struct hp_text *text, int64_t bytes)
+{
+    if (bytes < 0)
+        hp_text_char(text, '-');
+    hp_units_bytes(text, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 }
 
 void hp_units_percent(struct hp_text *text, double percent)
@@ -4399,6 +4422,12 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
+/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
+enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
+
+/* As users write it: "bytes-total". */
+HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
+
 /*
  * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
  * write already; it is never set in struct hp_settings.
@@ -4412,13 +4441,17 @@ struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
-    uint32_t format;    /* enum hp_format */
-    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
-    uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
-    bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    uint32_t format;       /* enum hp_format */
+    uint32_t by;           /* enum hp_by: what a row of the timing section is about */
+    uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
+    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool record_is_list;   /* the value that holds is a list of names */
+    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
     bool exclude_wrapper;
     bool time_exclusive;
+    bool alloc_cumulative;
     bool leave_signals;
     bool reserve;
     bool no_color;            /* NO_COLOR is set and not empty */
@@ -5256,6 +5289,26 @@ static bool hp_options_parse_by(const struct hp_option *option, const char *text
            hp_options_complain(ret_problem, "is not one of function, thread");
 }
 
+static const char *const hp_options_metric_names[] = {[HP_ALLOC_BYTES_TOTAL] = "bytes-total",
+                                           [HP_ALLOC_BYTES_MAX] = "bytes-max",
+                                           [HP_ALLOC_COUNT_TOTAL] = "count-total",
+                                           [HP_ALLOC_COUNT_MAX] = "count-max"};
+
+#define HP_OPTIONS_METRIC_COUNT (sizeof hp_options_metric_names / sizeof hp_options_metric_names[0])
+
+const char *hp_alloc_metric_name(uint32_t metric) { return hp_options_metric_names[metric % HP_OPTIONS_METRIC_COUNT]; }
+
+/* "bytes" and "count" are the totals. */
+static bool hp_options_parse_metric(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const short_names[] = {
+        [HP_ALLOC_BYTES_TOTAL] = "bytes", [HP_ALLOC_BYTES_MAX] = "bytes-max", [HP_ALLOC_COUNT_TOTAL] = "count"};
+    return hp_options_parse_choice(option, text, settings, hp_options_metric_names, HP_OPTIONS_METRIC_COUNT) ||
+           hp_options_parse_choice(option, text, settings, short_names, sizeof short_names / sizeof short_names[0]) ||
+           hp_options_complain(ret_problem, "is not one of bytes-total, bytes-max, count-total, count-max");
+}
+
 static const struct {
     const char *name;
     uint32_t bit;
@@ -5298,6 +5351,7 @@ static bool hp_options_parse_record(const struct hp_option *option, const char *
         return hp_options_complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
     settings->record = is_on ? bits : 0;
     settings->record_is_off = !is_on;
+    settings->record_is_list = !is_flag;
     return true;
 }
 
@@ -5506,6 +5560,15 @@ const struct hp_option hotpath_options_[] = {
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
+    {"HOTPATH_ALLOC_CUMULATIVE", "alloc_cumulative", HP_OPTIONS_FLAG("alloc-cumulative", 0, SHOW), "0|1", "0", "",
+     "Count what measured functions inside allocate to the functions that call them, too.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_BOTH(alloc_cumulative), hp_options_parse_flag},
+    {"HOTPATH_ALLOC_METRIC", "alloc_metric", HP_OPTIONS_FLAG("alloc-metric", 0, SHOW),
+     "bytes-total|bytes-max|count-total|count-max", "bytes-total", "",
+     "What the table of allocations leads with: bytes or numbers, of all that a call allocates or of the most that "
+     "lived "
+     "at once during it.",
+     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(alloc_metric), hp_options_parse_metric},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTIONS_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(exclude_wrapper), hp_options_parse_flag},
@@ -5863,6 +5926,8 @@ static void hp_options_drop_unavailable(const struct hp_options_resolution *reso
 static void hp_options_finish_record(const struct hp_options_resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
+    settings->alloc_is_asked = resolution->origin[HP_OPTIONS_RECORD_INDEX] != HP_OPTIONS_LEVEL_DEFAULT && settings->record_is_list &&
+                               (settings->record & HP_RECORD_ALLOC);
     settings->record_is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record_is_off;
     hp_options_drop_unavailable(resolution);
 }
@@ -6120,6 +6185,8 @@ struct hp_kept_call {
     uint32_t node;
     uint32_t tid;
     uint32_t note_length; /* 0: no note */
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
     char note[HP_NOTE_BYTES + 1];
 };
 
@@ -6167,6 +6234,27 @@ HP_PRIVATE void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, co
 
 /* The place of a duration in such a histogram. */
 HP_PRIVATE void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
+
+/* --- allocations */
+
+/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
+HP_PRIVATE bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc);
+
+/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
+HP_PRIVATE bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
+
+/* Copies what the calls of a stat allocated. False: nothing. */
+HP_PRIVATE bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc);
+
+/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
+HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
+
+/* The pools of a session, newest first. */
+HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
 
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
@@ -6298,6 +6386,7 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, typical);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, log);
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, slowest);
+    HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, alloc);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         ret_stat->octaves[octave] =
             hp_snapshot_load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
@@ -6312,15 +6401,21 @@ static void hp_snapshot_add_counters(const struct hp_snapshot *snapshot, uint64_
         line[step] += hp_snapshot_load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
 }
 
+/* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+static void hp_snapshot_add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
+                        hp_duration_line lines[HP_DURATION_LINES])
+{
+    if (octaves[0] != 0)
+        hp_snapshot_add_counters(snapshot, octaves[0], lines[0]);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (octaves[octave] != 0)
+            hp_snapshot_add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+}
+
 void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES])
 {
-    /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
-    if (stat->octaves[0] != 0)
-        hp_snapshot_add_counters(snapshot, stat->octaves[0], lines[0]);
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        if (stat->octaves[octave] != 0)
-            hp_snapshot_add_counters(snapshot, stat->octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+    hp_snapshot_add_octaves(snapshot, stat->octaves, lines);
 }
 
 void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
@@ -6472,6 +6567,8 @@ static void hp_snapshot_set_call(struct hp_kept_call *call, const struct hp_call
     call->ticks = stored->ticks;
     call->node = stored->node;
     call->tid = stored->tid;
+    call->alloc_bytes = stored->alloc_bytes;
+    call->alloc_count = stored->alloc_count;
     call->note_length = 0;
     call->note[0] = '\0';
 }
@@ -6635,6 +6732,57 @@ bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct h
     return false;
 }
 
+/* -------------------------------------------------------------------------------------- allocations */
+
+bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc)
+{
+    if (thread->alloc == 0 || !hp_snapshot_has(snapshot, thread->alloc, sizeof *ret_alloc, 8))
+        return false;
+    const size_t wide = offsetof(struct hp_alloc_thread, frames) / 8;
+    hp_snapshot_copy_words(ret_alloc, snapshot->bytes + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
+    return true;
+}
+
+bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame)
+{
+    const uint64_t offset = (uint64_t)alloc->frames + (uint64_t)index * sizeof *ret_frame;
+    if (alloc->frames == 0 || index >= thread->frame_capacity || !hp_snapshot_has(snapshot, offset, sizeof *ret_frame, 8))
+        return false;
+    hp_snapshot_copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, UINT64_MAX);
+    return true;
+}
+
+bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc)
+{
+    const size_t sums = offsetof(struct hp_alloc_stat, octaves);
+    if (stat->alloc == 0 || !hp_snapshot_has(snapshot, stat->alloc, sizeof *ret_alloc, 8))
+        return false;
+    const unsigned char *from = snapshot->bytes + stat->alloc;
+    hp_snapshot_copy_words(ret_alloc, from, sums, UINT64_MAX);
+    hp_snapshot_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
+    return true;
+}
+
+void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES])
+{
+    hp_snapshot_add_octaves(snapshot, alloc->octaves[measure], lines);
+}
+
+bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool)
+{
+    walk->offset = walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
+                                  : hp_snapshot_load32(snapshot->bytes + offsetof(struct hp_header, pools));
+    walk->is_begun = walk->offset != 0 && hp_snapshot_has(snapshot, walk->offset, sizeof *ret_pool, 8) &&
+                     hp_snapshot_may_step(snapshot, walk, sizeof *ret_pool);
+    if (walk->is_begun)
+        hp_snapshot_copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
+    return walk->is_begun;
+}
+
 /* ------------------------------------------------------------------------------------------ opening */
 
 static bool hp_snapshot_read_counter64(size_t at)
@@ -6642,7 +6790,8 @@ static bool hp_snapshot_read_counter64(size_t at)
     return (at >= offsetof(struct hp_header, capacity) && at < offsetof(struct hp_header, gate)) ||
            at == offsetof(struct hp_header, process_start) || at == offsetof(struct hp_header, wall_start_ns) ||
            (at >= offsetof(struct hp_header, clock_start) && at < offsetof(struct hp_header, site_count)) ||
-           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks));
+           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks)) ||
+           at >= offsetof(struct hp_header, alloc_live);
 }
 
 static void hp_snapshot_copy_header(struct hp_snapshot *snapshot)
@@ -7298,8 +7447,9 @@ struct hp_arena;
 struct hp_profile;
 struct hp_site_sums;
 
-#define HP_MAX_COLUMNS 32u
+#define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
+#define HP_MAX_TOTALS 16u
 #define HP_MAX_SECTIONS 16u
 #define HP_MAX_WARNINGS 16u
 
@@ -7339,8 +7489,8 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;   /* COUNT, BYTES */
-    double number;    /* NS, PERCENT */
+    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER */
     const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
     union {
         const struct hp_location *location;   /* HP_COLUMN_LOCATION */
@@ -7365,12 +7515,23 @@ struct hp_order {
     bool is_set;   /* false: rows have an order that no column stands for */
 };
 
+/* A number about the whole of a section: an entry of its `totals` in JSON. */
+struct hp_total {
+    const char *key;
+    uint32_t unit; /* enum hotpath_unit */
+    struct hp_cell cell;
+};
+
 struct hotpath_section {
     const char *name;
+    const char *group; /* what the title of the report calls it */
     const char *description;
-    const char *main;                /* name of the row the shares refer to, or NULL */
-    const char *percent_of;          /* what 100 % is: "main", "elapsed" or "rows" */
-    const char *if_empty;            /* what to say instead of a table without rows */
+    const char *main;       /* name of the row the shares refer to, or NULL */
+    const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
+    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *summary;    /* a line above the table, or NULL */
+    struct hp_total totals[HP_MAX_TOTALS];
+    size_t total_count;
     const char *notes[HP_MAX_NOTES]; /* lines below the table */
     size_t note_count;
     bool is_tree;
@@ -7411,7 +7572,10 @@ struct hotpath_results {
 struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
+    const char *group;                                       /* a name that it shares with others, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
+    bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
     bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
     const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
@@ -7451,21 +7615,209 @@ HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct 
 /* As text "name tid", with the process before the tid where there are several. */
 HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
+HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
+/* A number about the whole; of SIGNED units an int64_t. */
+HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
 
+/* Whether a cell of that unit has its value in `count`, and as a number. */
+HP_PRIVATE bool hp_unit_is_whole(uint32_t unit);
+HP_PRIVATE double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+
+/* Keeps a line for the reader of the report, as it is. */
+HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char *line);
+
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
                      const char *after);
 
-/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
+/* ---- src/sections/alloc_pools.h ------------------------------------------------------------------------------ */
 
-/* The section `calls`: the latest calls of functions whose calls are logged. */
+/* The section `alloc-pools`. */
 
-HP_SHARED const struct hp_section_type hotpath_section_calls_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
+
+/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
+ * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
+ *
+ *     hp_order_choose, when the columns are there; section->order says from then on what holds
+ *     hp_order_apply, when all rows are filled, in the usual order
+ */
+
+/*
+ * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
+ * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+
+/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
+/* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
+ * have the same name are one row; its peak is the highest that one of them had.
+ */
+
+struct hp_alloc_pools_pool {
+    struct hp_alloc_pools_pool *next; /* in order of arrival */
+    const char *name;
+    struct hp_pool sums;
+};
+
+struct hp_alloc_pools_columns {
+    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
+};
+
+struct hp_alloc_pools_view {
+    struct hotpath_results *results;
+    struct hp_alloc_pools_pool *first;
+    struct hp_alloc_pools_pool **all;
+    size_t count;
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
+{
+    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->arena, sizeof *pool);
+    const char *name = hp_snapshot_text(session, stored->name);
+    if (pool == NULL)
+        return false;
+    *pool = (struct hp_alloc_pools_pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
+    view->first = pool;
+    view->count++;
+    return true;
+}
+
+static int hp_alloc_pools_compare_names(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int64_t hp_alloc_pools_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t hp_alloc_pools_higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void hp_alloc_pools_merge(struct hp_pool *to, const struct hp_pool *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->live = hp_alloc_pools_plus(to->live, from->live);
+    to->peak_live = hp_alloc_pools_higher(to->peak_live, from->peak_live);
+    to->peak_blocks = hp_alloc_pools_higher(to->peak_blocks, from->peak_blocks);
+}
+
+static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    if (x->sums.bytes != y->sums.bytes)
+        return x->sums.bytes > y->sums.bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_pool stored;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
+            if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
+                return false;
+    }
+    view->all = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
+    if (view->all == NULL)
+        return false;
+    size_t count = 0, kept = 0;
+    for (struct hp_alloc_pools_pool *pool = view->first; pool != NULL; pool = pool->next)
+        view->all[count++] = pool;
+    hp_sort(view->all, count, hp_alloc_pools_compare_names);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
+            hp_alloc_pools_merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
+        else
+            view->all[kept++] = view->all[at];
+    view->count = kept;
+    hp_sort(view->all, kept, hp_alloc_pools_compare_bytes);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
+{
+    struct hp_alloc_pools_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak =
+        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    return columns;
+}
+
+static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
+{
+    hp_section_set_text(row, columns->name, pool->name);
+    hp_section_set_count(row, columns->count, pool->sums.count);
+    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
+    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
+    hp_section_set_signed(row, columns->live, pool->sums.live);
+    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
+    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
+    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
+    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
+}
+
+static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
+{
+    for (size_t at = 0; at < results->run.count; at++)
+        if (results->run.sessions[at]->header.pools != 0)
+            return true;
+    return false;
+}
+
+static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_alloc_pools_view view = {.results = results};
+    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
+    hp_section_show_columns(results, section);
+    section->description = "Memory that the program hands out itself.";
+    section->if_empty = "the program has told of no pool of its own";
+    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, view.count))
+        return false;
+    section->total_rows = view.count;
+    for (size_t at = 0; at < view.count; at++)
+        hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
+    return hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+const struct hp_section_type hotpath_section_alloc_pools_ = {
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
 
 /* ---- src/sections/profile.h ---------------------------------------------------------------------------------- */
 
@@ -7490,6 +7842,32 @@ struct hp_sums {
 };
 
 HP_PRIVATE uint64_t hp_sums_self(const struct hp_sums *sums);
+
+/* A stat of a site, in one thread record of one session. */
+struct hp_stat_link {
+    struct hp_stat_link *next;
+    const struct hp_snapshot *session;
+    uint32_t offset;
+};
+
+/* What a call that is open has allocated up to now. */
+struct hp_open_allocs {
+    uint64_t measures[HP_ALLOC_MEASURES];
+    int64_t net_bytes; /* usable bytes that it has left behind so far */
+    int64_t net_blocks;
+};
+
+/* A call of a site that is open. */
+struct hp_open_link {
+    struct hp_open_link *next;
+    struct hp_open_link *around; /* the zone that it is in */
+    uint64_t ticks;
+    uint32_t index; /* of its frame */
+    bool is_timed;
+    bool is_inner;   /* within another call of the site */
+    bool has_allocs; /* it has allocated or freed something */
+    struct hp_open_allocs allocs;
+};
 
 /* A site, over all sessions, all threads and all places it was called from. */
 struct hp_site_sums {
@@ -7605,8 +7983,1207 @@ HP_PRIVATE void hp_profile_durations(const struct hp_site_sums *site, struct hp_
 /* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
 HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
 
+/*
+ * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
+ * counters, and so is the mean: both within 0.8 %, and exact below 128.
+ */
+HP_PRIVATE void hp_durations_add(struct hp_durations *durations, uint64_t ticks);
+HP_PRIVATE void hp_durations_find_min(struct hp_durations *durations);
+HP_PRIVATE double hp_durations_mean(const struct hp_durations *durations);
+
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
+
+/* ---- src/sections/alloc_profile.h ---------------------------------------------------------------------------- */
+
+/*
+ * What a run allocated: by site, by thread, and in all. The sections about allocations are views of this.
+ *
+ * What was asked for is in bytes; what lives, its peak and what was freed is in usable bytes, which are all that is known of a
+ * block when it is freed.
+ */
+
+/* A site, over all that the profile counts as one; calls that are open count up to now. */
+struct hp_site_allocs {
+    uint64_t calls; /* that allocated or freed: all measures of the others are 0 */
+    uint64_t own_bytes;
+    uint64_t own_count;
+    uint64_t all_bytes; /* with zones inside; of calls within calls of the site only the outermost */
+    uint64_t all_count;
+    int64_t net_bytes; /* left behind by these */
+    int64_t net_blocks;
+    uint64_t max[HP_ALLOC_MEASURES];
+};
+
+HP_PRIVATE void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *ret_allocs);
+
+/* One value for each call, be it 0; of those for which there was no space none. `allocs` are those of the site. */
+HP_PRIVATE void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
+                            enum hp_alloc_measure measure, struct hp_durations *ret_values);
+
+/* What was allocated and freed, by a thread or a process. */
+struct hp_alloc_totals {
+    uint64_t count;
+    uint64_t bytes; /* asked for */
+    uint64_t freed_count;
+    uint64_t freed_bytes;   /* usable, as all that follow */
+    uint64_t foreign_count; /* of what was freed, that which another thread had allocated */
+    uint64_t foreign_bytes;
+    int64_t live_bytes;
+    int64_t live_blocks;
+    int64_t peak_bytes; /* of several processes, the highest that one of them had */
+    int64_t peak_blocks;
+};
+
+/* A thread, all its records together. */
+struct hp_thread_allocs {
+    const struct hp_thread_label *label; /* NULL: threads that had no record yet, or none any more, of a process */
+    uint32_t pid;
+    struct hp_alloc_totals totals;
+    uint64_t outside_bytes; /* asked for outside of all zones */
+    uint64_t outside_count;
+};
+
+struct hp_allocs {
+    struct hp_thread_allocs *threads; /* those that allocated or freed something */
+    size_t thread_count;
+    struct hp_alloc_totals totals;
+    uint64_t failed;      /* allocations that were refused */
+    uint64_t peak_error;  /* by how much the peak in bytes may be off; 0: it is exact */
+    bool has_peak_blocks; /* the peak in blocks is known, too */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run);
+
+/* Whether a session of the run has counted allocations. */
+HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
+
+/* Of the zones that are open on a thread: what each of them has allocated. For profile.c. */
+HP_PRIVATE void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost);
+
+/* ---- src/sections/thread_list.h ------------------------------------------------------------------------------ */
+
+/*
+ * The threads of a session, each with all its records: a thread whose signal handlers measure has several.
+ *
+ *     struct hp_thread_list list;
+ *     hp_thread_list_read(&list, arena, session);
+ *     for (size_t from = 0, to; from < list.count; from = to) {
+ *         to = hp_thread_list_end(&list, from);
+ *         label = hp_thread_list_label(&list, from, to, ++number); ... list.all[from] to list.all[to - 1]
+ *     }
+ */
+
+/* A record of a thread. */
+struct hp_listed_thread {
+    struct hp_listed_thread *next; /* private */
+    struct hp_thread record;
+    uint32_t offset;
+};
+
+struct hp_thread_list {
+    struct hp_arena *arena;
+    const struct hp_snapshot *session;
+    struct hp_listed_thread **all; /* by thread id */
+    size_t count;
+};
+
+/* False: no memory. */
+HP_PRIVATE bool hp_thread_list_read(struct hp_thread_list *list, struct hp_arena *arena, const struct hp_snapshot *session);
+
+/* Behind the last record of the thread that the one at `from` belongs to. */
+HP_PRIVATE size_t hp_thread_list_end(const struct hp_thread_list *list, size_t from);
+
+/* What the thread with these records is called. NULL: no memory. */
+HP_PRIVATE const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *list, size_t from, size_t to,
+                                                   uint32_t number);
+
+/* ---- src/sections/alloc_profile.c ---------------------------------------------------------------------------- */
+
+/*
+ * What a run allocated.
+ *
+ * Sums are added as unsigned numbers, so that a broken file cannot overflow them; differences of counters that a thread
+ * changes meanwhile are not below zero.
+ */
+
+/* As far as `live` of a thread may be from what the sum of all threads knows: see src/record/allocations.c. */
+#define HP_ALLOC_PROFILE_UNPUBLISHED 32768u
+
+static int64_t hp_alloc_profile_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t hp_alloc_profile_minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+static uint64_t hp_alloc_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+static int64_t hp_alloc_profile_higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+bool hp_run_has_allocs(const struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & HP_FEATURE_ALLOC)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------ open zones */
+
+/* A peak of the thread, as one above what lived when a zone began. */
+static uint64_t hp_alloc_profile_height(int64_t peak, int64_t at_begin)
+{
+    const int64_t hp_alloc_profile_height = hp_alloc_profile_minus(peak, at_begin);
+    return hp_alloc_profile_height > 0 ? (uint64_t)hp_alloc_profile_height : 0;
+}
+
+/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
+void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost)
+{
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame begun;
+    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    uint64_t inside_bytes = 0, inside_count = 0;
+    for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
+        link->has_allocs =
+            link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
+        if (!link->has_allocs)
+            continue;
+        const uint64_t all_bytes = hp_alloc_profile_less(alloc.bytes, begun.bytes), all_count = hp_alloc_profile_less(alloc.count, begun.count);
+        link->allocs = (struct hp_open_allocs){
+            .measures = {[HP_ALLOC_OWN_BYTES] = hp_alloc_profile_less(hp_alloc_profile_less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = hp_alloc_profile_less(hp_alloc_profile_less(all_count, begun.inner_count), inside_count),
+                         [HP_ALLOC_ALL_BYTES] = all_bytes,
+                         [HP_ALLOC_ALL_COUNT] = all_count,
+                         [HP_ALLOC_PEAK_BYTES] = hp_alloc_profile_height(alloc.peak_live, begun.live),
+                         [HP_ALLOC_PEAK_BLOCKS] = hp_alloc_profile_height(alloc.peak_blocks, begun.blocks)},
+            .net_bytes = hp_alloc_profile_minus(alloc.live, begun.live),
+            .net_blocks = hp_alloc_profile_minus(alloc.blocks, begun.blocks),
+        };
+        inside_bytes = all_bytes;
+        inside_count = all_count;
+        alloc.peak_live = hp_alloc_profile_higher(alloc.peak_live, begun.peak_live);
+        alloc.peak_blocks = hp_alloc_profile_higher(alloc.peak_blocks, begun.peak_blocks);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- sites */
+
+static void hp_alloc_profile_raise_to(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static void hp_alloc_profile_add_stat(struct hp_site_allocs *allocs, const struct hp_alloc_stat *stat)
+{
+    allocs->calls += stat->calls;
+    allocs->own_bytes += stat->own_bytes;
+    allocs->own_count += stat->own_count;
+    allocs->all_bytes += stat->all_bytes;
+    allocs->all_count += stat->all_count;
+    allocs->net_bytes = hp_alloc_profile_plus(allocs->net_bytes, stat->net_bytes);
+    allocs->net_blocks = hp_alloc_profile_plus(allocs->net_blocks, stat->net_blocks);
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        hp_alloc_profile_raise_to(&allocs->max[measure], stat->max[measure]);
+}
+
+static void hp_alloc_profile_add_open(struct hp_site_allocs *allocs, const struct hp_open_link *link)
+{
+    const struct hp_open_allocs *open = &link->allocs;
+    allocs->calls++;
+    allocs->own_bytes += open->measures[HP_ALLOC_OWN_BYTES];
+    allocs->own_count += open->measures[HP_ALLOC_OWN_COUNT];
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        hp_alloc_profile_raise_to(&allocs->max[measure], open->measures[measure]);
+    if (link->is_inner)
+        return;
+    allocs->all_bytes += open->measures[HP_ALLOC_ALL_BYTES];
+    allocs->all_count += open->measures[HP_ALLOC_ALL_COUNT];
+    allocs->net_bytes = hp_alloc_profile_plus(allocs->net_bytes, open->net_bytes);
+    allocs->net_blocks = hp_alloc_profile_plus(allocs->net_blocks, open->net_blocks);
+}
+
+static bool hp_alloc_profile_read_stat(const struct hp_stat_link *link, struct hp_alloc_stat *ret_alloc)
+{
+    struct hotpath_stat_ stat;
+    return hp_snapshot_stat(link->session, link->offset, &stat) &&
+           hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
+}
+
+void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *ret_allocs)
+{
+    struct hp_alloc_stat stat;
+    *ret_allocs = (struct hp_site_allocs){0};
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (hp_alloc_profile_read_stat(link, &stat))
+            hp_alloc_profile_add_stat(ret_allocs, &stat);
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->has_allocs)
+            hp_alloc_profile_add_open(ret_allocs, link);
+}
+
+/* Whether every call has the highest value: then it is known exactly. */
+static bool hp_alloc_profile_are_alike(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
+                      enum hp_alloc_measure measure)
+{
+    uint64_t product;
+    if (site->sums.calls == 1)
+        return true;
+    const uint64_t sum = measure == HP_ALLOC_OWN_BYTES   ? allocs->own_bytes
+                         : measure == HP_ALLOC_OWN_COUNT ? allocs->own_count
+                         : measure == HP_ALLOC_ALL_BYTES ? allocs->all_bytes
+                                                         : allocs->all_count;
+    return measure <= HP_ALLOC_ALL_COUNT &&
+           !__builtin_mul_overflow(site->sums.calls, allocs->max[measure], &product) && product == sum;
+}
+
+void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
+                            enum hp_alloc_measure measure, struct hp_durations *ret_values)
+{
+    struct hp_alloc_stat stat;
+    memset(ret_values, 0, sizeof *ret_values);
+    ret_values->max = allocs->max[measure];
+    ret_values->timed = site->sums.calls;
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (hp_alloc_profile_read_stat(link, &stat))
+            hp_snapshot_add_measures(link->session, &stat, measure, ret_values->lines);
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->has_allocs)
+            hp_durations_add(ret_values, link->allocs.measures[measure]);
+    ret_values->lines[0][0] += hp_alloc_profile_less(site->sums.calls, allocs->calls);
+    ret_values->counted = 0;
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step++)
+            ret_values->counted += ret_values->lines[line][step];
+    hp_durations_find_min(ret_values);
+    if (hp_alloc_profile_are_alike(site, allocs, measure))
+        ret_values->min = ret_values->max;
+}
+
+/* --------------------------------------------------------------------------------------------- threads */
+
+static void hp_alloc_profile_add_totals(struct hp_alloc_totals *to, const struct hp_alloc_totals *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->foreign_count += from->foreign_count;
+    to->foreign_bytes += from->foreign_bytes;
+    to->live_bytes = hp_alloc_profile_plus(to->live_bytes, from->live_bytes);
+    to->live_blocks = hp_alloc_profile_plus(to->live_blocks, from->live_blocks);
+    to->peak_bytes = hp_alloc_profile_higher(to->peak_bytes, from->peak_bytes);
+    to->peak_blocks = hp_alloc_profile_higher(to->peak_blocks, from->peak_blocks);
+}
+
+/* Raises the peaks to those that open zones have put aside, and tells what the outermost of them allocated. */
+static void hp_alloc_profile_look_into_open(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_alloc_thread *alloc, uint64_t *ret_bytes, uint64_t *ret_count)
+{
+    struct hotpath_frame_ frame;
+    struct hp_alloc_frame begun;
+    *ret_bytes = *ret_count = 0;
+    hp_walk_rewind(walk);
+    while (hp_snapshot_next_open(session, thread, walk, &frame) && (frame.stat & HOTPATH_ALLOCATES_) &&
+           hp_snapshot_alloc_frame(session, thread, alloc, walk->index, &begun)) {
+        if (walk->index == 1) {
+            *ret_bytes = hp_alloc_profile_less(alloc->bytes, begun.bytes);
+            *ret_count = hp_alloc_profile_less(alloc->count, begun.count);
+        }
+        alloc->peak_live = hp_alloc_profile_higher(alloc->peak_live, begun.peak_live);
+        alloc->peak_blocks = hp_alloc_profile_higher(alloc->peak_blocks, begun.peak_blocks);
+    }
+}
+
+/* Adds a record to its thread. False: it has neither allocated nor freed anything. */
+static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struct hp_snapshot *session,
+                       const struct hp_thread *thread, struct hp_walk *opens)
+{
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame outside = {0};
+    uint64_t open_bytes, open_count;
+    if (!hp_snapshot_alloc_thread(session, thread, &alloc))
+        return false;
+    hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
+    hp_alloc_profile_look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
+    to->outside_bytes += hp_alloc_profile_less(hp_alloc_profile_less(alloc.bytes, outside.inner_bytes), open_bytes);
+    to->outside_count += hp_alloc_profile_less(hp_alloc_profile_less(alloc.count, outside.inner_count), open_count);
+    const struct hp_alloc_totals totals = {
+        .count = alloc.count,
+        .bytes = alloc.bytes,
+        .freed_count = alloc.count - (uint64_t)alloc.blocks,
+        .freed_bytes = alloc.freed,
+        .foreign_count = alloc.foreign_count,
+        .foreign_bytes = alloc.foreign_bytes,
+        .live_bytes = alloc.live,
+        .live_blocks = alloc.blocks,
+        .peak_bytes = alloc.peak_live,
+        .peak_blocks = alloc.peak_blocks,
+    };
+    hp_alloc_profile_add_totals(&to->totals, &totals);
+    return true;
+}
+
+/* What has no thread; no peak is known of it. */
+static struct hp_thread_allocs hp_alloc_profile_late_of(const struct hp_header *header)
+{
+    return (struct hp_thread_allocs){
+        .pid = header->pid,
+        .totals = {.count = header->late_count,
+                   .bytes = header->late_bytes,
+                   .freed_count = header->late_frees,
+                   .freed_bytes = header->late_freed,
+                   .live_bytes = (int64_t)(header->late_usable - header->late_freed),
+                   .live_blocks = (int64_t)(header->late_count - header->late_frees)},
+        .outside_bytes = header->late_bytes,
+        .outside_count = header->late_count,
+    };
+}
+
+/* ----------------------------------------------------------------------------------------------- a run */
+
+/* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
+static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
+                        size_t records, const struct hp_header *header)
+{
+    struct hp_alloc_totals totals = {0};
+    for (size_t at = 0; at < count; at++)
+        hp_alloc_profile_add_totals(&totals, &threads[at].totals);
+    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
+    allocs->has_peak_blocks &= is_exact;
+    if (!is_exact)
+        totals.peak_bytes = hp_alloc_profile_higher(hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes), 0);
+    if (totals.peak_bytes >= allocs->totals.peak_bytes)
+        allocs->peak_error = is_exact ? 0 : HP_ALLOC_PROFILE_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
+    allocs->failed += header->alloc_failed;
+    hp_alloc_profile_add_totals(&allocs->totals, &totals);
+}
+
+/* The threads of a session, behind those that are there; there is room for them. False: no memory. */
+static bool hp_alloc_profile_add_threads(struct hp_allocs *allocs, const struct hp_thread_list *list, uint32_t *number)
+{
+    const struct hp_header *header = &list->session->header;
+    struct hp_thread_allocs *threads = allocs->threads + allocs->thread_count;
+    struct hp_walk opens = {0};
+    size_t records = 0, count = 0;
+    for (size_t from = 0, to; from < list->count; from = to) {
+        bool has_any = false;
+        to = hp_thread_list_end(list, from);
+        threads[count] =
+            (struct hp_thread_allocs){.label = hp_thread_list_label(list, from, to, ++*number), .pid = header->pid};
+        if (threads[count].label == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (hp_alloc_profile_add_record(&threads[count], list->session, &list->all[at]->record, &opens)) {
+                has_any = true;
+                records++;
+            }
+        count += has_any;
+    }
+    if (header->late_count > 0 || header->late_frees > 0)
+        threads[count++] = hp_alloc_profile_late_of(header);
+    hp_alloc_profile_add_session(allocs, threads, count, records, header);
+    allocs->thread_count += count;
+    return true;
+}
+
+/* Lists first: a session that goes on may have more threads the next time it is looked at. */
+const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run)
+{
+    struct hp_allocs *allocs = hp_arena_take(arena, sizeof *allocs);
+    struct hp_thread_list *lists = hp_arena_take_array(arena, run->count, sizeof *lists);
+    size_t most = run->count; /* what has no thread, of each session */
+    uint32_t number = 0;
+    if (allocs == NULL || lists == NULL)
+        return NULL;
+    for (size_t at = 0; at < run->count; at++) {
+        if (!hp_thread_list_read(&lists[at], arena, run->sessions[at]))
+            return NULL;
+        most += lists[at].count;
+    }
+    allocs->threads = hp_arena_take_array(arena, most, sizeof *allocs->threads);
+    if (allocs->threads == NULL)
+        return NULL;
+    allocs->has_peak_blocks = true;
+    for (size_t at = 0; at < run->count; at++)
+        if (!hp_alloc_profile_add_threads(allocs, &lists[at], &number))
+            return NULL;
+    return allocs;
+}
+
+/* ---- src/sections/alloc_table.h ------------------------------------------------------------------------------ */
+
+/* The sections `alloc-bytes` and `alloc-count`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
+
+/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+struct hp_arena;
+
+struct hp_percentile_names {
+    const char *title; /* "P99.9", "Min", "Max" */
+    const char *key;   /* "p99_9_ns" */
+};
+
+/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
+HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names);
+
+/* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
+
+/*
+ * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
+ * in bytes and the other in blocks; both have the same rows.
+ *
+ * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
+ *
+ * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
+ * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
+ */
+
+#define HP_ALLOC_TABLE_OUTSIDE "<outside>"
+#define HP_ALLOC_TABLE_LINE_BYTES 320u
+
+/* What makes the difference between the two. */
+struct hp_alloc_table_kind {
+    enum hp_alloc_measure own, all, peak;
+    enum hotpath_unit unit, average_unit, signed_unit;
+    const char *average_key, *total_key, *suffix;
+    const char *average_peak_key, *peak_key, *peak_suffix;
+    const char *net_key;
+    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
+    .own = HP_ALLOC_OWN_BYTES,
+    .all = HP_ALLOC_ALL_BYTES,
+    .peak = HP_ALLOC_PEAK_BYTES,
+    .unit = HOTPATH_UNIT_BYTES,
+    .average_unit = HOTPATH_UNIT_BYTES,
+    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
+    .average_key = "avg_bytes",
+    .total_key = "total_bytes",
+    .suffix = "_bytes",
+    .average_peak_key = "avg_peak_usable_bytes",
+    .peak_key = "peak_usable_bytes",
+    .peak_suffix = "_peak_usable_bytes",
+    .net_key = "net_usable_bytes",
+    .exclusive = "Exclusive allocation bytes by each function",
+    .cumulative = "Cumulative allocation bytes by each function",
+    .highest = "Most bytes that lived at once during a call of each function",
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
+    .own = HP_ALLOC_OWN_COUNT,
+    .all = HP_ALLOC_ALL_COUNT,
+    .peak = HP_ALLOC_PEAK_BLOCKS,
+    .unit = HOTPATH_UNIT_COUNT,
+    .average_unit = HOTPATH_UNIT_NUMBER,
+    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
+    .average_key = "avg_count",
+    .total_key = "total_count",
+    .suffix = "_count",
+    .average_peak_key = "avg_peak_blocks",
+    .peak_key = "peak_blocks",
+    .peak_suffix = "_peak_blocks",
+    .net_key = "net_blocks",
+    .exclusive = "Exclusive allocation count by each function",
+    .cumulative = "Cumulative allocation count by each function",
+    .highest = "Most blocks that lived at once during a call of each function",
+};
+
+/* A group of columns of which one leads. */
+struct hp_alloc_table_measured {
+    size_t average;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+struct hp_alloc_table_columns {
+    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
+        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
+    struct hp_alloc_table_measured totals, peaks;
+};
+
+/* What becomes a row. */
+struct hp_alloc_table_entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_thread_label *thread;
+    struct hp_site_allocs allocs;
+    uint64_t total;
+    uint64_t rank; /* that by which rows are sorted */
+};
+
+struct hp_alloc_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_alloc_table_kind *kind;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_allocs *allocs;
+    bool is_peak_first;
+    uint64_t whole;
+    struct hp_alloc_table_columns columns;
+    struct hp_durations *values;
+    struct hp_alloc_table_entry **entries;
+    size_t count;
+};
+
+static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
+
+static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
+{
+    return settings->alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->alloc_metric == HP_ALLOC_BYTES_MAX;
+}
+
+static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_settings *settings = view->results->settings;
+    const bool is_visible = are_peaks == view->is_peak_first;
+    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
+                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        struct hp_percentile_names names;
+        if (!hp_percentile_name(view->results->arena, settings->percentiles[at],
+                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
+            return false;
+        measured->percentiles[at] =
+            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
+    }
+    return true;
+}
+
+static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
+{
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
+                                           HP_COLUMN_KEEP, true);
+    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE, true);
+}
+
+/* Whatever leads, all is there. */
+static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->peak_usable_bytes =
+        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->net_usable_bytes =
+        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
+    columns->net_blocks =
+        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+}
+
+static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_alloc_table_kind *kind = view->kind;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
+        return false;
+    if (!view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
+                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
+    if (view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
+        return false;
+    hp_alloc_table_add_rest(view);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
+                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
+{
+    const bool is_all = view->results->settings->alloc_cumulative;
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        return is_all ? allocs->all_bytes : allocs->own_bytes;
+    return is_all ? allocs->all_count : allocs->own_count;
+}
+
+static void hp_alloc_table_add_entry(struct hp_alloc_table_view *view, const struct hp_alloc_table_entry *entry)
+{
+    struct hp_alloc_table_entry *added = view->entries[view->count++];
+    *added = *entry;
+    added->total = hp_alloc_table_measure_of(view, &added->allocs);
+    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
+}
+
+static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const struct hp_site_sums *site)
+{
+    struct hp_alloc_table_entry entry = {.site = site, .thread = site->thread};
+    hp_allocs_of_site(site, &entry.allocs);
+    hp_alloc_table_add_entry(view, &entry);
+}
+
+static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
+{
+    const struct hp_pattern_subject subject = {.names = {HP_ALLOC_TABLE_OUTSIDE}};
+    return hp_results_show_subject(view->results, &subject);
+}
+
+static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
+{
+    const struct hp_site_allocs allocs = {
+        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
+    if (bytes > 0 || count > 0)
+        hp_alloc_table_add_entry(view, &(struct hp_alloc_table_entry){.thread = thread, .allocs = allocs});
+}
+
+/* One for each thread, or for all; what has no thread has none. */
+static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
+{
+    const bool is_by_thread = view->results->settings->by == HP_BY_THREAD;
+    uint64_t bytes = 0, count = 0;
+    for (size_t at = 0; at < view->allocs->thread_count; at++) {
+        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
+        if (is_by_thread && thread->label != NULL) {
+            hp_alloc_table_add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
+            continue;
+        }
+        bytes += thread->outside_bytes;
+        count += thread->outside_count;
+    }
+    hp_alloc_table_add_outside(view, NULL, bytes, count);
+}
+
+static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_ALLOC_TABLE_OUTSIDE; }
+
+static int hp_alloc_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
+}
+
+static int hp_alloc_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_alloc_table_entry *x = a, *y = b;
+    int order = hp_alloc_table_by_number(y->rank, x->rank);
+    if (order == 0)
+        order = hp_alloc_table_by_number(y->total, x->total);
+    if (order == 0)
+        order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
+    if (order == 0)
+        order = hp_alloc_table_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
+    return order != 0
+               ? order
+               : hp_alloc_table_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+}
+
+/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
+static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
+{
+    const struct hp_alloc_totals *totals = &view->allocs->totals;
+    view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
+    view->section->percent_of = "allocated";
+    if (!view->results->settings->exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += view->entries[at]->total;
+}
+
+/* False: no memory. */
+static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
+{
+    const struct hotpath_results *results = view->results;
+    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
+    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!(results->settings->exclude_wrapper && view->profile->sites[at]->is_main))
+            hp_alloc_table_add_site(view, view->profile->sites[at]);
+    hp_alloc_table_add_all_outside(view);
+    hp_alloc_table_set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    const bool has_outside = hp_alloc_table_shows_outside(view);
+    size_t kept = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_alloc_table_entry *entry = view->entries[at];
+        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
+            view->entries[kept++] = entry;
+    }
+    view->section->total_rows = kept;
+    view->count = 0;
+    for (size_t at = 0; at < kept; at++)
+        if (!hp_profile_is_small(view->entries[at]->total, view->whole, settings))
+            view->entries[view->count++] = view->entries[at];
+    hp_sort(view->entries, view->count, hp_alloc_table_compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
+{
+    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+        hp_section_set_number(row, column, average);
+    else
+        hp_section_set_count(row, column, hp_units_round(average));
+}
+
+static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    double value;
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->percentiles[at], &value))
+            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
+}
+
+static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    const bool is_all = view->results->settings->alloc_cumulative;
+    const uint64_t calls = entry->site->sums.calls;
+    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
+    hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    hp_alloc_table_fill_percentiles(view, row, &columns->totals);
+    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
+    hp_alloc_table_set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
+    hp_alloc_table_fill_percentiles(view, row, &columns->peaks);
+}
+
+static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
+{
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
+    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
+    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
+    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
+}
+
+/* What is outside has no calls, and its peak would be that of all. */
+static bool hp_alloc_table_fill_row(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+{
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
+    hp_section_set_count(row, columns->total, entry->total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
+    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
+    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
+    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
+    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
+        return false;
+    if (entry->site == NULL)
+        return true;
+    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    hp_alloc_table_fill_peaks(view, row, &entry->allocs);
+    hp_alloc_table_fill_values(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
+    size_t count = view->count;
+    if (view->section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!hp_alloc_table_fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+static void hp_alloc_table_put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
+{
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : many);
+}
+
+static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, " in ");
+    hp_alloc_table_put_count(line, totals->count, " allocation", " allocations");
+    hp_text_string(line, "; usable: ");
+    hp_units_bytes(line, totals->freed_bytes);
+    hp_text_string(line, " freed, ");
+    hp_units_signed_bytes(line, totals->live_bytes);
+    hp_text_string(line, allocs->peak_error > 0 ? " live, peak about " : " live, peak ");
+    hp_units_signed_bytes(line, totals->peak_bytes);
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_units_bytes(line, totals->foreign_bytes);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_alloc_table_put_count(line, totals->count, " allocation of ", " allocations of ");
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, "; blocks: ");
+    hp_text_u64(line, totals->freed_count);
+    hp_text_string(line, " freed, ");
+    hp_text_i64(line, totals->live_blocks);
+    hp_text_string(line, " live");
+    if (allocs->has_peak_blocks) {
+        hp_text_string(line, ", peak ");
+        hp_text_i64(line, totals->peak_blocks);
+    }
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_text_u64(line, totals->foreign_count);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_alloc_table_put_bytes_total(&line, view->allocs);
+    else
+        hp_alloc_table_put_count_total(&line, view->allocs);
+    if (view->allocs->failed > 0) {
+        hp_text_string(&line, "; ");
+        hp_alloc_table_put_count(&line, view->allocs->failed, " failed", " failed");
+    }
+    view->section->summary = hp_alloc_table_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_allocs *allocs = view->allocs;
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
+    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    if (allocs->has_peak_blocks)
+        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+}
+
+static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "the peak of all threads together is known to within ");
+    hp_units_bytes(&line, view->allocs->peak_error);
+    hp_text_string(&line, ", 32 KB for each");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[view->columns.calls].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_outside)
+        hp_section_note(section, HP_ALLOC_TABLE_OUTSIDE " was allocated outside of all measured functions");
+    if (section->row_count > 0)
+        hp_section_note(
+            section, view->kind == &hp_alloc_table_bytes_kind
+                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
+                           "behind) are usable bytes, with functions inside"
+                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
+                           "with functions inside");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
+}
+
+/* "... by each function, thread by thread." */
+static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    const struct hp_settings *settings = view->results->settings;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, view->is_peak_first          ? view->kind->highest
+                          : settings->alloc_cumulative ? view->kind->cumulative
+                                                       : view->kind->exclusive);
+    hp_text_string(&line, settings->by == HP_BY_THREAD ? ", thread by thread." : ".");
+    view->section->description = hp_alloc_table_keep_line(view, &line);
+    return view->section->description != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
+
+static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
+                              const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_arena_take(results->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_alloc_table_view){.results = results,
+                          .section = section,
+                          .kind = kind,
+                          .profile = results->profile,
+                          .allocs = hp_allocs_of_run(results->arena, &results->run),
+                          .is_peak_first = hp_alloc_table_is_peak(results->settings->alloc_metric)};
+    if (results->settings->by == HP_BY_THREAD)
+        view->profile = hp_profile_build(results->arena, &results->run, true);
+    view->values = hp_arena_take(results->arena, sizeof *view->values);
+    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
+}
+
+static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_section *section, const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_alloc_table_make_view(results, section, kind);
+    if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
+        return false;
+    if (!hp_alloc_table_has_data(results)) {
+        section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
+                            "-lhotpath_alloc or started by 'hotpath run'";
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    hp_alloc_table_choose(view);
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : view->profile->site_count > 0 ? "no function matches the focus"
+                                                        : "nothing was allocated while the session was active";
+    hp_alloc_table_add_totals(view);
+    return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
+}
+
+static bool hp_alloc_table_fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_bytes_kind);
+}
+
+static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
+}
+
+const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_bytes,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_bytes};
+const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_count,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_count};
+
+/* ---- src/sections/alloc_threads.h ---------------------------------------------------------------------------- */
+
+/* The section `alloc-threads`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
+
+/* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
+
+/*
+ * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
+ */
+
+#define HP_ALLOC_THREADS_NO_THREAD "<others>"
+
+struct hp_alloc_threads_columns {
+    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
+        peak_blocks, tid, pid, threads;
+};
+
+static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_alloc_threads_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live = hp_section_add_column(section, "live_usable_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.foreign_count =
+        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
+    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
+                                                  HOTPATH_UNIT_BYTES, 0, true);
+    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->run.count > 1);
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    return columns;
+}
+
+/* Names of threads may be alike, numbers are not. */
+static int hp_alloc_threads_compare_threads(const void *a, const void *b)
+{
+    const struct hp_thread_allocs *x = a, *y = b;
+    if (x->totals.bytes != y->totals.bytes)
+        return x->totals.bytes > y->totals.bytes ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Threads that have no record have no name and no peak. */
+static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp_row *row, const struct hp_alloc_threads_columns *columns,
+                     const struct hp_thread_allocs *thread)
+{
+    const struct hp_alloc_totals *totals = &thread->totals;
+    hp_section_set_count(row, columns->count, totals->count);
+    hp_section_set_count(row, columns->bytes, totals->bytes);
+    hp_section_set_count(row, columns->freed, totals->freed_bytes);
+    hp_section_set_signed(row, columns->live, totals->live_bytes);
+    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
+    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
+    hp_section_set_count(row, columns->outside, thread->outside_bytes);
+    hp_section_set_count(row, columns->freed_count, totals->freed_count);
+    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
+    hp_section_set_count(row, columns->pid, thread->pid);
+    if (thread->label == NULL) {
+        hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
+        return true;
+    }
+    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
+    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
+    hp_section_set_count(row, columns->tid, thread->label->tid);
+    hp_section_set_count(row, columns->threads, thread->label->threads);
+    return hp_section_set_thread(results, row, columns->name, thread->label);
+}
+
+static void hp_alloc_threads_add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
+{
+    bool has_shared = false, has_others = false;
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
+        has_others |= allocs->threads[at].label == NULL;
+    }
+    if (section->row_count > 0)
+        hp_section_note(section, "Allocated is what was asked for; Freed, Live and Peak are usable bytes. A thread "
+                                 "that frees what others have allocated can have less than nothing");
+    if (has_shared)
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    if (has_others)
+        hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
+}
+
+static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
+
+static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_allocs *allocs = hp_allocs_of_run(results->arena, &results->run);
+    if (allocs == NULL)
+        return false;
+    const struct hp_thread_allocs **order =
+        hp_arena_take_array(results->arena, allocs->thread_count + 1, sizeof(void *));
+    if (order == NULL)
+        return false;
+    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
+    hp_section_show_columns(results, section);
+    section->description = "What each thread allocated and freed.";
+    section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
+                        "-lhotpath_alloc or started by 'hotpath run'";
+    section->total_rows = allocs->thread_count;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        order[at] = &allocs->threads[at];
+    hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
+    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, allocs->thread_count))
+        return false;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
+    hp_alloc_threads_add_notes(section, allocs);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_alloc_threads_ = {
+    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
+
+/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
+
+/* The section `calls`: the latest calls of functions whose calls are logged. */
+
+HP_SHARED const struct hp_section_type hotpath_section_calls_;
 
 /* ---- src/sections/stat_walk.h -------------------------------------------------------------------------------- */
 
@@ -7653,11 +9230,13 @@ struct hp_calls_call {
     const char *note;   /* NULL: none */
     uint64_t ticks;
     uint64_t end;
+    uint64_t alloc_bytes;
+    uint64_t alloc_count;
     uint32_t tid;
 };
 
 struct hp_calls_columns {
-    size_t name, ago, duration, note, thread, tid, pid;
+    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
 struct hp_calls_view {
@@ -7691,6 +9270,8 @@ static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_w
     call->ticks = kept->ticks;
     call->end = hp_kept_call_end(kept);
     call->tid = kept->tid;
+    call->alloc_bytes = kept->alloc_bytes;
+    call->alloc_count = kept->alloc_count;
     call->next = view->first;
     view->first = call;
     view->count++;
@@ -7790,6 +9371,11 @@ static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section
     columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns->duration =
         hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    if (hp_run_has_allocs(&view->results->run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
     columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
@@ -7806,6 +9392,10 @@ static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *r
     hp_section_set_text(row, columns->name, call->site->name);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (hp_run_has_allocs(run)) {
+        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
+    }
     if (call->note != NULL)
         hp_section_set_text(row, columns->note, call->note);
     if (call->thread != NULL)
@@ -7856,26 +9446,6 @@ const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_dat
 /* The section `calltree`: who called whom, merged over threads. */
 
 HP_SHARED const struct hp_section_type hotpath_section_calltree_;
-
-/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
-
-/*
- * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
- * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
- *
- *     hp_order_choose, when the columns are there; section->order says from then on what holds
- *     hp_order_apply, when all rows are filled, in the usual order
- */
-
-/*
- * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
- * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
- * False: no memory.
- */
-HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
-
-/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
-HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
 
 /* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
 
@@ -8661,11 +10231,10 @@ static struct hp_order_key hp_order_key_of(const struct hotpath_section *section
     const struct hp_row *row = &section->rows[index];
     const struct hp_cell *cell = &row->cells[section->order.column];
     const uint32_t unit = section->columns[section->order.column].shown.unit;
-    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
     return (struct hp_order_key){
         .row = *row,
         .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
-        .number = is_whole ? (double)cell->count : cell->number,
+        .number = hp_cell_number(cell, unit),
         .has_value = cell->has_value,
         .is_ascending = section->order.is_ascending,
         .index = index,
@@ -8705,6 +10274,44 @@ bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *sec
     if (limit != 0 && limit != HOTPATH_NO_LIMIT)
         hp_order_cut_rows(section, limit);
     return true;
+}
+
+/* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+/* "P99.9": up to three decimals, no zeros at the end. */
+static void hp_percentile_put_title(struct hp_text *title, double percentile)
+{
+    if (percentile <= 0 || percentile >= 100) {
+        hp_text_string(title, percentile <= 0 ? "Min" : "Max");
+        return;
+    }
+    hp_text_char(title, 'P');
+    hp_text_fixed(title, percentile, 3);
+    while (title->bytes[title->length - 1] == '0')
+        title->length--;
+    if (title->bytes[title->length - 1] == '.')
+        title->length--;
+}
+
+static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
+
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names)
+{
+    char title_bytes[64], key_bytes[64];
+    struct hp_text title, key;
+    hp_text_init(&title, title_bytes, sizeof title_bytes);
+    hp_text_init(&key, key_bytes, sizeof key_bytes);
+    hp_percentile_put_title(&title, percentile);
+    for (size_t at = 0; at < title.length; at++)
+        hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
+    hp_text_string(&title, after_title);
+    hp_text_string(&key, after_key);
+    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
+    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
+    return ret_names->title != NULL && ret_names->key != NULL;
 }
 
 /* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
@@ -8941,17 +10548,6 @@ struct hp_profile_record {
     uint32_t visited; /* the last search that came by */
 };
 
-struct hp_stat_link {
-    struct hp_stat_link *next;
-    const struct hp_snapshot *session;
-    uint32_t offset;
-};
-
-struct hp_open_link {
-    struct hp_open_link *next;
-    uint64_t ticks;
-};
-
 struct hp_profile_builder {
     struct hp_arena *arena;
     const struct hp_run *run;
@@ -9068,78 +10664,19 @@ static bool hp_profile_gather_session(struct hp_profile_builder *builder, uint32
     return true;
 }
 
-/* A record of a thread. A thread whose signal handlers measure has several. */
-struct hp_profile_thread {
-    struct hp_profile_thread *next;
-    struct hp_thread record;
-    uint32_t offset;
-};
-
-static int hp_profile_compare_threads(const void *a, const void *b)
-{
-    const struct hp_profile_thread *x = a, *y = b;
-    if (x->record.tid != y->record.tid)
-        return x->record.tid < y->record.tid ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-/* The records of a session, those of one thread side by side. NULL: no memory. */
-static struct hp_profile_thread **hp_profile_list_threads(struct hp_profile_builder *builder, uint32_t index, size_t *ret_count)
-{
-    struct hp_profile_thread *first = NULL, *thread;
-    struct hp_thread record;
-    struct hp_walk walk = {0};
-    for (*ret_count = 0; hp_snapshot_next_thread(builder->run->sessions[index], &walk, &record); ++*ret_count) {
-        thread = hp_arena_take(builder->arena, sizeof *thread);
-        if (thread == NULL)
-            return NULL;
-        *thread = (struct hp_profile_thread){first, record, walk.offset};
-        first = thread;
-    }
-    struct hp_profile_thread **threads = hp_arena_take_array(builder->arena, *ret_count + 1, sizeof(void *));
-    if (threads == NULL)
-        return NULL;
-    for (size_t at = 0; first != NULL; first = first->next)
-        threads[at++] = first;
-    hp_sort(threads, *ret_count, hp_profile_compare_threads);
-    return threads;
-}
-
-/* What the records of one thread are called. Those of handlers have no name, and are not used by more threads. */
-static const struct hp_thread_label *hp_profile_label_threads(struct hp_profile_builder *builder, uint32_t index, struct hp_profile_thread **threads,
-                                                   size_t count)
-{
-    struct hp_thread_label *label = hp_arena_take(builder->arena, sizeof *label);
-    if (label == NULL)
-        return NULL;
-    *label = (struct hp_thread_label){.name = "",
-                                      .pid = builder->run->sessions[index]->header.pid,
-                                      .tid = threads[0]->record.tid,
-                                      .number = ++builder->label_count};
-    for (size_t at = 0; at < count; at++) {
-        const struct hp_thread *record = &threads[at]->record;
-        label->name = label->name[0] != '\0' ? label->name : record->name;
-        label->threads = label->threads > record->generation ? label->threads : record->generation;
-    }
-    return label;
-}
-
 static bool hp_profile_gather_by_thread(struct hp_profile_builder *builder, uint32_t index)
 {
     struct hp_profile_walks walks = {0};
-    size_t count;
-    struct hp_profile_thread **threads = hp_profile_list_threads(builder, index, &count);
-    if (threads == NULL)
+    struct hp_thread_list threads;
+    if (!hp_thread_list_read(&threads, builder->arena, builder->run->sessions[index]))
         return false;
-    for (size_t from = 0, to; from < count; from = to) {
-        to = from + 1;
-        while (to < count && threads[from]->record.tid == threads[to]->record.tid)
-            to++;
-        builder->sites.thread = hp_profile_label_threads(builder, index, threads + from, to - from);
+    for (size_t from = 0, to; from < threads.count; from = to) {
+        to = hp_thread_list_end(&threads, from);
+        builder->sites.thread = hp_thread_list_label(&threads, from, to, ++builder->label_count);
         if (builder->sites.thread == NULL)
             return false;
         for (size_t at = from; at < to; at++)
-            if (!hp_profile_gather_thread(builder, index, &threads[at]->record, threads[at]->offset, &walks))
+            if (!hp_profile_gather_thread(builder, index, &threads.all[at]->record, threads.all[at]->offset, &walks))
                 return false;
     }
     builder->sites.thread = NULL;
@@ -9311,31 +10848,41 @@ static bool hp_profile_link_records(struct hp_profile_builder *builder)
 
 /* ---------------------------------------------------------------------------------------------- open */
 
-/* Frames come outermost first: a site that is open already in this thread is inside itself. */
-static bool hp_profile_add_open(struct hp_profile_builder *builder, struct hp_profile_record *record, const struct hotpath_frame_ *frame,
-                     uint64_t ticks)
+static bool hp_profile_is_timed(const struct hotpath_frame_ *frame)
+{
+    return !(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_));
+}
+
+/* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
+static struct hp_open_link *hp_profile_add_open(struct hp_profile_builder *builder, struct hp_profile_record *record,
+                                     const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
-    const bool is_inner = site->open_in == builder->thread_number;
+    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
+    if (link == NULL)
+        return NULL;
+    *link = (struct hp_open_link){
+        .next = site->opens,
+        .ticks = ticks,
+        .is_timed = hp_profile_is_timed(frame),
+        .is_inner = site->open_in == builder->thread_number,
+        .has_allocs = frame->stat & HOTPATH_ALLOCATES_,
+    };
+    site->opens = link;
     site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
-    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
+    if (!link->is_timed) {
         record->sums.untimed++;
-        return true;
+        return link;
     }
-    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
-    if (link == NULL)
-        return false;
-    *link = (struct hp_open_link){.next = site->opens, .ticks = ticks};
-    site->opens = link;
     hp_profile_add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (is_inner)
+    if (link->is_inner)
         record->sums.nested += ticks;
     else
         record->sums.total += ticks;
-    return true;
+    return link;
 }
 
 /*
@@ -9348,6 +10895,7 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
 {
     const struct hp_snapshot *session = builder->run->sessions[index];
     struct hotpath_frame_ frame;
+    struct hp_open_link *innermost = NULL;
     struct hp_profile_record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
@@ -9357,15 +10905,20 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        if (!hp_profile_add_open(builder, record, &frame, ticks))
+        struct hp_open_link *link = hp_profile_add_open(builder, record, &frame, ticks);
+        if (link == NULL)
             return false;
-        if (frame.stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_))
+        link->around = innermost;
+        link->index = walk->index;
+        innermost = link;
+        if (!link->is_timed)
             continue;
         if (around != NULL)
             around->sums.self -= ticks;
         around = record;
         around_start = start;
     }
+    hp_allocs_settle_open(session, thread, innermost);
     return true;
 }
 
@@ -9750,7 +11303,7 @@ const char *hp_profile_share_note(const struct hp_profile *profile, const char *
 
 /* ----------------------------------------------------------------------------------------- durations */
 
-static void hp_profile_add_duration(struct hp_durations *durations, uint64_t ticks)
+void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
 {
     uint32_t line, step;
     hp_duration_place(ticks, &line, &step);
@@ -9780,7 +11333,8 @@ void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *
             ret_durations->counted += ret_durations->lines[line][step];
     ret_durations->timed += ret_durations->counted;
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
-        hp_profile_add_duration(ret_durations, link->ticks);
+        if (link->is_timed)
+            hp_durations_add(ret_durations, link->ticks);
 }
 
 /* The middle of what one counter counts. Those of the first two lines count one value each. */
@@ -9790,6 +11344,30 @@ static double hp_profile_middle_of(uint32_t line, uint32_t step)
         return step;
     const uint64_t width = UINT64_C(1) << (line - 1);
     return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
+}
+
+double hp_durations_mean(const struct hp_durations *durations)
+{
+    const double least = (double)durations->min, most = (double)durations->max;
+    double sum = 0, count = 0;
+    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
+        for (uint32_t step = 0; step < 64; step++) {
+            const double middle = hp_profile_middle_of(line, step), calls = (double)durations->lines[line][step];
+            sum += calls * (middle < least ? least : middle > most ? most : middle);
+            count += calls;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+void hp_durations_find_min(struct hp_durations *durations)
+{
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double least = line < HP_DURATION_LINES ? hp_profile_middle_of(line, step) : 0;
+    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
 }
 
 /* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
@@ -9855,12 +11433,16 @@ HP_SHARED const struct hp_section_type hotpath_section_timing_;
 /* The list of sections: a new one is one line here. */
 
 const struct hp_section_type *const hotpath_section_types_[] = {
-    &hotpath_section_timing_,    /* one line each */
-    &hotpath_section_calltree_,  /* on request */
-    &hotpath_section_calls_,     /* where some were logged */
-    &hotpath_section_slowest_,   /* on request */
-    &hotpath_section_processes_, /* of several */
-    &hotpath_section_cold_,      /* on request */
+    &hotpath_section_timing_,        /* one line each */
+    &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
+    &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
+    &hotpath_section_alloc_threads_, /* on request */
+    &hotpath_section_alloc_pools_,   /* where the program has some */
+    &hotpath_section_calltree_,      /* on request */
+    &hotpath_section_calls_,         /* where some were logged */
+    &hotpath_section_slowest_,       /* on request */
+    &hotpath_section_processes_,     /* of several */
+    &hotpath_section_cold_,          /* on request */
 };
 
 const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
@@ -9906,10 +11488,15 @@ HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 
 /* ------------------------------------------------------------------------------------ which sections */
 
+static bool hp_results_is_same(const char *name, size_t length, const char *other)
+{
+    return other != NULL && hp_text_equal_nocase(name, length, other);
+}
+
 static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
 {
-    return hp_text_equal_nocase(name, length, type->name) ||
-           (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
+    return hp_results_is_same(name, length, type->name) || hp_results_is_same(name, length, type->alias) ||
+           hp_results_is_same(name, length, type->group);
 }
 
 static bool hp_results_is_available(const struct hp_section_type *type)
@@ -9917,24 +11504,39 @@ static bool hp_results_is_available(const struct hp_section_type *type)
     return type->is_available == NULL || type->is_available();
 }
 
+static bool hp_results_has_data(const struct hotpath_results *results, const struct hp_section_type *type)
+{
+    return type->has_data == NULL || type->has_data(results);
+}
+
+/* One section, or all of a group. */
 static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
+    bool has_found = false;
     for (size_t at = 0; at < hotpath_section_type_count_; at++)
         if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
             chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
             if (value && !chosen[at])
                 hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
-            return true;
+            has_found = true;
         }
-    return false;
+    return has_found;
 }
 
 static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] =
-            !type->is_on_request && hp_results_is_available(type) && (type->has_data == NULL || type->has_data(results));
+        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
+                     hp_results_is_available(type) && hp_results_has_data(results, type);
+    }
+}
+
+static void hp_results_set_all(const struct hotpath_results *results, bool *chosen, bool value)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = value && hp_results_is_available(type) && (!type->is_left_out_empty || hp_results_has_data(results, type));
     }
 }
 
@@ -9968,8 +11570,7 @@ static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, c
         return true;
     }
     if (hp_text_equal_nocase(item, length, "all")) {
-        for (size_t at = 0; at < hotpath_section_type_count_; at++)
-            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
+        hp_results_set_all(results, chosen, value);
         return true;
     }
     return hp_results_set_named(results, chosen, item, length, value);
@@ -10031,6 +11632,7 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
         if (section == NULL)
             return false;
         section->name = hotpath_section_types_[at]->name;
+        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
         section->description = section->if_empty = "";
         if (!hotpath_section_types_[at]->fill(results, section))
             return false;
@@ -10046,6 +11648,15 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
 static const char *hp_results_first_text(const char *asked, const char *recorded)
 {
     return asked[0] != '\0' ? asked : recorded;
+}
+
+/* That malloc is not watched is no mistake, unless somebody counts on it. */
+static void hp_results_warn_no_allocs(struct hotpath_results *results)
+{
+    if (results->settings->alloc_is_asked && !hp_run_has_allocs(&results->run))
+        hp_results_warn_line(results,
+                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
+                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
 static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
@@ -10160,6 +11771,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
+    hp_results_warn_no_allocs(results);
     hp_trust_set(results);
     if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
         return NULL;
@@ -10205,12 +11817,11 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
     }
     const struct hp_cell *cell = &section->rows[row].cells[column];
     const uint32_t unit = section->columns[column].shown.unit;
-    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
     *ret_cell = (struct hotpath_cell){
         .unit = unit,
         .has_value = cell->has_value,
-        .count = is_whole ? cell->count : hp_units_round(cell->number),
-        .number = is_whole ? (double)cell->count : cell->number,
+        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
+        .number = hp_cell_number(cell, unit),
         .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
     };
     return HOTPATH_OK;
@@ -10341,6 +11952,15 @@ size_t hp_section_add_column(struct hotpath_section *section, const char *key, c
     return section->column_count++;
 }
 
+static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+{
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    hp_text_bytes(&stem, key, stem_length);
+    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
 /* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
 static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
 {
@@ -10348,12 +11968,11 @@ static bool hp_section_is_called(const struct hp_column *column, const char *nam
     const size_t key_length = strlen(key);
     if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
         return true;
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    if (key_length > 3 && strcmp(key + key_length - 3, "_ns") == 0)
-        hp_text_bytes(&stem, key, key_length - 3);
-    return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
+    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
+            return true;
+    return false;
 }
 
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
@@ -10459,10 +12078,41 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     return true;
 }
 
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
+{
+    hp_section_cell_of(row, column)->count = (uint64_t)number;
+}
+
+bool hp_unit_is_whole(uint32_t unit)
+{
+    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
+           unit == HOTPATH_UNIT_SIGNED_BYTES;
+}
+
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
+{
+    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
+        return (double)(int64_t)cell->count;
+    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
+}
+
+void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+{
+    if (section->total_count < HP_MAX_TOTALS)
+        section->totals[section->total_count++] =
+            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
 void hp_section_note(struct hotpath_section *section, const char *line)
 {
     if (section->note_count < HP_MAX_NOTES)
         section->notes[section->note_count++] = line;
+}
+
+void hp_results_warn_line(struct hotpath_results *results, const char *line)
+{
+    if (results->warning_count < HP_MAX_WARNINGS)
+        results->warnings[results->warning_count++] = line;
 }
 
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
@@ -10897,7 +12547,7 @@ struct hp_slowest_function {
 };
 
 struct hp_slowest_columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid;
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
 struct hp_slowest_view {
@@ -11202,6 +12852,11 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    if (hp_run_has_allocs(&view->results->run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
     columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_LATE | HP_COLUMN_ELASTIC, hp_slowest_has_notes);
     columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
@@ -11260,6 +12915,10 @@ static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_r
     }
     hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
     hp_slowest_set_ns(view, row, columns->self, function->copy.self);
+    if (hp_run_has_allocs(&view->results->run)) {
+        hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
+    }
     hp_slowest_set_ns(view, row, columns->started, hp_slowest_started(function));
     hp_slowest_set_ns(view, row, columns->ago, hp_slowest_ago(view, function));
     if (hp_slowest_thread_of(function) != NULL)
@@ -11507,6 +13166,65 @@ const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t t
     return walk->thread.tid == tid && walk->thread.name[0] != '\0' ? walk->thread.name : NULL;
 }
 
+/* ---- src/sections/thread_list.c ------------------------------------------------------------------------------ */
+
+/* The threads of a session. */
+
+static int hp_thread_list_compare_threads(const void *a, const void *b)
+{
+    const struct hp_listed_thread *x = a, *y = b;
+    if (x->record.tid != y->record.tid)
+        return x->record.tid < y->record.tid ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+bool hp_thread_list_read(struct hp_thread_list *list, struct hp_arena *arena, const struct hp_snapshot *session)
+{
+    struct hp_listed_thread *first = NULL;
+    struct hp_thread record;
+    struct hp_walk walk = {0};
+    *list = (struct hp_thread_list){.arena = arena, .session = session};
+    for (; hp_snapshot_next_thread(session, &walk, &record); list->count++) {
+        struct hp_listed_thread *thread = hp_arena_take(arena, sizeof *thread);
+        if (thread == NULL)
+            return false;
+        *thread = (struct hp_listed_thread){first, record, walk.offset};
+        first = thread;
+    }
+    list->all = hp_arena_take_array(arena, list->count + 1, sizeof(void *));
+    if (list->all == NULL)
+        return false;
+    for (size_t at = 0; first != NULL; first = first->next)
+        list->all[at++] = first;
+    hp_sort(list->all, list->count, hp_thread_list_compare_threads);
+    return true;
+}
+
+size_t hp_thread_list_end(const struct hp_thread_list *list, size_t from)
+{
+    size_t to = from + 1;
+    while (to < list->count && list->all[from]->record.tid == list->all[to]->record.tid)
+        to++;
+    return to;
+}
+
+/* Records of handlers have no name, and are not used by more threads. */
+const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *list, size_t from, size_t to,
+                                                   uint32_t number)
+{
+    struct hp_thread_label *label = hp_arena_take(list->arena, sizeof *label);
+    if (label == NULL)
+        return NULL;
+    *label = (struct hp_thread_label){
+        .name = "", .pid = list->session->header.pid, .tid = list->all[from]->record.tid, .number = number};
+    for (size_t at = from; at < to; at++) {
+        const struct hp_thread *record = &list->all[at]->record;
+        label->name = label->name[0] != '\0' ? label->name : record->name;
+        label->threads = label->threads > record->generation ? label->threads : record->generation;
+    }
+    return label;
+}
+
 /* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
 
 /*
@@ -11538,40 +13256,13 @@ struct hp_timing_view {
 
 /* ------------------------------------------------------------------------------------------- columns */
 
-static bool hp_timing_is_extreme(double percentile) { return percentile <= 0 || percentile >= 100; }
-
-/* "P99.9" and "p99_9_ns": up to three decimals, no zeros at the end. */
-static void hp_timing_name_percentile(double percentile, char title[24], char key[24])
-{
-    struct hp_text text;
-    hp_text_init(&text, title, 24);
-    hp_text_char(&text, 'P');
-    hp_text_fixed(&text, percentile, 3);
-    while (title[text.length - 1] == '0')
-        text.length--;
-    if (title[text.length - 1] == '.')
-        text.length--;
-    hp_text_end(&text);
-    size_t at = 0;
-    for (; title[at] != '\0'; at++)
-        key[at] = (char)(title[at] == 'P' ? 'p' : title[at] == '.' ? '_' : title[at]);
-    memcpy(key + at, "_ns", 4);
-}
-
 static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
 {
-    char title[24], key[24 + 4];
-    struct hp_arena *arena = view->results->arena;
-    const char *shown_title = percentile <= 0 ? "Min" : "Max", *shown_key = percentile <= 0 ? "min_ns" : "max_ns";
-    if (!hp_timing_is_extreme(percentile)) {
-        hp_timing_name_percentile(percentile, title, key);
-        shown_title = hp_arena_copy(arena, title, strlen(title));
-        shown_key = hp_arena_copy(arena, key, strlen(key));
-    }
-    if (shown_title == NULL || shown_key == NULL)
+    struct hp_percentile_names names;
+    if (!hp_percentile_name(view->results->arena, percentile, "_ns", "", &names))
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     return true;
 }
 
@@ -12142,22 +13833,9 @@ static void hp_json_report_put_thread(struct hp_json *json, const struct hp_thre
     hp_json_end_object(json);
 }
 
-static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+static void hp_json_report_put_value(struct hp_json *json, uint32_t unit, const struct hp_cell *cell)
 {
-    hp_json_key(json, column->shown.key);
-    if (!cell->has_value) {
-        hp_json_null(json);
-        return;
-    }
-    if (column->traits & HP_COLUMN_LOCATION) {
-        hp_json_report_put_location(json, cell->location);
-        return;
-    }
-    if (column->traits & HP_COLUMN_THREAD) {
-        hp_json_report_put_thread(json, cell->thread);
-        return;
-    }
-    switch ((enum hotpath_unit)column->shown.unit) {
+    switch ((enum hotpath_unit)unit) {
     case HOTPATH_UNIT_TEXT:
         hp_json_string(json, cell->text);
         break;
@@ -12169,9 +13847,27 @@ static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column
         hp_json_report_put_ns(json, cell->number);
         break;
     case HOTPATH_UNIT_PERCENT:
+    case HOTPATH_UNIT_NUMBER:
         hp_json_number(json, cell->number, 8);
         break;
+    case HOTPATH_UNIT_SIGNED_COUNT:
+    case HOTPATH_UNIT_SIGNED_BYTES:
+        hp_json_i64(json, (int64_t)cell->count);
+        break;
     }
+}
+
+static void hp_json_report_put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+{
+    hp_json_key(json, column->shown.key);
+    if (!cell->has_value)
+        hp_json_null(json);
+    else if (column->traits & HP_COLUMN_LOCATION)
+        hp_json_report_put_location(json, cell->location);
+    else if (column->traits & HP_COLUMN_THREAD)
+        hp_json_report_put_thread(json, cell->thread);
+    else
+        hp_json_report_put_value(json, column->shown.unit, cell);
 }
 
 static void hp_json_report_begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
@@ -12218,6 +13914,17 @@ static void hp_json_report_put_order(struct hp_json *json, const struct hotpath_
     hp_json_end_object(json);
 }
 
+static void hp_json_report_put_totals(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "totals");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < section->total_count; at++) {
+        hp_json_key(json, section->totals[at].key);
+        hp_json_report_put_value(json, section->totals[at].unit, &section->totals[at].cell);
+    }
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -12232,6 +13939,8 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
         hp_json_put_string(json, "percent_of", section->percent_of);
     if (section->order.is_set)
         hp_json_report_put_order(json, section);
+    if (section->total_count > 0)
+        hp_json_report_put_totals(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
@@ -12306,6 +14015,10 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
+    if (hp_run_has_allocs(&results->run)) {
+        hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
+    }
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
@@ -12508,6 +14221,15 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
         break;
     case HOTPATH_UNIT_PERCENT:
         hp_units_percent(text, cell->number);
+        break;
+    case HOTPATH_UNIT_NUMBER:
+        hp_text_fixed(text, cell->number, cell->number < 999.995 ? 2 : 0);
+        break;
+    case HOTPATH_UNIT_SIGNED_COUNT:
+        hp_text_i64(text, (int64_t)cell->count);
+        break;
+    case HOTPATH_UNIT_SIGNED_BYTES:
+        hp_units_signed_bytes(text, (int64_t)cell->count);
         break;
     }
 }
@@ -12749,6 +14471,8 @@ static bool hp_table_put_section(const hotpath_results *results, const struct ho
     *table = (struct hp_table_table){.results = results, .section = section, .out = out, .style = style};
     hp_text_char(out, '\n');
     hp_table_put_heading(table);
+    if (section->summary != NULL)
+        hp_table_put_wrapped(style, out, section->summary, strlen(section->summary));
     if (section->row_count == 0)
         hp_table_put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
     else if (!hp_table_draw_table(table))
@@ -12769,9 +14493,14 @@ static void hp_table_put_title(const hotpath_results *results, struct hp_text *l
         hp_text_u64(line, results->run.count);
         hp_text_string(line, " processes");
     }
+    const char *before = "";
     for (size_t at = 0; at < results->section_count; at++) {
+        const char *group = results->sections[at]->group;
+        if (strcmp(group, before) == 0)
+            continue; /* sections of a group stand side by side */
         hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, results->sections[at]->name);
+        hp_text_string(line, group);
+        before = group;
     }
     if (results->label[0] != '\0') {
         hp_text_string(line, " | ");

@@ -133,6 +133,12 @@ void hp_json_u64(struct hp_json *json, uint64_t number)
     hp_text_u64(json->text, number);
 }
 
+void hp_json_i64(struct hp_json *json, int64_t number)
+{
+    separate(json);
+    hp_text_i64(json->text, number);
+}
+
 void hp_json_bool(struct hp_json *json, bool value)
 {
     separate(json);

@@ -40,6 +40,7 @@ void hp_json_key_bytes(struct hp_json *json, const char *key, size_t length);
 void hp_json_string(struct hp_json *json, const char *string);
 void hp_json_string_bytes(struct hp_json *json, const char *bytes, size_t length);
 void hp_json_u64(struct hp_json *json, uint64_t number);
+void hp_json_i64(struct hp_json *json, int64_t number);
 /* With at most `digits` significant digits (1 to 15), as short as possible. */
 void hp_json_number(struct hp_json *json, double number, unsigned digits);
 void hp_json_bool(struct hp_json *json, bool value);

@@ -64,6 +64,13 @@ void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width)
 
 void hp_text_u64(struct hp_text *text, uint64_t number) { hp_text_padded(text, number, 1); }
 
+void hp_text_i64(struct hp_text *text, int64_t number)
+{
+    if (number < 0)
+        hp_text_char(text, '-');
+    hp_text_u64(text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width)
 {
     for (unsigned digit = width; digit-- > 0;)

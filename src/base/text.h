@@ -33,6 +33,7 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length);
 void hp_text_string(struct hp_text *text, const char *string);
 void hp_text_repeat(struct hp_text *text, char c, size_t count);
 void hp_text_u64(struct hp_text *text, uint64_t number);
+void hp_text_i64(struct hp_text *text, int64_t number);
 /* At least `width` digits, filled up with zeros. */
 void hp_text_padded(struct hp_text *text, uint64_t number, unsigned width);
 void hp_text_hex(struct hp_text *text, uint32_t number, unsigned width);

@@ -50,6 +50,13 @@ void hp_units_bytes(struct hp_text *text, uint64_t bytes)
     hp_text_string(text, names[at]);
 }
 
+void hp_units_signed_bytes(struct hp_text *text, int64_t bytes)
+{
+    if (bytes < 0)
+        hp_text_char(text, '-');
+    hp_units_bytes(text, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+}
+
 void hp_units_percent(struct hp_text *text, double percent)
 {
     hp_text_fixed(text, percent, 2);

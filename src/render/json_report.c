@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "alloc_profile.h"
 #include "json.h"
 #include "trust.h"
 #include "units.h"
@@ -121,22 +122,9 @@ static void put_thread(struct hp_json *json, const struct hp_thread_label *threa
     hp_json_end_object(json);
 }
 
-static void put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell *cell)
 {
-    hp_json_key(json, column->shown.key);
-    if (!cell->has_value) {
-        hp_json_null(json);
-        return;
-    }
-    if (column->traits & HP_COLUMN_LOCATION) {
-        put_location(json, cell->location);
-        return;
-    }
-    if (column->traits & HP_COLUMN_THREAD) {
-        put_thread(json, cell->thread);
-        return;
-    }
-    switch ((enum hotpath_unit)column->shown.unit) {
+    switch ((enum hotpath_unit)unit) {
     case HOTPATH_UNIT_TEXT:
         hp_json_string(json, cell->text);
         break;
@@ -148,9 +136,27 @@ static void put_cell(struct hp_json *json, const struct hp_column *column, const
         put_ns(json, cell->number);
         break;
     case HOTPATH_UNIT_PERCENT:
+    case HOTPATH_UNIT_NUMBER:
         hp_json_number(json, cell->number, 8);
         break;
+    case HOTPATH_UNIT_SIGNED_COUNT:
+    case HOTPATH_UNIT_SIGNED_BYTES:
+        hp_json_i64(json, (int64_t)cell->count);
+        break;
     }
+}
+
+static void put_cell(struct hp_json *json, const struct hp_column *column, const struct hp_cell *cell)
+{
+    hp_json_key(json, column->shown.key);
+    if (!cell->has_value)
+        hp_json_null(json);
+    else if (column->traits & HP_COLUMN_LOCATION)
+        put_location(json, cell->location);
+    else if (column->traits & HP_COLUMN_THREAD)
+        put_thread(json, cell->thread);
+    else
+        put_value(json, column->shown.unit, cell);
 }
 
 static void begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
@@ -197,6 +203,17 @@ static void put_order(struct hp_json *json, const struct hotpath_section *sectio
     hp_json_end_object(json);
 }
 
+static void put_totals(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "totals");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < section->total_count; at++) {
+        hp_json_key(json, section->totals[at].key);
+        put_value(json, section->totals[at].unit, &section->totals[at].cell);
+    }
+    hp_json_end_object(json);
+}
+
 static void put_section(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, section->name);
@@ -211,6 +228,8 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
         hp_json_put_string(json, "percent_of", section->percent_of);
     if (section->order.is_set)
         put_order(json, section);
+    if (section->total_count > 0)
+        put_totals(json, section);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
     hp_json_key(json, "rows");
@@ -285,6 +304,10 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
     hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
+    if (hp_run_has_allocs(&results->run)) {
+        hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
+    }
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);

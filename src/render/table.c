@@ -105,6 +105,15 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     case HOTPATH_UNIT_PERCENT:
         hp_units_percent(text, cell->number);
         break;
+    case HOTPATH_UNIT_NUMBER:
+        hp_text_fixed(text, cell->number, cell->number < 999.995 ? 2 : 0);
+        break;
+    case HOTPATH_UNIT_SIGNED_COUNT:
+        hp_text_i64(text, (int64_t)cell->count);
+        break;
+    case HOTPATH_UNIT_SIGNED_BYTES:
+        hp_units_signed_bytes(text, (int64_t)cell->count);
+        break;
     }
 }
 
@@ -345,6 +354,8 @@ static bool put_section(const hotpath_results *results, const struct hotpath_sec
     *table = (struct table){.results = results, .section = section, .out = out, .style = style};
     hp_text_char(out, '\n');
     put_heading(table);
+    if (section->summary != NULL)
+        put_wrapped(style, out, section->summary, strlen(section->summary));
     if (section->row_count == 0)
         put_wrapped(style, out, section->if_empty, strlen(section->if_empty));
     else if (!draw_table(table))
@@ -365,9 +376,14 @@ static void put_title(const hotpath_results *results, struct hp_text *line)
         hp_text_u64(line, results->run.count);
         hp_text_string(line, " processes");
     }
+    const char *before = "";
     for (size_t at = 0; at < results->section_count; at++) {
+        const char *group = results->sections[at]->group;
+        if (strcmp(group, before) == 0)
+            continue; /* sections of a group stand side by side */
         hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, results->sections[at]->name);
+        hp_text_string(line, group);
+        before = group;
     }
     if (results->label[0] != '\0') {
         hp_text_string(line, " | ");

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "alloc_profile.h"
 #include "arena.h"
 #include "sort.h"
 #include "stat_walk.h"
@@ -21,11 +22,13 @@ struct call {
     const char *note;   /* NULL: none */
     uint64_t ticks;
     uint64_t end;
+    uint64_t alloc_bytes;
+    uint64_t alloc_count;
     uint32_t tid;
 };
 
 struct columns {
-    size_t name, ago, duration, note, thread, tid, pid;
+    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
 struct view {
@@ -59,6 +62,8 @@ static bool add_call(struct view *view, const struct hp_stat_walk *walk, const s
     call->ticks = kept->ticks;
     call->end = hp_kept_call_end(kept);
     call->tid = kept->tid;
+    call->alloc_bytes = kept->alloc_bytes;
+    call->alloc_count = kept->alloc_count;
     call->next = view->first;
     view->first = call;
     view->count++;
@@ -158,6 +163,11 @@ static void describe(struct view *view, struct hotpath_section *section, size_t 
     columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns->duration =
         hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    if (hp_run_has_allocs(&view->results->run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
     columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
@@ -174,6 +184,10 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct c
     hp_section_set_text(row, columns->name, call->site->name);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (hp_run_has_allocs(run)) {
+        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
+    }
     if (call->note != NULL)
         hp_section_set_text(row, columns->note, call->note);
     if (call->thread != NULL)

@@ -80,11 +80,10 @@ static struct key key_of(const struct hotpath_section *section, size_t index)
     const struct hp_row *row = &section->rows[index];
     const struct hp_cell *cell = &row->cells[section->order.column];
     const uint32_t unit = section->columns[section->order.column].shown.unit;
-    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
     return (struct key){
         .row = *row,
         .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
-        .number = is_whole ? (double)cell->count : cell->number,
+        .number = hp_cell_number(cell, unit),
         .has_value = cell->has_value,
         .is_ascending = section->order.is_ascending,
         .index = index,

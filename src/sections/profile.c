@@ -14,9 +14,11 @@
 
 #include <string.h>
 
+#include "alloc_profile.h"
 #include "arena.h"
 #include "site_table.h"
 #include "sort.h"
+#include "thread_list.h"
 
 /* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
 struct place {
@@ -36,17 +38,6 @@ struct record {
     uint32_t parent_offset;
     uint32_t depth;   /* 0: not known yet; 1: below the root */
     uint32_t visited; /* the last search that came by */
-};
-
-struct hp_stat_link {
-    struct hp_stat_link *next;
-    const struct hp_snapshot *session;
-    uint32_t offset;
-};
-
-struct hp_open_link {
-    struct hp_open_link *next;
-    uint64_t ticks;
 };
 
 struct builder {
@@ -165,78 +156,19 @@ static bool gather_session(struct builder *builder, uint32_t index)
     return true;
 }
 
-/* A record of a thread. A thread whose signal handlers measure has several. */
-struct thread {
-    struct thread *next;
-    struct hp_thread record;
-    uint32_t offset;
-};
-
-static int compare_threads(const void *a, const void *b)
-{
-    const struct thread *x = a, *y = b;
-    if (x->record.tid != y->record.tid)
-        return x->record.tid < y->record.tid ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-/* The records of a session, those of one thread side by side. NULL: no memory. */
-static struct thread **list_threads(struct builder *builder, uint32_t index, size_t *ret_count)
-{
-    struct thread *first = NULL, *thread;
-    struct hp_thread record;
-    struct hp_walk walk = {0};
-    for (*ret_count = 0; hp_snapshot_next_thread(builder->run->sessions[index], &walk, &record); ++*ret_count) {
-        thread = hp_arena_take(builder->arena, sizeof *thread);
-        if (thread == NULL)
-            return NULL;
-        *thread = (struct thread){first, record, walk.offset};
-        first = thread;
-    }
-    struct thread **threads = hp_arena_take_array(builder->arena, *ret_count + 1, sizeof(void *));
-    if (threads == NULL)
-        return NULL;
-    for (size_t at = 0; first != NULL; first = first->next)
-        threads[at++] = first;
-    hp_sort(threads, *ret_count, compare_threads);
-    return threads;
-}
-
-/* What the records of one thread are called. Those of handlers have no name, and are not used by more threads. */
-static const struct hp_thread_label *label_threads(struct builder *builder, uint32_t index, struct thread **threads,
-                                                   size_t count)
-{
-    struct hp_thread_label *label = hp_arena_take(builder->arena, sizeof *label);
-    if (label == NULL)
-        return NULL;
-    *label = (struct hp_thread_label){.name = "",
-                                      .pid = builder->run->sessions[index]->header.pid,
-                                      .tid = threads[0]->record.tid,
-                                      .number = ++builder->label_count};
-    for (size_t at = 0; at < count; at++) {
-        const struct hp_thread *record = &threads[at]->record;
-        label->name = label->name[0] != '\0' ? label->name : record->name;
-        label->threads = label->threads > record->generation ? label->threads : record->generation;
-    }
-    return label;
-}
-
 static bool gather_by_thread(struct builder *builder, uint32_t index)
 {
     struct walks walks = {0};
-    size_t count;
-    struct thread **threads = list_threads(builder, index, &count);
-    if (threads == NULL)
+    struct hp_thread_list threads;
+    if (!hp_thread_list_read(&threads, builder->arena, builder->run->sessions[index]))
         return false;
-    for (size_t from = 0, to; from < count; from = to) {
-        to = from + 1;
-        while (to < count && threads[from]->record.tid == threads[to]->record.tid)
-            to++;
-        builder->sites.thread = label_threads(builder, index, threads + from, to - from);
+    for (size_t from = 0, to; from < threads.count; from = to) {
+        to = hp_thread_list_end(&threads, from);
+        builder->sites.thread = hp_thread_list_label(&threads, from, to, ++builder->label_count);
         if (builder->sites.thread == NULL)
             return false;
         for (size_t at = from; at < to; at++)
-            if (!gather_thread(builder, index, &threads[at]->record, threads[at]->offset, &walks))
+            if (!gather_thread(builder, index, &threads.all[at]->record, threads.all[at]->offset, &walks))
                 return false;
     }
     builder->sites.thread = NULL;
@@ -408,31 +340,41 @@ static bool link_records(struct builder *builder)
 
 /* ---------------------------------------------------------------------------------------------- open */
 
-/* Frames come outermost first: a site that is open already in this thread is inside itself. */
-static bool add_open(struct builder *builder, struct record *record, const struct hotpath_frame_ *frame,
-                     uint64_t ticks)
+static bool is_timed(const struct hotpath_frame_ *frame)
+{
+    return !(frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_));
+}
+
+/* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
+static struct hp_open_link *add_open(struct builder *builder, struct record *record,
+                                     const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
-    const bool is_inner = site->open_in == builder->thread_number;
+    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
+    if (link == NULL)
+        return NULL;
+    *link = (struct hp_open_link){
+        .next = site->opens,
+        .ticks = ticks,
+        .is_timed = is_timed(frame),
+        .is_inner = site->open_in == builder->thread_number,
+        .has_allocs = frame->stat & HOTPATH_ALLOCATES_,
+    };
+    site->opens = link;
     site->open_in = builder->thread_number;
     record->sums.calls++;
     record->sums.open++;
-    if (frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) {
+    if (!link->is_timed) {
         record->sums.untimed++;
-        return true;
+        return link;
     }
-    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
-    if (link == NULL)
-        return false;
-    *link = (struct hp_open_link){.next = site->opens, .ticks = ticks};
-    site->opens = link;
     add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
-    if (is_inner)
+    if (link->is_inner)
         record->sums.nested += ticks;
     else
         record->sums.total += ticks;
-    return true;
+    return link;
 }
 
 /*
@@ -445,6 +387,7 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
 {
     const struct hp_snapshot *session = builder->run->sessions[index];
     struct hotpath_frame_ frame;
+    struct hp_open_link *innermost = NULL;
     struct record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
@@ -454,15 +397,20 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        if (!add_open(builder, record, &frame, ticks))
+        struct hp_open_link *link = add_open(builder, record, &frame, ticks);
+        if (link == NULL)
             return false;
-        if (frame.stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_))
+        link->around = innermost;
+        link->index = walk->index;
+        innermost = link;
+        if (!link->is_timed)
             continue;
         if (around != NULL)
             around->sums.self -= ticks;
         around = record;
         around_start = start;
     }
+    hp_allocs_settle_open(session, thread, innermost);
     return true;
 }
 
@@ -847,7 +795,7 @@ const char *hp_profile_share_note(const struct hp_profile *profile, const char *
 
 /* ----------------------------------------------------------------------------------------- durations */
 
-static void add_duration(struct hp_durations *durations, uint64_t ticks)
+void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
 {
     uint32_t line, step;
     hp_duration_place(ticks, &line, &step);
@@ -877,7 +825,8 @@ void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *
             ret_durations->counted += ret_durations->lines[line][step];
     ret_durations->timed += ret_durations->counted;
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
-        add_duration(ret_durations, link->ticks);
+        if (link->is_timed)
+            hp_durations_add(ret_durations, link->ticks);
 }
 
 /* The middle of what one counter counts. Those of the first two lines count one value each. */
@@ -887,6 +836,30 @@ static double middle_of(uint32_t line, uint32_t step)
         return step;
     const uint64_t width = UINT64_C(1) << (line - 1);
     return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
+}
+
+double hp_durations_mean(const struct hp_durations *durations)
+{
+    const double least = (double)durations->min, most = (double)durations->max;
+    double sum = 0, count = 0;
+    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
+        for (uint32_t step = 0; step < 64; step++) {
+            const double middle = middle_of(line, step), calls = (double)durations->lines[line][step];
+            sum += calls * (middle < least ? least : middle > most ? most : middle);
+            count += calls;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+void hp_durations_find_min(struct hp_durations *durations)
+{
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double least = line < HP_DURATION_LINES ? middle_of(line, step) : 0;
+    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
 }
 
 /* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "alloc_profile.h"
 #include "arena.h"
 #include "cxxname.h"
 #include "profile.h"
@@ -20,10 +21,15 @@
 
 /* ------------------------------------------------------------------------------------ which sections */
 
+static bool is_same(const char *name, size_t length, const char *other)
+{
+    return other != NULL && hp_text_equal_nocase(name, length, other);
+}
+
 static bool answers_to(const struct hp_section_type *type, const char *name, size_t length)
 {
-    return hp_text_equal_nocase(name, length, type->name) ||
-           (type->alias != NULL && hp_text_equal_nocase(name, length, type->alias));
+    return is_same(name, length, type->name) || is_same(name, length, type->alias) ||
+           is_same(name, length, type->group);
 }
 
 static bool is_available(const struct hp_section_type *type)
@@ -31,24 +37,39 @@ static bool is_available(const struct hp_section_type *type)
     return type->is_available == NULL || type->is_available();
 }
 
+static bool has_data(const struct hotpath_results *results, const struct hp_section_type *type)
+{
+    return type->has_data == NULL || type->has_data(results);
+}
+
+/* One section, or all of a group. */
 static bool set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
 {
+    bool has_found = false;
     for (size_t at = 0; at < hp_section_type_count; at++)
         if (answers_to(hp_section_types[at], name, length)) {
             chosen[at] = value && is_available(hp_section_types[at]);
             if (value && !chosen[at])
                 hp_results_warn(results, "the section", name, length, hp_section_types[at]->elsewhere);
-            return true;
+            has_found = true;
         }
-    return false;
+    return has_found;
 }
 
 static void set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hp_section_type_count; at++) {
         const struct hp_section_type *type = hp_section_types[at];
-        chosen[at] =
-            !type->is_on_request && is_available(type) && (type->has_data == NULL || type->has_data(results));
+        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
+                     is_available(type) && has_data(results, type);
+    }
+}
+
+static void set_all(const struct hotpath_results *results, bool *chosen, bool value)
+{
+    for (size_t at = 0; at < hp_section_type_count; at++) {
+        const struct hp_section_type *type = hp_section_types[at];
+        chosen[at] = value && is_available(type) && (!type->is_left_out_empty || has_data(results, type));
     }
 }
 
@@ -82,8 +103,7 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
         return true;
     }
     if (hp_text_equal_nocase(item, length, "all")) {
-        for (size_t at = 0; at < hp_section_type_count; at++)
-            chosen[at] = value && is_available(hp_section_types[at]);
+        set_all(results, chosen, value);
         return true;
     }
     return set_named(results, chosen, item, length, value);
@@ -145,6 +165,7 @@ static bool fill_chosen(struct hotpath_results *results)
         if (section == NULL)
             return false;
         section->name = hp_section_types[at]->name;
+        section->group = hp_section_types[at]->group != NULL ? hp_section_types[at]->group : section->name;
         section->description = section->if_empty = "";
         if (!hp_section_types[at]->fill(results, section))
             return false;
@@ -160,6 +181,15 @@ static bool fill_chosen(struct hotpath_results *results)
 static const char *first_text(const char *asked, const char *recorded)
 {
     return asked[0] != '\0' ? asked : recorded;
+}
+
+/* That malloc is not watched is no mistake, unless somebody counts on it. */
+static void warn_no_allocs(struct hotpath_results *results)
+{
+    if (results->settings->alloc_is_asked && !hp_run_has_allocs(&results->run))
+        hp_results_warn_line(results,
+                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
+                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
 static bool has_column(const struct hotpath_results *results, const char *name, size_t length)
@@ -274,6 +304,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
     if (results->profile == NULL)
         return NULL;
     warn_all_left_out(results);
+    warn_no_allocs(results);
     hp_trust_set(results);
     if (!set_focus(results) || !fill_chosen(results))
         return NULL;
@@ -319,12 +350,11 @@ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t colu
     }
     const struct hp_cell *cell = &section->rows[row].cells[column];
     const uint32_t unit = section->columns[column].shown.unit;
-    const bool is_whole = unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES;
     *ret_cell = (struct hotpath_cell){
         .unit = unit,
         .has_value = cell->has_value,
-        .count = is_whole ? cell->count : hp_units_round(cell->number),
-        .number = is_whole ? (double)cell->count : cell->number,
+        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
+        .number = hp_cell_number(cell, unit),
         .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
     };
     return HOTPATH_OK;

@@ -20,6 +20,15 @@ size_t hp_section_add_column(struct hotpath_section *section, const char *key, c
     return section->column_count++;
 }
 
+static bool equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+{
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    hp_text_bytes(&stem, key, stem_length);
+    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
 /* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
 static bool is_called(const struct hp_column *column, const char *name, size_t length)
 {
@@ -27,12 +36,11 @@ static bool is_called(const struct hp_column *column, const char *name, size_t l
     const size_t key_length = strlen(key);
     if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
         return true;
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    if (key_length > 3 && strcmp(key + key_length - 3, "_ns") == 0)
-        hp_text_bytes(&stem, key, key_length - 3);
-    return stem.length > 0 && hp_text_equal_nocase(name, length, hp_text_end(&stem));
+    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (hp_text_has_suffix(key, units[at]) && equal_stem(name, length, key, key_length - strlen(units[at])))
+            return true;
+    return false;
 }
 
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
@@ -138,10 +146,41 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     return true;
 }
 
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
+{
+    cell_of(row, column)->count = (uint64_t)number;
+}
+
+bool hp_unit_is_whole(uint32_t unit)
+{
+    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
+           unit == HOTPATH_UNIT_SIGNED_BYTES;
+}
+
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
+{
+    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
+        return (double)(int64_t)cell->count;
+    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
+}
+
+void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+{
+    if (section->total_count < HP_MAX_TOTALS)
+        section->totals[section->total_count++] =
+            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
 void hp_section_note(struct hotpath_section *section, const char *line)
 {
     if (section->note_count < HP_MAX_NOTES)
         section->notes[section->note_count++] = line;
+}
+
+void hp_results_warn_line(struct hotpath_results *results, const char *line)
+{
+    if (results->warning_count < HP_MAX_WARNINGS)
+        results->warnings[results->warning_count++] = line;
 }
 
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,

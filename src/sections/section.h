@@ -26,8 +26,9 @@ struct hp_arena;
 struct hp_profile;
 struct hp_site_sums;
 
-#define HP_MAX_COLUMNS 32u
+#define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
+#define HP_MAX_TOTALS 16u
 #define HP_MAX_SECTIONS 16u
 #define HP_MAX_WARNINGS 16u
 
@@ -67,8 +68,8 @@ struct hp_column {
 
 struct hp_cell {
     bool has_value;
-    uint64_t count;   /* COUNT, BYTES */
-    double number;    /* NS, PERCENT */
+    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER */
     const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
     union {
         const struct hp_location *location;   /* HP_COLUMN_LOCATION */
@@ -93,12 +94,23 @@ struct hp_order {
     bool is_set;   /* false: rows have an order that no column stands for */
 };
 
+/* A number about the whole of a section: an entry of its `totals` in JSON. */
+struct hp_total {
+    const char *key;
+    uint32_t unit; /* enum hotpath_unit */
+    struct hp_cell cell;
+};
+
 struct hotpath_section {
     const char *name;
+    const char *group; /* what the title of the report calls it */
     const char *description;
-    const char *main;                /* name of the row the shares refer to, or NULL */
-    const char *percent_of;          /* what 100 % is: "main", "elapsed" or "rows" */
-    const char *if_empty;            /* what to say instead of a table without rows */
+    const char *main;       /* name of the row the shares refer to, or NULL */
+    const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
+    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *summary;    /* a line above the table, or NULL */
+    struct hp_total totals[HP_MAX_TOTALS];
+    size_t total_count;
     const char *notes[HP_MAX_NOTES]; /* lines below the table */
     size_t note_count;
     bool is_tree;
@@ -139,7 +151,10 @@ struct hotpath_results {
 struct hp_section_type {
     const char *name;
     const char *alias;                                       /* another name it answers to, or NULL */
+    const char *group;                                       /* a name that it shares with others, or NULL */
     bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
+    bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
     bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
     const char *elsewhere;                                   /* where it is to be had, if it is not */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
@@ -179,11 +194,21 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
 /* As text "name tid", with the process before the tid where there are several. */
 bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
 void hp_section_note(struct hotpath_section *section, const char *line);
+/* A number about the whole; of SIGNED units an int64_t. */
+void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
+
+/* Whether a cell of that unit has its value in `count`, and as a number. */
+bool hp_unit_is_whole(uint32_t unit);
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+
+/* Keeps a line for the reader of the report, as it is. */
+void hp_results_warn_line(struct hotpath_results *results, const char *line);
 
 /* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
 void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,

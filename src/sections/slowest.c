@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "alloc_profile.h"
 #include "arena.h"
 #include "sort.h"
 #include "stat_walk.h"
@@ -55,7 +56,7 @@ struct function {
 };
 
 struct columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid;
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
 struct view {
@@ -360,6 +361,11 @@ static void describe(struct view *view, bool has_notes)
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    if (hp_run_has_allocs(&view->results->run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
     columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
     columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
@@ -418,6 +424,10 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     }
     set_ns(view, row, columns->total, function->copy.call.ticks);
     set_ns(view, row, columns->self, function->copy.self);
+    if (hp_run_has_allocs(&view->results->run)) {
+        hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
+    }
     set_ns(view, row, columns->started, started(function));
     set_ns(view, row, columns->ago, ago(view, function));
     if (thread_of(function) != NULL)

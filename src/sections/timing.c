@@ -11,9 +11,9 @@
 
 #include "arena.h"
 #include "order.h"
+#include "percentile.h"
 #include "profile.h"
 #include "sort.h"
-#include "text.h"
 
 /* Rows where measuring may be more than this part of the total are marked. */
 #define ROUGH_PART 0.1
@@ -36,40 +36,13 @@ struct view {
 
 /* ------------------------------------------------------------------------------------------- columns */
 
-static bool is_extreme(double percentile) { return percentile <= 0 || percentile >= 100; }
-
-/* "P99.9" and "p99_9_ns": up to three decimals, no zeros at the end. */
-static void name_percentile(double percentile, char title[24], char key[24])
-{
-    struct hp_text text;
-    hp_text_init(&text, title, 24);
-    hp_text_char(&text, 'P');
-    hp_text_fixed(&text, percentile, 3);
-    while (title[text.length - 1] == '0')
-        text.length--;
-    if (title[text.length - 1] == '.')
-        text.length--;
-    hp_text_end(&text);
-    size_t at = 0;
-    for (; title[at] != '\0'; at++)
-        key[at] = (char)(title[at] == 'P' ? 'p' : title[at] == '.' ? '_' : title[at]);
-    memcpy(key + at, "_ns", 4);
-}
-
 static bool add_percentile(struct view *view, double percentile)
 {
-    char title[24], key[24 + 4];
-    struct hp_arena *arena = view->results->arena;
-    const char *shown_title = percentile <= 0 ? "Min" : "Max", *shown_key = percentile <= 0 ? "min_ns" : "max_ns";
-    if (!is_extreme(percentile)) {
-        name_percentile(percentile, title, key);
-        shown_title = hp_arena_copy(arena, title, strlen(title));
-        shown_key = hp_arena_copy(arena, key, strlen(key));
-    }
-    if (shown_title == NULL || shown_key == NULL)
+    struct hp_percentile_names names;
+    if (!hp_percentile_name(view->results->arena, percentile, "_ns", "", &names))
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, shown_key, shown_title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     return true;
 }
 

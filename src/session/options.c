@@ -408,6 +408,26 @@ static bool parse_by(const struct hp_option *option, const char *text, struct hp
            complain(ret_problem, "is not one of function, thread");
 }
 
+static const char *const metric_names[] = {[HP_ALLOC_BYTES_TOTAL] = "bytes-total",
+                                           [HP_ALLOC_BYTES_MAX] = "bytes-max",
+                                           [HP_ALLOC_COUNT_TOTAL] = "count-total",
+                                           [HP_ALLOC_COUNT_MAX] = "count-max"};
+
+#define METRIC_COUNT (sizeof metric_names / sizeof metric_names[0])
+
+const char *hp_alloc_metric_name(uint32_t metric) { return metric_names[metric % METRIC_COUNT]; }
+
+/* "bytes" and "count" are the totals. */
+static bool parse_metric(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const short_names[] = {
+        [HP_ALLOC_BYTES_TOTAL] = "bytes", [HP_ALLOC_BYTES_MAX] = "bytes-max", [HP_ALLOC_COUNT_TOTAL] = "count"};
+    return parse_choice(option, text, settings, metric_names, METRIC_COUNT) ||
+           parse_choice(option, text, settings, short_names, sizeof short_names / sizeof short_names[0]) ||
+           complain(ret_problem, "is not one of bytes-total, bytes-max, count-total, count-max");
+}
+
 static const struct {
     const char *name;
     uint32_t bit;
@@ -450,6 +470,7 @@ static bool parse_record(const struct hp_option *option, const char *text, struc
         return complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
     settings->record = is_on ? bits : 0;
     settings->record_is_off = !is_on;
+    settings->record_is_list = !is_flag;
     return true;
 }
 
@@ -658,6 +679,15 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
      AT_BOTH(time_exclusive), parse_flag},
+    {"HOTPATH_ALLOC_CUMULATIVE", "alloc_cumulative", FLAG("alloc-cumulative", 0, SHOW), "0|1", "0", "",
+     "Count what measured functions inside allocate to the functions that call them, too.", HP_OPTION_FLAG,
+     AT_BOTH(alloc_cumulative), parse_flag},
+    {"HOTPATH_ALLOC_METRIC", "alloc_metric", FLAG("alloc-metric", 0, SHOW),
+     "bytes-total|bytes-max|count-total|count-max", "bytes-total", "",
+     "What the table of allocations leads with: bytes or numbers, of all that a call allocates or of the most that "
+     "lived "
+     "at once during it.",
+     HP_OPTION_CHOICE, AT_BOTH(alloc_metric), parse_metric},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      AT_BOTH(exclude_wrapper), parse_flag},
@@ -1015,6 +1045,8 @@ static void drop_unavailable(const struct resolution *resolution)
 static void finish_record(const struct resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
+    settings->alloc_is_asked = resolution->origin[RECORD_INDEX] != LEVEL_DEFAULT && settings->record_is_list &&
+                               (settings->record & HP_RECORD_ALLOC);
     settings->record_is_set = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && !settings->record_is_off;
     drop_unavailable(resolution);
 }

@@ -28,6 +28,12 @@ enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORM
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
+/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
+enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
+
+/* As users write it: "bytes-total". */
+const char *hp_alloc_metric_name(uint32_t metric);
+
 /*
  * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
  * write already; it is never set in struct hp_settings.
@@ -41,13 +47,17 @@ struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
-    uint32_t format;    /* enum hp_format */
-    uint32_t by;        /* enum hp_by: what a row of the timing section is about */
-    uint32_t record;    /* HP_RECORD_... bits; 0: record nothing */
-    bool record_is_set; /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool record_is_off; /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    uint32_t format;       /* enum hp_format */
+    uint32_t by;           /* enum hp_by: what a row of the timing section is about */
+    uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
+    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool record_is_list;   /* the value that holds is a list of names */
+    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
     bool exclude_wrapper;
     bool time_exclusive;
+    bool alloc_cumulative;
     bool leave_signals;
     bool reserve;
     bool no_color;            /* NO_COLOR is set and not empty */

@@ -134,6 +134,7 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
     COPY32(ret_stat, from, struct hotpath_stat_, typical);
     COPY32(ret_stat, from, struct hotpath_stat_, log);
     COPY32(ret_stat, from, struct hotpath_stat_, slowest);
+    COPY32(ret_stat, from, struct hotpath_stat_, alloc);
     for (size_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
         ret_stat->octaves[octave] =
             load32(from + offsetof(struct hotpath_stat_, octaves) + octave * sizeof(uint32_t));
@@ -148,15 +149,21 @@ static void add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp
         line[step] += load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
 }
 
+/* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
+static void add_octaves(const struct hp_snapshot *snapshot, const uint32_t octaves[HOTPATH_OCTAVES_],
+                        hp_duration_line lines[HP_DURATION_LINES])
+{
+    if (octaves[0] != 0)
+        add_counters(snapshot, octaves[0], lines[0]);
+    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
+        if (octaves[octave] != 0)
+            add_counters(snapshot, octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+}
+
 void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                                hp_duration_line lines[HP_DURATION_LINES])
 {
-    /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
-    if (stat->octaves[0] != 0)
-        add_counters(snapshot, stat->octaves[0], lines[0]);
-    for (uint32_t octave = 0; octave < HOTPATH_OCTAVES_; octave++)
-        if (stat->octaves[octave] != 0)
-            add_counters(snapshot, stat->octaves[octave] + (uint64_t)sizeof(hp_duration_line), lines[octave + 1]);
+    add_octaves(snapshot, stat->octaves, lines);
 }
 
 void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step)
@@ -308,6 +315,8 @@ static void set_call(struct hp_kept_call *call, const struct hp_call *stored)
     call->ticks = stored->ticks;
     call->node = stored->node;
     call->tid = stored->tid;
+    call->alloc_bytes = stored->alloc_bytes;
+    call->alloc_count = stored->alloc_count;
     call->note_length = 0;
     call->note[0] = '\0';
 }
@@ -471,6 +480,57 @@ bool hp_snapshot_copy_slowest(const struct hp_snapshot *snapshot, const struct h
     return false;
 }
 
+/* -------------------------------------------------------------------------------------- allocations */
+
+bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc)
+{
+    if (thread->alloc == 0 || !has(snapshot, thread->alloc, sizeof *ret_alloc, 8))
+        return false;
+    const size_t wide = offsetof(struct hp_alloc_thread, frames) / 8;
+    copy_words(ret_alloc, snapshot->bytes + thread->alloc, sizeof *ret_alloc, (UINT64_C(1) << wide) - 1);
+    return true;
+}
+
+bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame)
+{
+    const uint64_t offset = (uint64_t)alloc->frames + (uint64_t)index * sizeof *ret_frame;
+    if (alloc->frames == 0 || index >= thread->frame_capacity || !has(snapshot, offset, sizeof *ret_frame, 8))
+        return false;
+    copy_words(ret_frame, snapshot->bytes + offset, sizeof *ret_frame, UINT64_MAX);
+    return true;
+}
+
+bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc)
+{
+    const size_t sums = offsetof(struct hp_alloc_stat, octaves);
+    if (stat->alloc == 0 || !has(snapshot, stat->alloc, sizeof *ret_alloc, 8))
+        return false;
+    const unsigned char *from = snapshot->bytes + stat->alloc;
+    copy_words(ret_alloc, from, sums, UINT64_MAX);
+    copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
+    return true;
+}
+
+void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES])
+{
+    add_octaves(snapshot, alloc->octaves[measure], lines);
+}
+
+bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool)
+{
+    walk->offset = walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hp_pool, next))
+                                  : load32(snapshot->bytes + offsetof(struct hp_header, pools));
+    walk->is_begun = walk->offset != 0 && has(snapshot, walk->offset, sizeof *ret_pool, 8) &&
+                     may_step(snapshot, walk, sizeof *ret_pool);
+    if (walk->is_begun)
+        copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~BIT_OF(struct hp_pool, next));
+    return walk->is_begun;
+}
+
 /* ------------------------------------------------------------------------------------------ opening */
 
 static bool read_counter64(size_t at)
@@ -478,7 +538,8 @@ static bool read_counter64(size_t at)
     return (at >= offsetof(struct hp_header, capacity) && at < offsetof(struct hp_header, gate)) ||
            at == offsetof(struct hp_header, process_start) || at == offsetof(struct hp_header, wall_start_ns) ||
            (at >= offsetof(struct hp_header, clock_start) && at < offsetof(struct hp_header, site_count)) ||
-           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks));
+           (at >= offsetof(struct hp_header, losses) && at < offsetof(struct hp_header, site_chunks)) ||
+           at >= offsetof(struct hp_header, alloc_live);
 }
 
 static void copy_header(struct hp_snapshot *snapshot)

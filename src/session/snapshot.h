@@ -155,6 +155,8 @@ struct hp_kept_call {
     uint32_t node;
     uint32_t tid;
     uint32_t note_length; /* 0: no note */
+    uint64_t alloc_bytes; /* asked for, in this call and what it called */
+    uint64_t alloc_count;
     char note[HP_NOTE_BYTES + 1];
 };
 
@@ -202,5 +204,26 @@ void hp_snapshot_add_durations(const struct hp_snapshot *snapshot, const struct 
 
 /* The place of a duration in such a histogram. */
 void hp_duration_place(uint64_t ticks, uint32_t *ret_line, uint32_t *ret_step);
+
+/* --- allocations */
+
+/* Copies what a thread allocates and frees. False: nothing yet, or it is broken. */
+bool hp_snapshot_alloc_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                              struct hp_alloc_thread *ret_alloc);
+
+/* Copies what belongs to the frame of that number (0: the thread itself) in the stack of zones. False: there is none. */
+bool hp_snapshot_alloc_frame(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                             const struct hp_alloc_thread *alloc, uint32_t index, struct hp_alloc_frame *ret_frame);
+
+/* Copies what the calls of a stat allocated. False: nothing. */
+bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
+                            struct hp_alloc_stat *ret_alloc);
+
+/* Adds the histogram of one measure to `lines`, which count as those of durations do. */
+void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct hp_alloc_stat *alloc,
+                              enum hp_alloc_measure measure, hp_duration_line lines[HP_DURATION_LINES]);
+
+/* The pools of a session, newest first. */
+bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
 
 #endif

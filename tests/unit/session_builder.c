@@ -153,14 +153,14 @@ uint32_t builder_node(struct session_builder *builder, uint32_t thread, uint32_t
     return (uint32_t)((unsigned char *)node - builder->bytes);
 }
 
-static uint64_t *counter_of(struct session_builder *builder, struct hotpath_stat_ *stat, uint64_t ticks)
+static uint64_t *counter_of(struct session_builder *builder, uint32_t octaves[HOTPATH_OCTAVES_], uint64_t ticks)
 {
     const uint32_t octave = hotpath_octave_(ticks);
     assert(octave < HOTPATH_OCTAVES_);
     const uint32_t missing = octave == 0 ? 0 : 64 * sizeof(uint64_t); /* counters before the first one there is */
-    if (stat->octaves[octave] == 0)
-        stat->octaves[octave] = take(builder, 128 * sizeof(uint64_t) - missing, 64) - missing;
-    return (uint64_t *)builder_at(builder, stat->octaves[octave]) + (ticks >> octave);
+    if (octaves[octave] == 0)
+        octaves[octave] = take(builder, 128 * sizeof(uint64_t) - missing, 64) - missing;
+    return (uint64_t *)builder_at(builder, octaves[octave]) + (ticks >> octave);
 }
 
 static void count(struct session_builder *builder, uint32_t node_offset, uint64_t ticks, uint64_t inside)
@@ -179,7 +179,7 @@ void builder_call(struct session_builder *builder, uint32_t thread, uint32_t nod
     const uint32_t stat = ((struct hotpath_node_ *)builder_at(builder, node))->stat;
     (void)thread;
     count(builder, node, ticks, inside);
-    ++*counter_of(builder, builder_at(builder, stat), ticks);
+    ++*counter_of(builder, ((struct hotpath_stat_ *)builder_at(builder, stat))->octaves, ticks);
 }
 
 void builder_nested_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks,
@@ -287,4 +287,66 @@ void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp
     call->note_bytes += length;
     *(row != NULL ? &row->note : &call->call.note) = at;
     *(row != NULL ? &row->note_length : &call->call.note_length) = length;
+}
+
+/* ------------------------------------------------------------------------------------------ allocations */
+
+struct hp_alloc_thread *builder_alloc_thread(struct session_builder *builder, uint32_t thread)
+{
+    struct hp_thread *record = builder_at(builder, thread);
+    if (record->alloc == 0) {
+        record->alloc = take(builder, sizeof(struct hp_alloc_thread), 64);
+        ((struct hp_alloc_thread *)builder_at(builder, record->alloc))->frames =
+            take(builder, FRAMES * sizeof(struct hp_alloc_frame), 64);
+        ((struct hotpath_frame_ *)builder_at(builder, record->frames))->stat |= HOTPATH_ALLOCATES_;
+        builder_header(builder)->features |= HP_FEATURE_ALLOC;
+    }
+    return builder_at(builder, record->alloc);
+}
+
+struct hp_alloc_frame *builder_alloc_frame(struct session_builder *builder, uint32_t thread, uint32_t index)
+{
+    const struct hp_thread *record = builder_at(builder, thread);
+    const struct hp_alloc_thread *alloc = builder_alloc_thread(builder, thread);
+    assert(index < FRAMES);
+    ((struct hotpath_frame_ *)builder_at(builder, record->frames))[index].stat |= HOTPATH_ALLOCATES_;
+    return (struct hp_alloc_frame *)builder_at(builder, alloc->frames) + index;
+}
+
+struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32_t node)
+{
+    struct hotpath_stat_ *stat = stat_of(builder, node);
+    if (stat->alloc == 0)
+        stat->alloc = take(builder, sizeof(struct hp_alloc_stat), 64);
+    builder_header(builder)->features |= HP_FEATURE_ALLOC;
+    return builder_at(builder, stat->alloc);
+}
+
+void builder_alloc_call(struct session_builder *builder, uint32_t node, const struct builder_allocs *call)
+{
+    struct hp_alloc_stat *stat = builder_alloc_stat(builder, node);
+    stat->calls++;
+    stat->own_bytes += call->measures[HP_ALLOC_OWN_BYTES];
+    stat->own_count += call->measures[HP_ALLOC_OWN_COUNT];
+    if (!call->is_nested) {
+        stat->all_bytes += call->measures[HP_ALLOC_ALL_BYTES];
+        stat->all_count += call->measures[HP_ALLOC_ALL_COUNT];
+        stat->net_bytes += call->net_bytes;
+        stat->net_blocks += call->net_blocks;
+    }
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++) {
+        const uint64_t value = call->measures[measure];
+        ++*counter_of(builder, stat->octaves[measure], value);
+        stat->max[measure] = value > stat->max[measure] ? value : stat->max[measure];
+    }
+}
+
+struct hp_pool *builder_pool(struct session_builder *builder, const char *name)
+{
+    const uint32_t text = builder_text(builder, name), offset = take(builder, sizeof(struct hp_pool), 64);
+    struct hp_pool *pool = builder_at(builder, offset);
+    pool->name = text;
+    pool->next = builder_header(builder)->pools;
+    builder_header(builder)->pools = offset;
+    return pool;
 }

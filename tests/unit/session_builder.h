@@ -84,4 +84,23 @@ struct hp_slow_row *builder_slow_row(struct session_builder *builder, uint32_t s
 /* Adds a note and gives it to a row, or with NULL to the call itself. */
 void builder_slow_note(struct session_builder *builder, uint32_t slow, struct hp_slow_row *row, const char *note);
 
+/* What a thread allocates and frees; the session then has allocations. */
+struct hp_alloc_thread *builder_alloc_thread(struct session_builder *builder, uint32_t thread);
+/* What belongs to a frame of its stack, which from then on says so; 0 is the thread itself, 1 the first open zone. */
+struct hp_alloc_frame *builder_alloc_frame(struct session_builder *builder, uint32_t thread, uint32_t index);
+
+/* What a call allocated. */
+struct builder_allocs {
+    uint64_t measures[HP_ALLOC_MEASURES];
+    int64_t net_bytes;
+    int64_t net_blocks;
+    int is_nested; /* inside another call of its site */
+};
+
+/* Adds that to the stat of the node's site. The call itself is counted by others. */
+void builder_alloc_call(struct session_builder *builder, uint32_t node, const struct builder_allocs *call);
+struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32_t node);
+
+struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
+
 #endif

@@ -95,6 +95,9 @@ static void assert_defaults(void)
     assert_false(settings.record_is_off);
     assert_false(settings.exclude_wrapper);
     assert_false(settings.time_exclusive);
+    assert_false(settings.alloc_cumulative);
+    assert_int_equal(settings.alloc_metric, HP_ALLOC_BYTES_TOTAL);
+    assert_false(settings.alloc_is_asked);
     assert_false(settings.leave_signals);
     assert_false(settings.reserve);
     assert_false(settings.no_color);
@@ -180,7 +183,9 @@ static void table_is_complete(void **state)
                                          "functions_time_sampling_rate",
                                          "keys_limit",
                                          "measuring_bound",
-                                         "skip"};
+                                         "skip",
+                                         "alloc_cumulative",
+                                         "alloc_metric"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -358,6 +363,52 @@ static void what_a_row_is_about(void **state)
     resolve_variable("HOTPATH_BY", "process");
     assert_one_warning("hotpath: HOTPATH_BY='process' is not one of function, thread; using function");
     assert_defaults();
+}
+
+static void what_tables_of_allocations_lead_with(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        uint32_t metric;
+    } cases[] = {{"bytes-total", HP_ALLOC_BYTES_TOTAL}, {"bytes-max", HP_ALLOC_BYTES_MAX},
+                 {"count-total", HP_ALLOC_COUNT_TOTAL}, {"Count-Max", HP_ALLOC_COUNT_MAX},
+                 {"bytes", HP_ALLOC_BYTES_TOTAL},       {"count", HP_ALLOC_COUNT_TOTAL}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        resolve_variable("HOTPATH_ALLOC_METRIC", cases[i].value);
+        assert_no_warning();
+        assert_int_equal(settings.alloc_metric, cases[i].metric);
+    }
+    resolve_variable("HOTPATH_ALLOC_METRIC", "peak");
+    assert_one_warning("hotpath: HOTPATH_ALLOC_METRIC='peak' is not one of bytes-total, bytes-max, count-total, "
+                       "count-max; using bytes-total");
+    assert_defaults();
+    const struct hotpath_options program = {
+        .size = sizeof program, .alloc_metric = "count-max", .alloc_cumulative = 1};
+    resolve(&program, NULL);
+    assert_no_warning();
+    assert_int_equal(settings.alloc_metric, HP_ALLOC_COUNT_MAX);
+    assert_true(settings.alloc_cumulative);
+}
+
+/* Whoever names allocations counts on them; whoever records everything does not. */
+static void who_asks_for_allocations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        bool is_asked;
+    } cases[] = {{"alloc", true}, {"timing,alloc", true}, {"timing", false},
+                 {"1", false},    {"0", false},           {"what", false}};
+    const struct hotpath_options program = {.size = sizeof program, .record = "alloc"};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        resolve_variable("HOTPATH", cases[i].value);
+        assert_int_equal(settings.alloc_is_asked, cases[i].is_asked);
+    }
+    resolve(&program, NULL);
+    assert_true(settings.alloc_is_asked);
+    resolve(&program, (struct variable[]){{"HOTPATH", "1"}, {NULL, NULL}});
+    assert_false(settings.alloc_is_asked);
 }
 
 /* Texts: as long as fits, and one byte more. */
@@ -742,14 +793,16 @@ static void flags(void **state)
         {"HOTPATH_TIME_EXCLUSIVE", &settings.time_exclusive},
         {"HOTPATH_LEAVE_SIGNALS", &settings.leave_signals},
         {"HOTPATH_RESERVE", &settings.reserve},
+        {"HOTPATH_ALLOC_CUMULATIVE", &settings.alloc_cumulative},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[256];
         resolve_variable(cases[i].variable, "Yes");
         assert_no_warning();
         assert_true(*cases[i].flag);
-        assert_int_equal(
-            settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals + settings.reserve, 1);
+        assert_int_equal(settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals +
+                             settings.reserve + settings.alloc_cumulative,
+                         1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();
         assert_defaults();
@@ -1142,6 +1195,8 @@ int main(void)
         cmocka_unit_test(the_least_share_is_a_percentage),
         cmocka_unit_test(shares_of_the_program),
         cmocka_unit_test(what_a_row_is_about),
+        cmocka_unit_test(what_tables_of_allocations_lead_with),
+        cmocka_unit_test(who_asks_for_allocations),
         cmocka_unit_test(patterns),
         cmocka_unit_test(lists_of_patterns_are_bounded),
         cmocka_unit_test(lists_come_from_files),

@@ -1,0 +1,162 @@
+/*
+ * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
+ * have the same name are one row; its peak is the highest that one of them had. SPDX-License-Identifier: MIT
+ */
+#include "alloc_pools.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "order.h"
+#include "sort.h"
+
+struct pool {
+    struct pool *next; /* in order of arrival */
+    const char *name;
+    struct hp_pool sums;
+};
+
+struct columns {
+    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct pool *first;
+    struct pool **all;
+    size_t count;
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+static bool add_pool(struct view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
+{
+    struct pool *pool = hp_arena_take(view->results->arena, sizeof *pool);
+    const char *name = hp_snapshot_text(session, stored->name);
+    if (pool == NULL)
+        return false;
+    *pool = (struct pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
+    view->first = pool;
+    view->count++;
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct pool *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void merge(struct hp_pool *to, const struct hp_pool *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->live = plus(to->live, from->live);
+    to->peak_live = higher(to->peak_live, from->peak_live);
+    to->peak_blocks = higher(to->peak_blocks, from->peak_blocks);
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const struct pool *x = a, *y = b;
+    if (x->sums.bytes != y->sums.bytes)
+        return x->sums.bytes > y->sums.bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool gather(struct view *view)
+{
+    const struct hp_run *run = &view->results->run;
+    struct hp_pool stored;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
+            if (!add_pool(view, run->sessions[at], &stored))
+                return false;
+    }
+    view->all = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
+    if (view->all == NULL)
+        return false;
+    size_t count = 0, kept = 0;
+    for (struct pool *pool = view->first; pool != NULL; pool = pool->next)
+        view->all[count++] = pool;
+    hp_sort(view->all, count, compare_names);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
+            merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
+        else
+            view->all[kept++] = view->all[at];
+    view->count = kept;
+    hp_sort(view->all, kept, compare_bytes);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static struct columns describe(struct hotpath_section *section)
+{
+    struct columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak =
+        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    return columns;
+}
+
+static void fill_row(struct hp_row *row, const struct columns *columns, const struct pool *pool)
+{
+    hp_section_set_text(row, columns->name, pool->name);
+    hp_section_set_count(row, columns->count, pool->sums.count);
+    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
+    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
+    hp_section_set_signed(row, columns->live, pool->sums.live);
+    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
+    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
+    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
+    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
+}
+
+static bool has_data(const struct hotpath_results *results)
+{
+    for (size_t at = 0; at < results->run.count; at++)
+        if (results->run.sessions[at]->header.pools != 0)
+            return true;
+    return false;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results};
+    const struct columns columns = describe(section);
+    hp_section_show_columns(results, section);
+    section->description = "Memory that the program hands out itself.";
+    section->if_empty = "the program has told of no pool of its own";
+    if (!gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, view.count))
+        return false;
+    section->total_rows = view.count;
+    for (size_t at = 0; at < view.count; at++)
+        fill_row(&section->rows[at], &columns, view.all[at]);
+    return hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+const struct hp_section_type hp_section_alloc_pools = {
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = has_data, .fill = fill};

@@ -1,0 +1,316 @@
+/*
+ * What a run allocated.
+ *
+ * Sums are added as unsigned numbers, so that a broken file cannot overflow them; differences of counters that a thread
+ * changes meanwhile are not below zero. SPDX-License-Identifier: MIT
+ */
+#include "alloc_profile.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "thread_list.h"
+
+/* As far as `live` of a thread may be from what the sum of all threads knows: see src/record/allocations.c. */
+#define UNPUBLISHED 32768u
+
+static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+bool hp_run_has_allocs(const struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & HP_FEATURE_ALLOC)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------ open zones */
+
+/* A peak of the thread, as one above what lived when a zone began. */
+static uint64_t height(int64_t peak, int64_t at_begin)
+{
+    const int64_t height = minus(peak, at_begin);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
+void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost)
+{
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame begun;
+    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    uint64_t inside_bytes = 0, inside_count = 0;
+    for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
+        link->has_allocs =
+            link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
+        if (!link->has_allocs)
+            continue;
+        const uint64_t all_bytes = less(alloc.bytes, begun.bytes), all_count = less(alloc.count, begun.count);
+        link->allocs = (struct hp_open_allocs){
+            .measures = {[HP_ALLOC_OWN_BYTES] = less(less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = less(less(all_count, begun.inner_count), inside_count),
+                         [HP_ALLOC_ALL_BYTES] = all_bytes,
+                         [HP_ALLOC_ALL_COUNT] = all_count,
+                         [HP_ALLOC_PEAK_BYTES] = height(alloc.peak_live, begun.live),
+                         [HP_ALLOC_PEAK_BLOCKS] = height(alloc.peak_blocks, begun.blocks)},
+            .net_bytes = minus(alloc.live, begun.live),
+            .net_blocks = minus(alloc.blocks, begun.blocks),
+        };
+        inside_bytes = all_bytes;
+        inside_count = all_count;
+        alloc.peak_live = higher(alloc.peak_live, begun.peak_live);
+        alloc.peak_blocks = higher(alloc.peak_blocks, begun.peak_blocks);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- sites */
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static void add_stat(struct hp_site_allocs *allocs, const struct hp_alloc_stat *stat)
+{
+    allocs->calls += stat->calls;
+    allocs->own_bytes += stat->own_bytes;
+    allocs->own_count += stat->own_count;
+    allocs->all_bytes += stat->all_bytes;
+    allocs->all_count += stat->all_count;
+    allocs->net_bytes = plus(allocs->net_bytes, stat->net_bytes);
+    allocs->net_blocks = plus(allocs->net_blocks, stat->net_blocks);
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        raise_to(&allocs->max[measure], stat->max[measure]);
+}
+
+static void add_open(struct hp_site_allocs *allocs, const struct hp_open_link *link)
+{
+    const struct hp_open_allocs *open = &link->allocs;
+    allocs->calls++;
+    allocs->own_bytes += open->measures[HP_ALLOC_OWN_BYTES];
+    allocs->own_count += open->measures[HP_ALLOC_OWN_COUNT];
+    for (size_t measure = 0; measure < HP_ALLOC_MEASURES; measure++)
+        raise_to(&allocs->max[measure], open->measures[measure]);
+    if (link->is_inner)
+        return;
+    allocs->all_bytes += open->measures[HP_ALLOC_ALL_BYTES];
+    allocs->all_count += open->measures[HP_ALLOC_ALL_COUNT];
+    allocs->net_bytes = plus(allocs->net_bytes, open->net_bytes);
+    allocs->net_blocks = plus(allocs->net_blocks, open->net_blocks);
+}
+
+static bool read_stat(const struct hp_stat_link *link, struct hp_alloc_stat *ret_alloc)
+{
+    struct hotpath_stat_ stat;
+    return hp_snapshot_stat(link->session, link->offset, &stat) &&
+           hp_snapshot_alloc_stat(link->session, &stat, ret_alloc);
+}
+
+void hp_allocs_of_site(const struct hp_site_sums *site, struct hp_site_allocs *ret_allocs)
+{
+    struct hp_alloc_stat stat;
+    *ret_allocs = (struct hp_site_allocs){0};
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (read_stat(link, &stat))
+            add_stat(ret_allocs, &stat);
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->has_allocs)
+            add_open(ret_allocs, link);
+}
+
+/* Whether every call has the highest value: then it is known exactly. */
+static bool are_alike(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
+                      enum hp_alloc_measure measure)
+{
+    uint64_t product;
+    if (site->sums.calls == 1)
+        return true;
+    const uint64_t sum = measure == HP_ALLOC_OWN_BYTES   ? allocs->own_bytes
+                         : measure == HP_ALLOC_OWN_COUNT ? allocs->own_count
+                         : measure == HP_ALLOC_ALL_BYTES ? allocs->all_bytes
+                                                         : allocs->all_count;
+    return measure <= HP_ALLOC_ALL_COUNT &&
+           !__builtin_mul_overflow(site->sums.calls, allocs->max[measure], &product) && product == sum;
+}
+
+void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_site_allocs *allocs,
+                            enum hp_alloc_measure measure, struct hp_durations *ret_values)
+{
+    struct hp_alloc_stat stat;
+    memset(ret_values, 0, sizeof *ret_values);
+    ret_values->max = allocs->max[measure];
+    ret_values->timed = site->sums.calls;
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (read_stat(link, &stat))
+            hp_snapshot_add_measures(link->session, &stat, measure, ret_values->lines);
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->has_allocs)
+            hp_durations_add(ret_values, link->allocs.measures[measure]);
+    ret_values->lines[0][0] += less(site->sums.calls, allocs->calls);
+    ret_values->counted = 0;
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step++)
+            ret_values->counted += ret_values->lines[line][step];
+    hp_durations_find_min(ret_values);
+    if (are_alike(site, allocs, measure))
+        ret_values->min = ret_values->max;
+}
+
+/* --------------------------------------------------------------------------------------------- threads */
+
+static void add_totals(struct hp_alloc_totals *to, const struct hp_alloc_totals *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->foreign_count += from->foreign_count;
+    to->foreign_bytes += from->foreign_bytes;
+    to->live_bytes = plus(to->live_bytes, from->live_bytes);
+    to->live_blocks = plus(to->live_blocks, from->live_blocks);
+    to->peak_bytes = higher(to->peak_bytes, from->peak_bytes);
+    to->peak_blocks = higher(to->peak_blocks, from->peak_blocks);
+}
+
+/* Raises the peaks to those that open zones have put aside, and tells what the outermost of them allocated. */
+static void look_into_open(const struct hp_snapshot *session, const struct hp_thread *thread, struct hp_walk *walk,
+                           struct hp_alloc_thread *alloc, uint64_t *ret_bytes, uint64_t *ret_count)
+{
+    struct hotpath_frame_ frame;
+    struct hp_alloc_frame begun;
+    *ret_bytes = *ret_count = 0;
+    hp_walk_rewind(walk);
+    while (hp_snapshot_next_open(session, thread, walk, &frame) && (frame.stat & HOTPATH_ALLOCATES_) &&
+           hp_snapshot_alloc_frame(session, thread, alloc, walk->index, &begun)) {
+        if (walk->index == 1) {
+            *ret_bytes = less(alloc->bytes, begun.bytes);
+            *ret_count = less(alloc->count, begun.count);
+        }
+        alloc->peak_live = higher(alloc->peak_live, begun.peak_live);
+        alloc->peak_blocks = higher(alloc->peak_blocks, begun.peak_blocks);
+    }
+}
+
+/* Adds a record to its thread. False: it has neither allocated nor freed anything. */
+static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *session,
+                       const struct hp_thread *thread, struct hp_walk *opens)
+{
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame outside = {0};
+    uint64_t open_bytes, open_count;
+    if (!hp_snapshot_alloc_thread(session, thread, &alloc))
+        return false;
+    hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
+    look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
+    to->outside_bytes += less(less(alloc.bytes, outside.inner_bytes), open_bytes);
+    to->outside_count += less(less(alloc.count, outside.inner_count), open_count);
+    const struct hp_alloc_totals totals = {
+        .count = alloc.count,
+        .bytes = alloc.bytes,
+        .freed_count = alloc.count - (uint64_t)alloc.blocks,
+        .freed_bytes = alloc.freed,
+        .foreign_count = alloc.foreign_count,
+        .foreign_bytes = alloc.foreign_bytes,
+        .live_bytes = alloc.live,
+        .live_blocks = alloc.blocks,
+        .peak_bytes = alloc.peak_live,
+        .peak_blocks = alloc.peak_blocks,
+    };
+    add_totals(&to->totals, &totals);
+    return true;
+}
+
+/* What has no thread; no peak is known of it. */
+static struct hp_thread_allocs late_of(const struct hp_header *header)
+{
+    return (struct hp_thread_allocs){
+        .pid = header->pid,
+        .totals = {.count = header->late_count,
+                   .bytes = header->late_bytes,
+                   .freed_count = header->late_frees,
+                   .freed_bytes = header->late_freed,
+                   .live_bytes = (int64_t)(header->late_usable - header->late_freed),
+                   .live_blocks = (int64_t)(header->late_count - header->late_frees)},
+        .outside_bytes = header->late_bytes,
+        .outside_count = header->late_count,
+    };
+}
+
+/* ----------------------------------------------------------------------------------------------- a run */
+
+/* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
+static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
+                        size_t records, const struct hp_header *header)
+{
+    struct hp_alloc_totals totals = {0};
+    for (size_t at = 0; at < count; at++)
+        add_totals(&totals, &threads[at].totals);
+    const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
+    allocs->has_peak_blocks &= is_exact;
+    if (!is_exact)
+        totals.peak_bytes = higher(higher(header->alloc_peak, totals.live_bytes), 0);
+    if (totals.peak_bytes >= allocs->totals.peak_bytes)
+        allocs->peak_error = is_exact ? 0 : UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
+    allocs->failed += header->alloc_failed;
+    add_totals(&allocs->totals, &totals);
+}
+
+/* The threads of a session, behind those that are there; there is room for them. False: no memory. */
+static bool add_threads(struct hp_allocs *allocs, const struct hp_thread_list *list, uint32_t *number)
+{
+    const struct hp_header *header = &list->session->header;
+    struct hp_thread_allocs *threads = allocs->threads + allocs->thread_count;
+    struct hp_walk opens = {0};
+    size_t records = 0, count = 0;
+    for (size_t from = 0, to; from < list->count; from = to) {
+        bool has_any = false;
+        to = hp_thread_list_end(list, from);
+        threads[count] =
+            (struct hp_thread_allocs){.label = hp_thread_list_label(list, from, to, ++*number), .pid = header->pid};
+        if (threads[count].label == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (add_record(&threads[count], list->session, &list->all[at]->record, &opens)) {
+                has_any = true;
+                records++;
+            }
+        count += has_any;
+    }
+    if (header->late_count > 0 || header->late_frees > 0)
+        threads[count++] = late_of(header);
+    add_session(allocs, threads, count, records, header);
+    allocs->thread_count += count;
+    return true;
+}
+
+/* Lists first: a session that goes on may have more threads the next time it is looked at. */
+const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run)
+{
+    struct hp_allocs *allocs = hp_arena_take(arena, sizeof *allocs);
+    struct hp_thread_list *lists = hp_arena_take_array(arena, run->count, sizeof *lists);
+    size_t most = run->count; /* what has no thread, of each session */
+    uint32_t number = 0;
+    if (allocs == NULL || lists == NULL)
+        return NULL;
+    for (size_t at = 0; at < run->count; at++) {
+        if (!hp_thread_list_read(&lists[at], arena, run->sessions[at]))
+            return NULL;
+        most += lists[at].count;
+    }
+    allocs->threads = hp_arena_take_array(arena, most, sizeof *allocs->threads);
+    if (allocs->threads == NULL)
+        return NULL;
+    allocs->has_peak_blocks = true;
+    for (size_t at = 0; at < run->count; at++)
+        if (!add_threads(allocs, &lists[at], &number))
+            return NULL;
+    return allocs;
+}

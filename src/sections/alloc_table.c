@@ -1,0 +1,616 @@
+/*
+ * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
+ * in bytes and the other in blocks; both have the same rows.
+ *
+ * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
+ *
+ * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
+ * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
+ * SPDX-License-Identifier: MIT
+ */
+#include "alloc_table.h"
+
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "order.h"
+#include "percentile.h"
+#include "sort.h"
+#include "text.h"
+#include "units.h"
+
+#define OUTSIDE "<outside>"
+#define LINE_BYTES 320u
+
+/* What makes the difference between the two. */
+struct kind {
+    enum hp_alloc_measure own, all, peak;
+    enum hotpath_unit unit, average_unit, signed_unit;
+    const char *average_key, *total_key, *suffix;
+    const char *average_peak_key, *peak_key, *peak_suffix;
+    const char *net_key;
+    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
+};
+
+static const struct kind bytes_kind = {
+    .own = HP_ALLOC_OWN_BYTES,
+    .all = HP_ALLOC_ALL_BYTES,
+    .peak = HP_ALLOC_PEAK_BYTES,
+    .unit = HOTPATH_UNIT_BYTES,
+    .average_unit = HOTPATH_UNIT_BYTES,
+    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
+    .average_key = "avg_bytes",
+    .total_key = "total_bytes",
+    .suffix = "_bytes",
+    .average_peak_key = "avg_peak_usable_bytes",
+    .peak_key = "peak_usable_bytes",
+    .peak_suffix = "_peak_usable_bytes",
+    .net_key = "net_usable_bytes",
+    .exclusive = "Exclusive allocation bytes by each function",
+    .cumulative = "Cumulative allocation bytes by each function",
+    .highest = "Most bytes that lived at once during a call of each function",
+};
+
+static const struct kind count_kind = {
+    .own = HP_ALLOC_OWN_COUNT,
+    .all = HP_ALLOC_ALL_COUNT,
+    .peak = HP_ALLOC_PEAK_BLOCKS,
+    .unit = HOTPATH_UNIT_COUNT,
+    .average_unit = HOTPATH_UNIT_NUMBER,
+    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
+    .average_key = "avg_count",
+    .total_key = "total_count",
+    .suffix = "_count",
+    .average_peak_key = "avg_peak_blocks",
+    .peak_key = "peak_blocks",
+    .peak_suffix = "_peak_blocks",
+    .net_key = "net_blocks",
+    .exclusive = "Exclusive allocation count by each function",
+    .cumulative = "Cumulative allocation count by each function",
+    .highest = "Most blocks that lived at once during a call of each function",
+};
+
+/* A group of columns of which one leads. */
+struct measured {
+    size_t average;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+struct columns {
+    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
+        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
+    struct measured totals, peaks;
+};
+
+/* What becomes a row. */
+struct entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_thread_label *thread;
+    struct hp_site_allocs allocs;
+    uint64_t total;
+    uint64_t rank; /* that by which rows are sorted */
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct kind *kind;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_allocs *allocs;
+    bool is_peak_first;
+    uint64_t whole;
+    struct columns columns;
+    struct hp_durations *values;
+    struct entry **entries;
+    size_t count;
+};
+
+static bool is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
+
+static bool is_bytes(const struct hp_settings *settings)
+{
+    return settings->alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->alloc_metric == HP_ALLOC_BYTES_MAX;
+}
+
+static bool is_count(const struct hp_settings *settings) { return !is_bytes(settings); }
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool add_measured(struct view *view, struct measured *measured, bool are_peaks)
+{
+    const struct kind *kind = view->kind;
+    const struct hp_settings *settings = view->results->settings;
+    const bool is_visible = are_peaks == view->is_peak_first;
+    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
+                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        struct hp_percentile_names names;
+        if (!hp_percentile_name(view->results->arena, settings->percentiles[at],
+                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
+            return false;
+        measured->percentiles[at] =
+            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
+    }
+    return true;
+}
+
+static void add_total(struct view *view)
+{
+    struct columns *columns = &view->columns;
+    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
+                                           HP_COLUMN_KEEP, true);
+    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE, true);
+}
+
+/* Whatever leads, all is there. */
+static void add_rest(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct columns *columns = &view->columns;
+    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->peak_usable_bytes =
+        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->net_usable_bytes =
+        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
+    columns->net_blocks =
+        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+}
+
+static bool describe(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct kind *kind = view->kind;
+    struct columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    if (!add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
+        return false;
+    if (!view->is_peak_first)
+        add_total(view);
+    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
+                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
+    if (view->is_peak_first)
+        add_total(view);
+    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
+    if (!add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
+        return false;
+    add_rest(view);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
+                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static uint64_t measure_of(const struct view *view, const struct hp_site_allocs *allocs)
+{
+    const bool is_all = view->results->settings->alloc_cumulative;
+    if (view->kind == &bytes_kind)
+        return is_all ? allocs->all_bytes : allocs->own_bytes;
+    return is_all ? allocs->all_count : allocs->own_count;
+}
+
+static void add_entry(struct view *view, const struct entry *entry)
+{
+    struct entry *added = view->entries[view->count++];
+    *added = *entry;
+    added->total = measure_of(view, &added->allocs);
+    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
+}
+
+static void add_site(struct view *view, const struct hp_site_sums *site)
+{
+    struct entry entry = {.site = site, .thread = site->thread};
+    hp_allocs_of_site(site, &entry.allocs);
+    add_entry(view, &entry);
+}
+
+static bool shows_outside(const struct view *view)
+{
+    const struct hp_pattern_subject subject = {.names = {OUTSIDE}};
+    return hp_results_show_subject(view->results, &subject);
+}
+
+static void add_outside(struct view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
+{
+    const struct hp_site_allocs allocs = {
+        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
+    if (bytes > 0 || count > 0)
+        add_entry(view, &(struct entry){.thread = thread, .allocs = allocs});
+}
+
+/* One for each thread, or for all; what has no thread has none. */
+static void add_all_outside(struct view *view)
+{
+    const bool is_by_thread = view->results->settings->by == HP_BY_THREAD;
+    uint64_t bytes = 0, count = 0;
+    for (size_t at = 0; at < view->allocs->thread_count; at++) {
+        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
+        if (is_by_thread && thread->label != NULL) {
+            add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
+            continue;
+        }
+        bytes += thread->outside_bytes;
+        count += thread->outside_count;
+    }
+    add_outside(view, NULL, bytes, count);
+}
+
+static const char *name_of(const struct entry *entry) { return entry->site != NULL ? entry->site->name : OUTSIDE; }
+
+static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static uint64_t number_of(const struct entry *entry)
+{
+    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = by_number(y->rank, x->rank);
+    if (order == 0)
+        order = by_number(y->total, x->total);
+    if (order == 0)
+        order = strcmp(name_of(x), name_of(y));
+    if (order == 0)
+        order = by_number(number_of(x), number_of(y));
+    return order != 0
+               ? order
+               : by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+}
+
+/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
+static void set_whole(struct view *view)
+{
+    const struct hp_alloc_totals *totals = &view->allocs->totals;
+    view->whole = view->kind == &bytes_kind ? totals->bytes : totals->count;
+    view->section->percent_of = "allocated";
+    if (!view->results->settings->exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += view->entries[at]->total;
+}
+
+/* False: no memory. */
+static bool gather(struct view *view)
+{
+    const struct hotpath_results *results = view->results;
+    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
+    struct entry *entries = hp_arena_take_array(results->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!(results->settings->exclude_wrapper && view->profile->sites[at]->is_main))
+            add_site(view, view->profile->sites[at]);
+    add_all_outside(view);
+    set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void choose(struct view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    const bool has_outside = shows_outside(view);
+    size_t kept = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct entry *entry = view->entries[at];
+        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
+            view->entries[kept++] = entry;
+    }
+    view->section->total_rows = kept;
+    view->count = 0;
+    for (size_t at = 0; at < kept; at++)
+        if (!hp_profile_is_small(view->entries[at]->total, view->whole, settings))
+            view->entries[view->count++] = view->entries[at];
+    hp_sort(view->entries, view->count, compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void set_average(const struct view *view, struct hp_row *row, size_t column, double average)
+{
+    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+        hp_section_set_number(row, column, average);
+    else
+        hp_section_set_count(row, column, hp_units_round(average));
+}
+
+static void fill_percentiles(struct view *view, struct hp_row *row, const struct measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    double value;
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->percentiles[at], &value))
+            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
+}
+
+static void fill_values(struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    const struct kind *kind = view->kind;
+    const struct columns *columns = &view->columns;
+    const bool is_all = view->results->settings->alloc_cumulative;
+    const uint64_t calls = entry->site->sums.calls;
+    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
+    set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    fill_percentiles(view, row, &columns->totals);
+    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
+    set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
+    fill_percentiles(view, row, &columns->peaks);
+}
+
+static void fill_peaks(const struct view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
+{
+    const struct columns *columns = &view->columns;
+    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
+    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
+    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
+    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
+}
+
+/* What is outside has no calls, and its peak would be that of all. */
+static bool fill_row(struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    const struct columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, name_of(entry));
+    hp_section_set_count(row, columns->total, entry->total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
+    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
+    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
+    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
+    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
+        return false;
+    if (entry->site == NULL)
+        return true;
+    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    fill_peaks(view, row, &entry->allocs);
+    fill_values(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool fill_rows(struct view *view)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
+    size_t count = view->count;
+    if (view->section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+static void put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
+{
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : many);
+}
+
+static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, " in ");
+    put_count(line, totals->count, " allocation", " allocations");
+    hp_text_string(line, "; usable: ");
+    hp_units_bytes(line, totals->freed_bytes);
+    hp_text_string(line, " freed, ");
+    hp_units_signed_bytes(line, totals->live_bytes);
+    hp_text_string(line, allocs->peak_error > 0 ? " live, peak about " : " live, peak ");
+    hp_units_signed_bytes(line, totals->peak_bytes);
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_units_bytes(line, totals->foreign_bytes);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    put_count(line, totals->count, " allocation of ", " allocations of ");
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, "; blocks: ");
+    hp_text_u64(line, totals->freed_count);
+    hp_text_string(line, " freed, ");
+    hp_text_i64(line, totals->live_blocks);
+    hp_text_string(line, " live");
+    if (allocs->has_peak_blocks) {
+        hp_text_string(line, ", peak ");
+        hp_text_i64(line, totals->peak_blocks);
+    }
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_text_u64(line, totals->foreign_count);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static const char *keep_line(const struct view *view, struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static bool set_summary(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    if (view->kind == &bytes_kind)
+        put_bytes_total(&line, view->allocs);
+    else
+        put_count_total(&line, view->allocs);
+    if (view->allocs->failed > 0) {
+        hp_text_string(&line, "; ");
+        put_count(&line, view->allocs->failed, " failed", " failed");
+    }
+    view->section->summary = keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void add_totals(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_allocs *allocs = view->allocs;
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
+    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    if (allocs->has_peak_blocks)
+        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+}
+
+static bool note_peak(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "the peak of all threads together is known to within ");
+    hp_units_bytes(&line, view->allocs->peak_error);
+    hp_text_string(&line, ", 32 KB for each");
+    const char *copy = keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+static bool add_notes(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[view->columns.calls].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_outside)
+        hp_section_note(section, OUTSIDE " was allocated outside of all measured functions");
+    if (section->row_count > 0)
+        hp_section_note(
+            section, view->kind == &bytes_kind
+                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
+                           "behind) are usable bytes, with functions inside"
+                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
+                           "with functions inside");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    return view->kind != &bytes_kind || view->allocs->peak_error == 0 || note_peak(view);
+}
+
+/* "... by each function, thread by thread." */
+static bool set_description(struct view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    const struct hp_settings *settings = view->results->settings;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, view->is_peak_first          ? view->kind->highest
+                          : settings->alloc_cumulative ? view->kind->cumulative
+                                                       : view->kind->exclusive);
+    hp_text_string(&line, settings->by == HP_BY_THREAD ? ", thread by thread." : ".");
+    view->section->description = keep_line(view, &line);
+    return view->section->description != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
+
+static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section,
+                              const struct kind *kind)
+{
+    struct view *view = hp_arena_take(results->arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct view){.results = results,
+                          .section = section,
+                          .kind = kind,
+                          .profile = results->profile,
+                          .allocs = hp_allocs_of_run(results->arena, &results->run),
+                          .is_peak_first = is_peak(results->settings->alloc_metric)};
+    if (results->settings->by == HP_BY_THREAD)
+        view->profile = hp_profile_build(results->arena, &results->run, true);
+    view->values = hp_arena_take(results->arena, sizeof *view->values);
+    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section, const struct kind *kind)
+{
+    struct view *view = make_view(results, section, kind);
+    if (view == NULL || !set_description(view) || !describe(view) || !gather(view))
+        return false;
+    if (!has_data(results)) {
+        section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
+                            "-lhotpath_alloc or started by 'hotpath run'";
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    choose(view);
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : view->profile->site_count > 0 ? "no function matches the focus"
+                                                        : "nothing was allocated while the session was active";
+    add_totals(view);
+    return set_summary(view) && fill_rows(view) && add_notes(view);
+}
+
+static bool fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return fill(results, section, &bytes_kind);
+}
+
+static bool fill_count(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return fill(results, section, &count_kind);
+}
+
+const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
+                                                       .group = "alloc",
+                                                       .is_usual = is_bytes,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = has_data,
+                                                       .fill = fill_bytes};
+const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
+                                                       .group = "alloc",
+                                                       .is_usual = is_count,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = has_data,
+                                                       .fill = fill_count};

@@ -1,0 +1,137 @@
+/*
+ * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
+ * SPDX-License-Identifier: MIT
+ */
+#include "alloc_threads.h"
+
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "order.h"
+#include "sort.h"
+
+#define NO_THREAD "<others>"
+
+struct columns {
+    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
+        peak_blocks, tid, pid, threads;
+};
+
+static struct columns describe(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live = hp_section_add_column(section, "live_usable_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.foreign_count =
+        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
+    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
+                                                  HOTPATH_UNIT_BYTES, 0, true);
+    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->run.count > 1);
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    return columns;
+}
+
+/* Names of threads may be alike, numbers are not. */
+static int compare_threads(const void *a, const void *b)
+{
+    const struct hp_thread_allocs *x = a, *y = b;
+    if (x->totals.bytes != y->totals.bytes)
+        return x->totals.bytes > y->totals.bytes ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Threads that have no record have no name and no peak. */
+static bool fill_row(struct hotpath_results *results, struct hp_row *row, const struct columns *columns,
+                     const struct hp_thread_allocs *thread)
+{
+    const struct hp_alloc_totals *totals = &thread->totals;
+    hp_section_set_count(row, columns->count, totals->count);
+    hp_section_set_count(row, columns->bytes, totals->bytes);
+    hp_section_set_count(row, columns->freed, totals->freed_bytes);
+    hp_section_set_signed(row, columns->live, totals->live_bytes);
+    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
+    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
+    hp_section_set_count(row, columns->outside, thread->outside_bytes);
+    hp_section_set_count(row, columns->freed_count, totals->freed_count);
+    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
+    hp_section_set_count(row, columns->pid, thread->pid);
+    if (thread->label == NULL) {
+        hp_section_set_text(row, columns->name, NO_THREAD);
+        return true;
+    }
+    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
+    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
+    hp_section_set_count(row, columns->tid, thread->label->tid);
+    hp_section_set_count(row, columns->threads, thread->label->threads);
+    return hp_section_set_thread(results, row, columns->name, thread->label);
+}
+
+static void add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
+{
+    bool has_shared = false, has_others = false;
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
+        has_others |= allocs->threads[at].label == NULL;
+    }
+    if (section->row_count > 0)
+        hp_section_note(section, "Allocated is what was asked for; Freed, Live and Peak are usable bytes. A thread "
+                                 "that frees what others have allocated can have less than nothing");
+    if (has_shared)
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    if (has_others)
+        hp_section_note(section, NO_THREAD " are threads that had no record yet, or none any more");
+}
+
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_allocs *allocs = hp_allocs_of_run(results->arena, &results->run);
+    if (allocs == NULL)
+        return false;
+    const struct hp_thread_allocs **order =
+        hp_arena_take_array(results->arena, allocs->thread_count + 1, sizeof(void *));
+    if (order == NULL)
+        return false;
+    const struct columns columns = describe(results, section);
+    hp_section_show_columns(results, section);
+    section->description = "What each thread allocated and freed.";
+    section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
+                        "-lhotpath_alloc or started by 'hotpath run'";
+    section->total_rows = allocs->thread_count;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        order[at] = &allocs->threads[at];
+    hp_sort(order, allocs->thread_count, compare_threads);
+    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, allocs->thread_count))
+        return false;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        if (!fill_row(results, &section->rows[at], &columns, order[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->functions_limit))
+        return false;
+    add_notes(section, allocs);
+    return true;
+}
+
+const struct hp_section_type hp_section_alloc_threads = {
+    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = has_data, .fill = fill};
