@@ -46,12 +46,13 @@ static void one(void)
     quick_ones(40);
 }
 
-/* Each one slower than the one before is the slowest from then on; a quicker one after it is not. */
+/* Each one slower than the one before is the slowest from then on; a quicker one after it is not. They are far apart, since
+ * on a busy machine a sleep can last much longer than it should. */
 static void later(void)
 {
     for (int at = 1; at <= 4; at++) {
         quick_ones(5);
-        handle(10 * at, 25000 * (uint64_t)at);
+        handle(10 * at, 25000 * (uint64_t)(at * at));
     }
     handle(99, 25000);
 }
