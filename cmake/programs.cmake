@@ -1,11 +1,12 @@
-# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [LIBRARIES lib...] [OPTIONS flag...])
+# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [LIBRARIES lib...] [OPTIONS flag...])
 #
 # Builds name.c (CXX: name.cc) of the current folder into <build>/<folder>/name, measured, with libhotpath.so.
 #   STATIC   also <build>/<folder>/name_static, with libhotpath.a
 #   OFF      also <build>/<folder>/name_off, with hotpath compiled out and nothing linked: what a test compares with
+#   ALLOC    with libhotpath_alloc.so, too: allocations are counted
 #   MODULE   a shared object name.so to dlopen instead of a program
 function(hotpath_add_program name)
-  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE" "" "LIBRARIES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC" "" "LIBRARIES;OPTIONS" ${ARGN})
   if(arg_CXX AND NOT HOTPATH_CXX)
     return()
   endif()
@@ -35,6 +36,9 @@ function(hotpath_build_program name suffix library)
   target_link_libraries(${target} PRIVATE ${library} ${arg_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS})
   if(library)
     target_compile_definitions(${target} PRIVATE HOTPATH=1)
+    if(arg_ALLOC)
+      target_link_libraries(${target} PRIVATE hotpath_alloc_shared)
+    endif()
   endif()
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name}${suffix} C_STANDARD 11 CXX_STANDARD 11

@@ -8137,6 +8137,12 @@ static uint64_t hp_alloc_profile_height(int64_t peak, int64_t at_begin)
     return hp_alloc_profile_height > 0 ? (uint64_t)hp_alloc_profile_height : 0;
 }
 
+static int64_t hp_alloc_profile_live_bytes(const struct hp_alloc_thread *alloc) { return (int64_t)(alloc->usable - alloc->freed); }
+static int64_t hp_alloc_profile_live_blocks(const struct hp_alloc_thread *alloc)
+{
+    return (int64_t)(alloc->count - alloc->freed_count);
+}
+
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
                            struct hp_open_link *innermost)
@@ -8158,8 +8164,8 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = hp_alloc_profile_height(alloc.peak_live, begun.live),
                          [HP_ALLOC_PEAK_BLOCKS] = hp_alloc_profile_height(alloc.peak_blocks, begun.blocks)},
-            .net_bytes = hp_alloc_profile_minus(alloc.live, begun.live),
-            .net_blocks = hp_alloc_profile_minus(alloc.blocks, begun.blocks),
+            .net_bytes = hp_alloc_profile_minus(hp_alloc_profile_live_bytes(&alloc), begun.live),
+            .net_blocks = hp_alloc_profile_minus(hp_alloc_profile_live_blocks(&alloc), begun.blocks),
         };
         inside_bytes = all_bytes;
         inside_count = all_count;
@@ -8313,12 +8319,12 @@ static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struc
     const struct hp_alloc_totals totals = {
         .count = alloc.count,
         .bytes = alloc.bytes,
-        .freed_count = alloc.count - (uint64_t)alloc.blocks,
+        .freed_count = alloc.freed_count,
         .freed_bytes = alloc.freed,
         .foreign_count = alloc.foreign_count,
         .foreign_bytes = alloc.foreign_bytes,
-        .live_bytes = alloc.live,
-        .live_blocks = alloc.blocks,
+        .live_bytes = hp_alloc_profile_live_bytes(&alloc),
+        .live_blocks = hp_alloc_profile_live_blocks(&alloc),
         .peak_bytes = alloc.peak_live,
         .peak_blocks = alloc.peak_blocks,
     };
@@ -15199,9 +15205,10 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
 
 /*
  * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
- * that place. A hook has none, so its zone is a little below it, and not at a multiple of 4 (functions.c).
+ * that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
+ * a multiple of 4 (functions.c). What a function calls has its own zone 16 bytes below at least, since frames are that large.
  */
-#define HP_ALLOCATIONS_HOOK_REACH 64u
+#define HP_ALLOCATIONS_HOOK_REACH 16u
 
 static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
 {
@@ -15879,7 +15886,7 @@ void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
  * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
  * function, as for any site.
  *
- * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
+ * There is no guard in the function, so a place on its stack stands for one: the byte below its frame. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
  * one of this function; where longjmp left others above it, these are closed as for any zone.
  */
@@ -16051,6 +16058,8 @@ static inline uint32_t hp_functions_site_of(const struct hotpath_head_ *head, co
 #define HP_FUNCTIONS_APART static __attribute__((noinline))
 /* What is usual is in the hook itself, even if it is needed elsewhere, too. */
 #define HP_FUNCTIONS_WITHIN static inline __attribute__((always_inline))
+/* The byte below what the function's frame has on the stack, so that whatever it calls is further down. */
+#define HP_FUNCTIONS_HOOK_PLACE() ((uintptr_t)__builtin_dwarf_cfa() - 1)
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
@@ -16059,9 +16068,9 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
  * is called from the same frame as what it is in. So is a call that follows on one that longjmp left; that looks as if it
  * were inside, until there are too many.
  */
-static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
-    uintptr_t place = frame_of_hook;
+    uintptr_t place = place_of_hook;
     if (HOTPATH_GET_(head->ready) == 0)
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
@@ -16069,8 +16078,8 @@ static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t 
     HOTPATH_ORDER_();
     if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch) {
         const uint64_t zone = head->top->zone;
-        if (frame_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
-            place = (uintptr_t)zone - 1;
+        if (place_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
+            place = (uintptr_t)HOTPATH_BELOW_(zone);
     }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->ready, HOTPATH_READY_);
@@ -16078,19 +16087,19 @@ static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t 
 }
 
 /* Goes on where hotpath_begin_ has not opened the zone. */
-HP_FUNCTIONS_APART void enter_otherwise(struct hotpath_site *site, uintptr_t frame_of_hook, uintptr_t state)
+HP_FUNCTIONS_APART void enter_otherwise(struct hotpath_site *site, uintptr_t place_of_hook, uintptr_t state)
 {
     if (state == HOTPATH_NOT_OPENED_)
-        state = hotpath_v1_enter((struct hotpath_zone *)hp_functions_stack_place(hotpath_v1_head, frame_of_hook), site);
+        state = hotpath_v1_enter((struct hotpath_zone *)hp_functions_stack_place(hotpath_v1_head, place_of_hook), site);
     if (state == HOTPATH_SKIPPED_ && HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
 }
 
-HP_FUNCTIONS_APART void enter_first_time(uintptr_t function, uintptr_t frame_of_hook)
+HP_FUNCTIONS_APART void enter_first_time(uintptr_t function, uintptr_t place_of_hook)
 {
     struct hotpath_site *site = hp_functions_add_site(function);
     if (site != NULL)
-        enter_otherwise(site, frame_of_hook, HOTPATH_NOT_OPENED_);
+        enter_otherwise(site, place_of_hook, HOTPATH_NOT_OPENED_);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -16098,15 +16107,15 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
     (void)caller;
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
         return;
-    const uintptr_t frame_of_hook = (uintptr_t)__builtin_frame_address(0);
+    const uintptr_t place = HP_FUNCTIONS_HOOK_PLACE();
     struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL, 0)) {
-        enter_first_time((uintptr_t)function, frame_of_hook);
+        enter_first_time((uintptr_t)function, place);
         return;
     }
-    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)frame_of_hook, site, HP_FUNCTIONS_INLINED_REACH);
+    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)place, site, HP_FUNCTIONS_INLINED_REACH);
     if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
-        enter_otherwise(site, frame_of_hook, state);
+        enter_otherwise(site, place, state);
 }
 
 HP_FUNCTIONS_WITHIN void let_go(struct hotpath_head_ *head)

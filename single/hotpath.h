@@ -753,8 +753,9 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
  *
  * `reach` is 0 for guards. Functions that the compiler measures have none, and those inlined into one another the same
  * place for it: one that is less than `reach` above the innermost zone is inside that, and gets the byte below. Where this
- * cannot be seen here, HOTPATH_NOT_OPENED_ leaves everything to the caller.
+ * cannot be seen here, HOTPATH_NOT_OPENED_ leaves everything to the caller. Guards are at multiples of 4, these places not.
  */
+#define HOTPATH_BELOW_(zone) ((zone)-1 - ((zone) % 4 == 1))
 static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
 hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t reach)
 {
@@ -766,7 +767,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t r
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
             struct hotpath_frame_ *frame = head->top;
             if (reach != 0 && __builtin_expect((uintptr_t)zone - frame->zone < reach, 0))
-                zone = (struct hotpath_zone *)(uintptr_t)(frame->zone - 1);
+                zone = (struct hotpath_zone *)(uintptr_t)HOTPATH_BELOW_(frame->zone);
             const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);

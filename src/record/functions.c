@@ -6,7 +6,7 @@
  * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
  * function, as for any site.
  *
- * There is no guard in the function, so a place on its stack stands for one: the frame of the hook itself. Functions that
+ * There is no guard in the function, so a place on its stack stands for one: the byte below its frame. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
  * one of this function; where longjmp left others above it, these are closed as for any zone.
  *
@@ -186,6 +186,8 @@ static inline uint32_t site_of(const struct hotpath_head_ *head, const struct ho
 #define APART static __attribute__((noinline))
 /* What is usual is in the hook itself, even if it is needed elsewhere, too. */
 #define WITHIN static inline __attribute__((always_inline))
+/* The byte below what the function's frame has on the stack, so that whatever it calls is further down. */
+#define HOOK_PLACE() ((uintptr_t)__builtin_dwarf_cfa() - 1)
 HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
@@ -194,9 +196,9 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller);
  * is called from the same frame as what it is in. So is a call that follows on one that longjmp left; that looks as if it
  * were inside, until there are too many.
  */
-static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook)
+static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
-    uintptr_t place = frame_of_hook;
+    uintptr_t place = place_of_hook;
     if (HOTPATH_GET_(head->ready) == 0)
         return place;
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
@@ -204,8 +206,8 @@ static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook
     HOTPATH_ORDER_();
     if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch) {
         const uint64_t zone = head->top->zone;
-        if (frame_of_hook - zone < INLINED_REACH)
-            place = (uintptr_t)zone - 1;
+        if (place_of_hook - zone < INLINED_REACH)
+            place = (uintptr_t)HOTPATH_BELOW_(zone);
     }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->ready, HOTPATH_READY_);
@@ -213,19 +215,19 @@ static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t frame_of_hook
 }
 
 /* Goes on where hotpath_begin_ has not opened the zone. */
-APART void enter_otherwise(struct hotpath_site *site, uintptr_t frame_of_hook, uintptr_t state)
+APART void enter_otherwise(struct hotpath_site *site, uintptr_t place_of_hook, uintptr_t state)
 {
     if (state == HOTPATH_NOT_OPENED_)
-        state = hotpath_v1_enter((struct hotpath_zone *)stack_place(hotpath_v1_head, frame_of_hook), site);
+        state = hotpath_v1_enter((struct hotpath_zone *)stack_place(hotpath_v1_head, place_of_hook), site);
     if (state == HOTPATH_SKIPPED_ && HOTPATH_GET_(site->id) < HOTPATH_READY_)
         hp_zone_skip();
 }
 
-APART void enter_first_time(uintptr_t function, uintptr_t frame_of_hook)
+APART void enter_first_time(uintptr_t function, uintptr_t place_of_hook)
 {
     struct hotpath_site *site = add_site(function);
     if (site != NULL)
-        enter_otherwise(site, frame_of_hook, HOTPATH_NOT_OPENED_);
+        enter_otherwise(site, place_of_hook, HOTPATH_NOT_OPENED_);
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -233,15 +235,15 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     (void)caller;
     if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
         return;
-    const uintptr_t frame_of_hook = (uintptr_t)__builtin_frame_address(0);
+    const uintptr_t place = HOOK_PLACE();
     struct hotpath_site *site = find_site((uintptr_t)function);
     if (__builtin_expect(site == NULL, 0)) {
-        enter_first_time((uintptr_t)function, frame_of_hook);
+        enter_first_time((uintptr_t)function, place);
         return;
     }
-    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)frame_of_hook, site, INLINED_REACH);
+    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)place, site, INLINED_REACH);
     if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
-        enter_otherwise(site, frame_of_hook, state);
+        enter_otherwise(site, place, state);
 }
 
 WITHIN void let_go(struct hotpath_head_ *head)

@@ -39,6 +39,12 @@ static uint64_t height(int64_t peak, int64_t at_begin)
     return height > 0 ? (uint64_t)height : 0;
 }
 
+static int64_t live_bytes(const struct hp_alloc_thread *alloc) { return (int64_t)(alloc->usable - alloc->freed); }
+static int64_t live_blocks(const struct hp_alloc_thread *alloc)
+{
+    return (int64_t)(alloc->count - alloc->freed_count);
+}
+
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
                            struct hp_open_link *innermost)
@@ -60,8 +66,8 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = height(alloc.peak_live, begun.live),
                          [HP_ALLOC_PEAK_BLOCKS] = height(alloc.peak_blocks, begun.blocks)},
-            .net_bytes = minus(alloc.live, begun.live),
-            .net_blocks = minus(alloc.blocks, begun.blocks),
+            .net_bytes = minus(live_bytes(&alloc), begun.live),
+            .net_blocks = minus(live_blocks(&alloc), begun.blocks),
         };
         inside_bytes = all_bytes;
         inside_count = all_count;
@@ -215,12 +221,12 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
     const struct hp_alloc_totals totals = {
         .count = alloc.count,
         .bytes = alloc.bytes,
-        .freed_count = alloc.count - (uint64_t)alloc.blocks,
+        .freed_count = alloc.freed_count,
         .freed_bytes = alloc.freed,
         .foreign_count = alloc.foreign_count,
         .foreign_bytes = alloc.foreign_bytes,
-        .live_bytes = alloc.live,
-        .live_blocks = alloc.blocks,
+        .live_bytes = live_bytes(&alloc),
+        .live_blocks = live_blocks(&alloc),
         .peak_bytes = alloc.peak_live,
         .peak_blocks = alloc.peak_blocks,
     };

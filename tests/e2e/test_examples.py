@@ -9,6 +9,8 @@ from harness import EXAMPLES, SANITIZER, SOURCE
 
 # What a report must hold: all its rows with their calls. None: the example says so itself, see its check below.
 CALLS = {
+    "alloc_modes": {"main": 1, "copy_pages": 1, "load_image": 1, "join_words": 1, "build_list": 1},
+    "arena": {"main": 1, "handle_request": 100},
     "basic": {"main": 1, "sync_function": 100, "custom_block": 100},
     "benchmark": {"main": 1, "nothing": 1000000},
     "blocks": {"main": 1, "fill with noise": 50, "digest": 50, "hash a page": 200, "fold": 50, "add up": 50},
@@ -16,8 +18,11 @@ CALLS = {
                     "longest word": 900},
     "csv_reporter": None,
     "early_returns": {"main": 1, "add_numbers": 2000, "word": 8000, "parse_number": 7000},
+    "multithreaded": {"main": 1, "sender": 1, "send_message": 5000, "handle_message": 5000},
+    "no_alloc_test": None,
     "notes": {"main": 1, "index_page": 4, "count_words": 4},
     "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
+    "peak_vs_total": {"main": 1, "sum_of_all_lines": 1, "sum_line_by_line": 1},
     "per_command": {"main": 1, "command[GET]": 4000, "command[SET]": 1000, "command[DEL]": 100, "slot_of": 5100},
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
     "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
@@ -32,6 +37,11 @@ CALLS = {
 
 # What an example is asked for beside its usual report.
 ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}}
+
+
+def without_sanitizer_malloc(check):
+    """Under a sanitizer malloc is its own, and nothing of it is counted."""
+    return check if not SANITIZER else lambda measured, plain: None
 
 
 def check_csv_reporter(measured, plain):
@@ -78,9 +88,55 @@ def check_slow_call(measured, plain):
     assert loading.calls == 1 and loading.self_ns >= 100e6
 
 
+def allocated(measured, name):
+    """Bytes, number, and the most usable bytes and blocks at once, of the calls of a function."""
+    row = measured.row(name, "alloc-bytes")
+    return row.own_bytes, row.own_count, row.peak_usable_bytes, row.peak_blocks
+
+
+@without_sanitizer_malloc
 def check_overview(measured, plain):
     assert measured.row("wait_for_reply").min_ns >= 10e6
     assert measured.report.names()[0] == "main"
+    assert allocated(measured, "sync_alloc")[:2] == (100 * 1000 * 1024, 100 * 1000)
+    assert allocated(measured, "sync_work")[:2] == allocated(measured, "wait_for_reply")[:2] == (0, 0)
+
+
+@without_sanitizer_malloc
+def check_alloc_modes(measured, plain):
+    """Each function is first by one measure."""
+    functions = ("copy_pages", "load_image", "join_words", "build_list")
+    found = [allocated(measured, name) for name in functions]
+    for measure, first in enumerate((0, 2, 1, 3)):
+        assert max(found, key=lambda row: row[measure]) is found[first], functions[first]
+
+
+@without_sanitizer_malloc
+def check_peak_vs_total(measured, plain):
+    all_lines, by_line = allocated(measured, "sum_of_all_lines"), allocated(measured, "sum_line_by_line")
+    assert all_lines[:2] == by_line[:2] == (256000, 1000)
+    assert all_lines[2] == 1000 * by_line[2] and (all_lines[3], by_line[3]) == (1000, 1)
+
+
+@without_sanitizer_malloc
+def check_multithreaded(measured, plain):
+    assert allocated(measured, "send_message")[1] == 5000
+    assert measured.report.section("alloc-bytes")["totals"]["foreign_freed_blocks"] == 5000
+    assert measured.row("handle_message", "alloc-bytes").net_blocks == -5000
+
+
+def check_arena(measured, plain):
+    pool = measured.row("request arena", "alloc-pools")
+    assert (pool.allocations, pool.allocated_bytes, pool.freed_bytes) == (550, 55000, 55000)
+    assert (pool.live_bytes, pool.peak_bytes, pool.peak_blocks) == (0, 1000, 10)
+
+
+def check_no_alloc_test(measured, plain):
+    if SANITIZER:
+        return
+    assert measured.stdout == ("ok: 8 words, 0 complaints\n"
+                               "not ok: with_one_too_many allocated 1 times, 14 bytes\n")
+    assert plain.stdout == "ok: 8 words, 0 complaints\n"
 
 
 def check_profile_blocking_io(measured, plain):

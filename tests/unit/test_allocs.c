@@ -98,8 +98,8 @@ static void build(struct session_builder *session)
     struct hp_alloc_thread *alloc = builder_alloc_thread(session, thread);
     *alloc = (struct hp_alloc_thread){.count = 16,
                                       .bytes = 12540,
-                                      .live = 700,
-                                      .blocks = 2,
+                                      .usable = 13700,
+                                      .freed_count = 14,
                                       .peak_live = 3100,
                                       .peak_blocks = 4,
                                       .freed = 13000,
@@ -337,8 +337,8 @@ static uint32_t build_open(void)
     struct hp_alloc_thread *alloc = builder_alloc_thread(&builder, thread);
     *alloc = (struct hp_alloc_thread){.count = 10,
                                       .bytes = 1000,
-                                      .live = 500,
-                                      .blocks = 5,
+                                      .usable = 1100,
+                                      .freed_count = 5,
                                       .peak_live = 900,
                                       .peak_blocks = 6,
                                       .freed = 600,
@@ -446,8 +446,8 @@ static void build_two_threads(void)
     struct hp_alloc_thread *alloc = builder_alloc_thread(&builder, second);
     *alloc = (struct hp_alloc_thread){.count = 2,
                                       .bytes = 520,
-                                      .live = -4000,
-                                      .blocks = -3,
+                                      .usable = 600,
+                                      .freed_count = 5,
                                       .peak_live = 600,
                                       .peak_blocks = 2,
                                       .freed = 4600,

@@ -1,0 +1,227 @@
+"""Allocations against what is known by construction: programs whose number and sizes of allocations follow from their text, and
+usable sizes that the program has asked of the allocator itself."""
+import json
+import subprocess
+
+import pytest
+
+from harness import EMULATOR, HOTPATH, SANITIZER, TIMEOUT, nearest_rank
+
+pytestmark = pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
+
+KEYS = ("own_bytes", "own_count", "all_bytes", "all_count", "peak_usable_bytes", "peak_blocks", "net_usable_bytes", "net_blocks")
+
+
+def run(box, case, **options):
+    return box.run("allocs", case, **options)
+
+
+def row(result, name):
+    return result.row(name, "alloc-bytes")
+
+
+def measures(result, name):
+    """What is known of a function, in the order of KEYS."""
+    found = row(result, name)
+    return tuple(getattr(found, key) for key in KEYS)
+
+
+def totals(result):
+    return result.report.section("alloc-bytes")["totals"]
+
+
+def own(result):
+    """{name: (bytes, count)} of rows that allocated, by themselves."""
+    return {found.name: (found.own_bytes, found.own_count) for found in result.report.rows("alloc-bytes") if found.own_count}
+
+
+def usable(result, size):
+    return result.told[f"usable_{size}"]
+
+
+def test_nested_calls(box):
+    result = run(box, "nested")
+    small, large = usable(result, 100), usable(result, 1000)
+    assert own(result) == {"outer": (1000, 10), "inner": (30000, 30)}
+    assert measures(result, "inner") == (30000, 30, 30000, 30, large, 1, 0, 0)
+    assert measures(result, "outer") == (1000, 10, 31000, 40, small + large, 2, 0, 0)
+    assert measures(result, "nested") == (0, 0, 31000, 40, small + large, 2, 0, 0)
+    assert measures(result, "quiet") == (0,) * 8 and row(result, "quiet").calls == 10
+    assert {found.name: found.calls for found in result.report.rows("alloc-bytes") if found.calls} == {
+        "main": 1, "nested": 1, "outer": 10, "inner": 30, "quiet": 10}
+    found = totals(result)
+    assert (found["requested_bytes"], found["allocations"]) == (31000, 40)
+    assert (found["freed_usable_bytes"], found["freed_blocks"]) == (10 * small + 30 * large, 40)
+    assert (found["live_usable_bytes"], found["live_blocks"]) == (0, 0)
+    assert (found["peak_usable_bytes"], found["peak_blocks"]) == (small + large, 2)
+    assert (found["foreign_freed_usable_bytes"], found["foreign_freed_blocks"]) == (0, 0)
+    assert result.report.lost == {}
+
+
+def test_recursion(box):
+    result = run(box, "recursion")
+    each = usable(result, 64)
+    assert measures(result, "recurse") == (24 * 64, 24, 24 * 64, 24, 6 * each, 6, 0, 0)
+    assert row(result, "recurse").calls == 24
+
+
+def test_mutual_recursion(box):
+    """Of calls inside one another the outermost alone has what all of them allocated."""
+    result = run(box, "mutual")
+    ping, pong = usable(result, 50), usable(result, 70)
+    assert measures(result, "ping") == (150, 3, 360, 6, 3 * ping + 3 * pong, 6, 0, 0)
+    assert measures(result, "pong") == (210, 3, 310, 5, 2 * ping + 3 * pong, 5, 0, 0)
+
+
+def test_what_is_shown_leads(box):
+    """Exclusive or inclusive, by total or by peak."""
+    def column(key, **env):
+        return getattr(row(run(box, "nested", env=env), "outer"), key)
+    assert column("total_bytes") == 1000 and column("avg_bytes") == 100
+    assert column("total_bytes", HOTPATH_ALLOC_CUMULATIVE="1") == 31000
+    assert column("avg_bytes", HOTPATH_ALLOC_CUMULATIVE="1") == 3100
+
+
+@pytest.mark.parametrize("percentile", [1, 50, 95, 99.9])
+def test_percentiles_of_calls(box, percentile):
+    result = run(box, "sizes", env={"HOTPATH_PERCENTILES": percentile})
+    counts = list(range(1, 101))
+    key = f"p{percentile}".replace(".", "_")
+    exact = nearest_rank(counts, percentile)
+    [by_count] = [found for found in result.report.rows("alloc-count") if found.name == "some"]
+    assert (by_count.own_count, by_count.own_bytes) == (5050, 8 * 5050)
+    assert by_count.values[f"{key}_count"] == exact
+    assert abs(row(result, "some").values[f"{key}_bytes"] - 8 * exact) <= 8 * exact / 100
+    assert row(result, "some").peak_blocks == 100
+
+
+def test_what_calls_leave_behind(box):
+    result = run(box, "left")
+    kept, passing = usable(result, 200), usable(result, 300)
+    assert measures(result, "keep") == (5 * 900, 20, 5 * 900, 20, 3 * kept + passing, 4, 15 * kept, 15)
+    assert measures(result, "drop_all") == (0, 0, 0, 0, 0, 0, -15 * kept, -15)
+    assert row(result, "main").net_usable_bytes == 0
+    assert totals(result)["live_usable_bytes"] == 0
+
+
+def test_every_function_of_the_family(box):
+    result = run(box, "family")
+    sizes = [77, 100, 101, 1000000, 10, 221, 333, 256, 45, 19, 13, 0]
+    found = row(result, "family")
+    is_glibc = found.own_count == len(sizes) + 1
+    sizes += [23] * is_glibc
+    assert (found.own_bytes, found.own_count) == (sum(sizes), len(sizes))
+    assert found.net_blocks == 0 and found.net_usable_bytes == 0
+    assert found.peak_blocks == 1 and found.peak_usable_bytes >= 1000000
+    assert totals(result)["failed"] == 0
+
+
+def test_failures(box):
+    result = run(box, "failures")
+    assert measures(result, "failures") == (40, 1, 40, 1, measures(result, "failures")[4], 1, 0, 0)
+    assert totals(result)["failed"] == 5
+
+
+def test_threads_that_come_and_go(box):
+    result = run(box, "threads")
+    each = usable(result, 48)
+    assert row(result, "worker").calls == 100
+    assert (row(result, "worker").own_bytes, row(result, "worker").own_count) == (100 * 480, 1000)
+    assert (row(result, "worker").net_blocks, row(result, "worker").net_usable_bytes) == (600, 600 * each)
+    assert (row(result, "worker").peak_blocks, row(result, "worker").peak_usable_bytes) == (10, 10 * each)
+    assert (row(result, "free_handed").net_blocks, row(result, "free_handed").own_count) == (-600, 0)
+    found = totals(result)
+    assert (found["foreign_freed_blocks"], found["foreign_freed_usable_bytes"]) == (600, 600 * each)
+    by_thread = result.report.rows("alloc-threads")
+    assert sum(thread.foreign_freed_blocks for thread in by_thread) == 600
+    assert sum(thread.foreign_freed_blocks for thread in by_thread if thread.foreign_freed_blocks) == 600
+    assert result.report.lost == {}
+
+
+def test_threads_at_once(box):
+    result = run(box, "at_once")
+    each = usable(result, 32)
+    assert measures(result, "busy") == (8 * 20000 * 32, 8 * 20000, 8 * 20000 * 32, 8 * 20000, each, 1, 0, 0)
+    assert totals(result)["foreign_freed_blocks"] == 0 or row(result, "busy").net_blocks == 0
+    assert result.report.lost == {}
+
+
+def test_destructors_of_threads(box):
+    result = run(box, "ends")
+    assert (row(result, "at_end").own_bytes, row(result, "at_end").own_count) == (5 * 88, 5)
+    assert row(result, "at_end").net_blocks == -5
+    assert totals(result)["foreign_freed_blocks"] == 0
+
+
+def test_longjmp_over_zones(box):
+    """Three zones are left at once; what follows is the work of the one that goes on."""
+    result = run(box, "jumps")
+    assert own(result) == {"catcher": (3 * 7 * 5000, 21), "thrower": (9 * 20, 9)}
+    assert row(result, "catcher").net_blocks == 9
+    assert row(result, "catcher").peak_usable_bytes == 3 * usable(result, 20) + usable(result, 5000)
+    assert row(result, "thrower").peak_usable_bytes == 3 * usable(result, 20)
+
+
+def test_functions_measured_by_the_compiler(box):
+    result = box.run("alloc_hooks", env={"HOTPATH": "1"})
+    expected = {"outer": (10 * 4000, 20), "leaf": (1000, 10), "first": (20, 20), "second": (40, 20), "third": (30, 10),
+                "catcher": (3 * 7 * 5000, 21), "thrower": (60, 3)}
+    assert {name: sums for name, sums in own(result).items() if name in expected} == expected
+    assert row(result, "main").own_count == 0
+
+
+def test_open_zones(box):
+    result = run(box, "open")
+    assert measures(result, "never_ends") == (6600, 2, 6600, 2, usable(result, 600) + usable(result, 6000), 2,
+                                              usable(result, 600), 1)
+
+
+@pytest.mark.parametrize("rate", ["1", "1/16", "0"])
+def test_calls_that_are_not_timed_or_kept(box, rate):
+    result = run(box, "kinds", env={"HOTPATH_TIME_SAMPLING_RATE": rate})
+    assert (row(result, "sampled").own_bytes, row(result, "sampled").own_count) == (2400, 100)
+    assert row(result, "sampled").calls == 100
+    assert (row(result, "logged").own_bytes, row(result, "logged").own_count) == (100, 10)
+    calls = [call for call in result.report.rows("calls") if call.name == "logged"]
+    assert [(call.note, call.alloc_count, call.alloc_bytes) for call in calls] == [
+        (str(number), number, 10 * number) for number in range(4, -1, -1)]
+
+
+def test_the_stack_of_zones_grows(box):
+    result = run(box, "depth")
+    each = usable(result, 16)
+    assert measures(result, "deep") == (16000, 1000, 16000, 1000, 1000 * each, 1000, 0, 0)
+    assert result.report.lost == {}
+
+
+def test_before_and_after_main(box):
+    result = run(box, "edges", env={"EDGES": "1", "HOTPATH": "1"})
+    assert (row(result, "early").own_bytes, row(result, "late").own_bytes) == (1111, 2222)
+
+
+def test_the_profilers_own_memory_is_not_there(box):
+    """Ten thousand paths, and nothing but what the program allocates."""
+    result = run(box, "nested", env={"HOTPATH_LOG": "*", "HOTPATH_PERCENTILES": "50,95"})
+    assert totals(result)["allocations"] == 40
+
+
+def test_rows_add_up(box):
+    for case in ("nested", "threads", "ends", "edges"):
+        result = run(box, case, env={"HOTPATH": "1", "EDGES": "1"})
+        rows = result.report.rows("alloc-bytes")
+        assert sum(found.own_bytes for found in rows) == totals(result)["requested_bytes"]
+        assert sum(found.own_count for found in rows) == totals(result)["allocations"]
+
+
+def test_it_can_be_left_out(box):
+    result = run(box, "nested", env={"HOTPATH": "timing"})
+    assert "alloc-bytes" not in result.report.values["sections"] and result.calls("outer") == 10
+
+
+def test_a_session_that_was_killed(box):
+    process = box.start("allocs", "nested")
+    result = box.finish(process)
+    [session] = result.sessions()
+    read = box.read(session)
+    assert {found.name: found.own_bytes for found in read.rows("alloc-bytes") if found.own_bytes} == {
+        "outer": 1000, "inner": 30000}
