@@ -30,6 +30,8 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     settings->format = format;
     settings->time_exclusive = is_exclusive;
     settings->exclude_wrapper = is_exclusive;
+    settings->alloc_cumulative = is_exclusive;
+    settings->alloc_metric = is_exclusive ? HP_ALLOC_BYTES_TOTAL : HP_ALLOC_COUNT_MAX;
     settings->functions_limit = is_exclusive ? 3 : HOTPATH_NO_LIMIT;
     settings->calltree_limit = is_exclusive ? 5 : HOTPATH_NO_LIMIT;
     settings->logs_limit = is_exclusive ? 2 : HOTPATH_NO_LIMIT;

@@ -1,13 +1,13 @@
 /*
  * Writes the seeds of fuzz_session into a folder: small sessions of every shape the reader knows. Run it again when
- * the layout changes:
+ * the layout changes; a test (fuzz.corpus) says when that is due:
  *
- *     cc -O1 -DHOTPATH=1 -Iinclude -Isrc/os -Isrc/session -Itests/unit fuzz/make_corpus.c \
- *         tests/unit/session_builder.c -o make_corpus
- *     ./make_corpus fuzz/corpus
+ *     build/release/fuzz/make_corpus fuzz/corpus
+ *     build/release/fuzz/make_corpus --check fuzz/corpus
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +22,28 @@ static void begin(void)
     builder.sites_per_chunk = 8;
 }
 
+static bool is_check;
+
+static bool is_same(FILE *file, size_t size)
+{
+    static unsigned char bytes[64u << 10];
+    return fread(bytes, 1, sizeof bytes, file) == size && memcmp(bytes, builder.bytes, size) == 0;
+}
+
 static void write_seed(const char *folder, const char *name, size_t size)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
-    if (file == NULL || fwrite(builder.bytes, 1, size, file) != size || fclose(file) != 0) {
+    FILE *file = fopen(path, is_check ? "rb" : "wb");
+    if (file == NULL || (!is_check && fwrite(builder.bytes, 1, size, file) != size)) {
+        perror(path);
+        exit(1);
+    }
+    if (is_check && !is_same(file, size)) {
+        fprintf(stderr, "%s is not what the layout makes of it: run make_corpus\n", path);
+        exit(1);
+    }
+    if (fclose(file) != 0) {
         perror(path);
         exit(1);
     }
@@ -102,12 +118,63 @@ static void build_kept(void)
     }
 }
 
+/* Ended and open zones that allocate, a recursion, a thread that frees what another has allocated, pools. */
+static void build_allocations(void)
+{
+    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(&builder, "lex", "src/lexer.c", 99);
+    for (int64_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(&builder);
+        const uint32_t node = builder_node(&builder, thread, 0, parse);
+        const uint32_t inner = builder_node(&builder, thread, node, lex);
+        builder_call(&builder, thread, inner, 500, 0);
+        builder_nested_call(&builder, thread, inner, 200, 0);
+        for (int nested = 0; nested < 2; nested++) {
+            const struct builder_allocs allocs = {
+                .measures = {60, 2, 3000, 20, 2048, 9}, .net_bytes = 64, .net_blocks = 1, .is_nested = nested};
+            builder_alloc_call(&builder, inner, &allocs);
+        }
+        builder_open(&builder, thread, node, 100, 500);
+        builder_open(&builder, thread, inner, 700, 0);
+        struct hp_alloc_thread *alloc = builder_alloc_thread(&builder, thread);
+        *alloc = (struct hp_alloc_thread){.count = 90,
+                                          .bytes = 9000,
+                                          .usable = threads ? 7700 : 9200,
+                                          .freed_count = threads ? 97 : 82,
+                                          .peak_live = 900,
+                                          .peak_blocks = 9,
+                                          .freed = 8400,
+                                          .foreign_count = threads ? 5 : 0,
+                                          .foreign_bytes = threads ? 500 : 0,
+                                          .frames = alloc->frames};
+        *builder_alloc_frame(&builder, thread, 0) = (struct hp_alloc_frame){.inner_count = 20, .inner_bytes = 3000};
+        *builder_alloc_frame(&builder, thread, 1) = (struct hp_alloc_frame){
+            .count = 30, .bytes = 3500, .live = 100, .peak_live = 1000, .inner_count = 10, .inner_bytes = 100};
+        *builder_alloc_frame(&builder, thread, 2) =
+            (struct hp_alloc_frame){.count = 80, .bytes = 8000, .live = 400};
+    }
+    struct hp_header *header = builder_header(&builder);
+    header->state = HP_STATE_LIVE;
+    header->late_count = 3;
+    header->late_bytes = 100;
+    header->late_usable = 120;
+    header->alloc_peak = 5000;
+    builder_pool(&builder, "arena")->bytes = 4000;
+    builder_pool(&builder, "größe")->live = -5;
+    builder_pool(&builder, "arena")->peak_live = 12;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    is_check = argc == 3 && strcmp(argv[1], "--check") == 0;
+    argv += is_check;
+    if (argc - is_check != 2) {
+        fprintf(stderr, "usage: make_corpus [--check] FOLDER\n");
         return 2;
     }
+    begin();
+    build_allocations();
+    write_seed(argv[1], "allocations", builder_size(&builder));
     begin();
     write_seed(argv[1], "empty-session", builder_size(&builder));
     begin();

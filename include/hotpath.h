@@ -95,7 +95,7 @@ struct hotpath_options {
     const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
-    const char *by;           /* HOTPATH_BY              a row of the timing section: "function", "thread" */
+    const char *by;           /* HOTPATH_BY              a row about functions: "function", "thread" */
     const char *focus;        /* HOTPATH_FOCUS           rows shown: a list such as "parse*,/^lex/,file:json.c" */
     const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, text, "/regex/" */
     const char *filter;       /* HOTPATH_FILTER          sites recorded: a list as for focus */

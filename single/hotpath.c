@@ -4442,7 +4442,7 @@ struct hp_settings {
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;       /* enum hp_format */
-    uint32_t by;           /* enum hp_by: what a row of the timing section is about */
+    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
     uint32_t alloc_metric; /* enum hp_alloc_metric */
     uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
@@ -5538,8 +5538,8 @@ const struct hp_option hotpath_options_[] = {
      "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(sort), hp_options_parse_sort},
     {"HOTPATH_BY", "by", HP_OPTIONS_FLAG("by", 0, SHOW), "function|thread", "function", "",
-     "What a row of the timing section is about: a function, or a function on one thread.", HP_OPTION_CHOICE,
-     HP_OPTIONS_AT_BOTH(by), hp_options_parse_by},
+     "What a row of the sections about functions is about: a function, or a function on one thread.",
+     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(by), hp_options_parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
@@ -7558,6 +7558,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
+    struct hp_profile *by_thread; /* see hp_results_profile_of_rows */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -7619,6 +7620,9 @@ HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 /* A number about the whole; of SIGNED units an int64_t. */
 HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
+
+/* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
+HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
@@ -8779,12 +8783,26 @@ static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, st
             hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
 }
 
+/* Most functions allocate nothing. */
+static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    hp_alloc_table_set_average(view, row, measured->average, 0);
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        hp_section_set_count(row, measured->percentiles[at], 0);
+}
+
 static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
 {
     const struct hp_alloc_table_kind *kind = view->kind;
     const struct hp_alloc_table_columns *columns = &view->columns;
     const bool is_all = view->results->settings->alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
+    if (entry->allocs.calls == 0) {
+        hp_alloc_table_fill_zeros(view, row, &columns->totals);
+        hp_alloc_table_fill_zeros(view, row, &columns->peaks);
+        return;
+    }
     hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
     hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
     hp_alloc_table_fill_percentiles(view, row, &columns->totals);
@@ -8997,11 +9015,9 @@ static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_resul
     *view = (struct hp_alloc_table_view){.results = results,
                           .section = section,
                           .kind = kind,
-                          .profile = results->profile,
+                          .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_allocs_of_run(results->arena, &results->run),
                           .is_peak_first = hp_alloc_table_is_peak(results->settings->alloc_metric)};
-    if (results->settings->by == HP_BY_THREAD)
-        view->profile = hp_profile_build(results->arena, &results->run, true);
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }
@@ -11358,6 +11374,8 @@ double hp_durations_mean(const struct hp_durations *durations)
     double sum = 0, count = 0;
     for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
         for (uint32_t step = 0; step < 64; step++) {
+            if (durations->lines[line][step] == 0)
+                continue;
             const double middle = hp_profile_middle_of(line, step), calls = (double)durations->lines[line][step];
             sum += calls * (middle < least ? least : middle > most ? most : middle);
             count += calls;
@@ -11711,6 +11729,15 @@ static bool hp_results_set_focus(struct hotpath_results *results)
     hp_text_string(&after, "; all rows are shown");
     hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
     return true;
+}
+
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
+{
+    if (results->settings->by != HP_BY_THREAD)
+        return results->profile;
+    if (results->by_thread == NULL)
+        results->by_thread = hp_profile_build(results->arena, &results->run, true);
+    return results->by_thread;
 }
 
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
@@ -13503,9 +13530,7 @@ static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *result
     struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
     if (view == NULL)
         return NULL;
-    *view = (struct hp_timing_view){.results = results, .section = section, .profile = results->profile};
-    if (results->settings->by == HP_BY_THREAD)
-        view->profile = hp_profile_build(results->arena, &results->run, true);
+    *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->arena, sizeof *view->durations);
     view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;

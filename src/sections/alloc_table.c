@@ -346,12 +346,26 @@ static void fill_percentiles(struct view *view, struct hp_row *row, const struct
             hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
 }
 
+/* Most functions allocate nothing. */
+static void fill_zeros(struct view *view, struct hp_row *row, const struct measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    set_average(view, row, measured->average, 0);
+    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+        hp_section_set_count(row, measured->percentiles[at], 0);
+}
+
 static void fill_values(struct view *view, struct hp_row *row, const struct entry *entry)
 {
     const struct kind *kind = view->kind;
     const struct columns *columns = &view->columns;
     const bool is_all = view->results->settings->alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
+    if (entry->allocs.calls == 0) {
+        fill_zeros(view, row, &columns->totals);
+        fill_zeros(view, row, &columns->peaks);
+        return;
+    }
     hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
     set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
     fill_percentiles(view, row, &columns->totals);
@@ -564,11 +578,9 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
     *view = (struct view){.results = results,
                           .section = section,
                           .kind = kind,
-                          .profile = results->profile,
+                          .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_allocs_of_run(results->arena, &results->run),
                           .is_peak_first = is_peak(results->settings->alloc_metric)};
-    if (results->settings->by == HP_BY_THREAD)
-        view->profile = hp_profile_build(results->arena, &results->run, true);
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }

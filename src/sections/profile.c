@@ -844,6 +844,8 @@ double hp_durations_mean(const struct hp_durations *durations)
     double sum = 0, count = 0;
     for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
         for (uint32_t step = 0; step < 64; step++) {
+            if (durations->lines[line][step] == 0)
+                continue;
             const double middle = middle_of(line, step), calls = (double)durations->lines[line][step];
             sum += calls * (middle < least ? least : middle > most ? most : middle);
             count += calls;

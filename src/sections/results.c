@@ -240,6 +240,15 @@ static bool set_focus(struct hotpath_results *results)
     return true;
 }
 
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
+{
+    if (results->settings->by != HP_BY_THREAD)
+        return results->profile;
+    if (results->by_thread == NULL)
+        results->by_thread = hp_profile_build(results->arena, &results->run, true);
+    return results->by_thread;
+}
+
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
 {
     char qualified[256];

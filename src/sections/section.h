@@ -137,6 +137,7 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
+    struct hp_profile *by_thread; /* see hp_results_profile_of_rows */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -198,6 +199,9 @@ void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
 void hp_section_note(struct hotpath_section *section, const char *line);
 /* A number about the whole; of SIGNED units an int64_t. */
 void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
+
+/* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);

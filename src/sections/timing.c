@@ -277,9 +277,7 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
     struct view *view = hp_arena_take(results->arena, sizeof *view);
     if (view == NULL)
         return NULL;
-    *view = (struct view){.results = results, .section = section, .profile = results->profile};
-    if (results->settings->by == HP_BY_THREAD)
-        view->profile = hp_profile_build(results->arena, &results->run, true);
+    *view = (struct view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
     view->durations = hp_arena_take(results->arena, sizeof *view->durations);
     view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && describe(view) ? view : NULL;

@@ -48,7 +48,7 @@ struct hp_settings {
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
     uint32_t percentile_count;
     uint32_t format;       /* enum hp_format */
-    uint32_t by;           /* enum hp_by: what a row of the timing section is about */
+    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
     uint32_t alloc_metric; /* enum hp_alloc_metric */
     uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 /* Keeps the compiler from seeing that nothing is done with a block. */
-static void *volatile seen;
+static void *seen;
 static void *take(void *block)
 {
     MUST(block != NULL);
-    seen = block;
-    return seen;
+    __atomic_store_n(&seen, block, __ATOMIC_RELAXED);
+    return block;
 }
 
 static void *get(size_t size) { return take(malloc(size)); }
@@ -272,7 +272,7 @@ static jmp_buf back;
 static __attribute__((noinline)) void thrower(int depth)
 {
     HOTPATH_MEASURE();
-    seen = get(20);
+    get(20);
     if (depth == 0)
         longjmp(back, 1);
     thrower(depth - 1);
@@ -298,7 +298,7 @@ static void jumps(void)
 static void never_ends(void)
 {
     HOTPATH_MEASURE();
-    seen = get(600);
+    get(600);
     free(get(6000));
     exit(0);
 }
@@ -345,12 +345,12 @@ static void depth(void) { deep(999); }
 static void early(void)
 {
     HOTPATH_BLOCK("early");
-    seen = get(1111);
+    get(1111);
 }
 static void late(void)
 {
     HOTPATH_BLOCK("late");
-    seen = get(2222);
+    get(2222);
 }
 static int has_edges;
 __attribute__((constructor)) static void before_main(void)

@@ -403,6 +403,7 @@ static void marks_say_which_zones_allocate(void **state)
     assert_int_equal(number(bytes(), rec, "calls"), 2);
     assert_int_equal(number(bytes(), rec, "own_bytes"), 550);
     assert_int_equal(number(bytes(), rec, "avg_bytes"), 275);
+    assert_int_equal(number(section_named("timing"), row_named(section_named("timing"), "rec"), "timed"), 1);
     assert_int_equal(sum(bytes(), "own_bytes"), 1000);
 }
 

@@ -714,7 +714,15 @@ static void build_busy_session(void)
         builder_open(&builder, thread, root, 100, 5);
         builder_open(&builder, thread, child, 200, 0);
         builder_open(&builder, thread, child, 300, 0);
+        const struct builder_allocs allocs = {.measures = {100, 2, 900, 9, 700, 7}, .net_bytes = -30};
+        builder_alloc_call(&builder, child, &allocs);
+        builder_alloc_call(&builder, grandchild, &allocs);
+        builder_alloc_thread(&builder, thread)->bytes = 5000;
+        builder_alloc_frame(&builder, thread, 1)->bytes = 1000;
+        builder_alloc_frame(&builder, thread, 2)->bytes = 2000;
     }
+    builder_pool(&builder, "arena")->bytes = 7;
+    builder_pool(&builder, "strings")->live = -7;
 }
 
 static void survives_being_cut_anywhere(void **state)
@@ -742,6 +750,8 @@ static size_t random_place(uint64_t *seed, size_t size)
     const uint32_t choice = random_next(seed);
     if (choice % 4 == 0)
         return 16 + random_next(seed) % 440;
+    if (choice % 16 == 1)
+        return offsetof(struct hp_header, time_period) + random_next(seed) % 80;
     return HP_HEADER_BYTES + random_next(seed) % (uint32_t)(size - HP_HEADER_BYTES);
 }
 

@@ -34,7 +34,11 @@ static void writes_numbers(void **state)
     hp_text_padded(&text, 7, 3);
     hp_text_char(&text, ' ');
     hp_text_hex(&text, 0x1b, 4);
-    assert_string_equal(hp_text_end(&text), "0 18446744073709551615 007 001b");
+    hp_text_char(&text, ' ');
+    hp_text_i64(&text, INT64_MIN);
+    hp_text_char(&text, ' ');
+    hp_text_i64(&text, 12);
+    assert_string_equal(hp_text_end(&text), "0 18446744073709551615 007 001b -9223372036854775808 12");
     assert_false(text.is_cut);
 }
 

@@ -25,6 +25,13 @@ static const char *size(uint64_t number)
     return hp_text_end(&text);
 }
 
+static const char *signed_size(int64_t number)
+{
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_units_signed_bytes(&text, number);
+    return hp_text_end(&text);
+}
+
 static const char *moment(uint64_t unix_ns)
 {
     hp_text_init(&text, bytes, sizeof bytes);
@@ -55,6 +62,11 @@ static void sizes_are_in_powers_of_1024(void **state)
     assert_string_equal(size(1536), "1.5 KB");
     assert_string_equal(size(1048575), "1.0 MB");
     assert_string_equal(size(UINT64_MAX), "16.0 EB");
+    assert_string_equal(signed_size(0), "0 B");
+    assert_string_equal(signed_size(1536), "1.5 KB");
+    assert_string_equal(signed_size(-1), "-1 B");
+    assert_string_equal(signed_size(-1048576), "-1.0 MB");
+    assert_string_equal(signed_size(INT64_MIN), "-8.0 EB");
 }
 
 static void percentages_and_frequencies(void **state)
