@@ -153,11 +153,22 @@ def test_destructors_of_threads(box):
     assert totals(result)["foreign_freed_blocks"] == 0
 
 
+def test_the_very_end_of_threads(box):
+    """What a thread does after its record is closed is in the totals, and outside."""
+    result = run(box, "very_end")
+    before = run(box, "ends")
+    rounds = result.told["rounds"]
+    started = totals(before)["allocations"] - 5 * 2  # what the C library takes to start threads
+    assert totals(result)["allocations"] - started == 5 * (1 + rounds)
+    assert totals(result)["requested_bytes"] - (totals(before)["requested_bytes"] - 5 * (77 + 88)) == 5 * (11 + rounds * 99)
+
+
 def test_longjmp_over_zones(box):
     """Three zones are left at once; what follows is the work of the one that goes on."""
     result = run(box, "jumps")
     assert own(result) == {"catcher": (3 * 7 * 5000, 21), "thrower": (9 * 20, 9)}
-    assert row(result, "catcher").net_blocks == 9
+    assert row(result, "catcher").net_blocks == row(result, "thrower").net_blocks == 9
+    assert row(result, "thrower").net_usable_bytes == 9 * usable(result, 20)
     assert row(result, "catcher").peak_usable_bytes == 3 * usable(result, 20) + usable(result, 5000)
     assert row(result, "thrower").peak_usable_bytes == 3 * usable(result, 20)
 
@@ -181,6 +192,7 @@ def test_calls_that_are_not_timed_or_kept(box, rate):
     result = run(box, "kinds", env={"HOTPATH_TIME_SAMPLING_RATE": rate})
     assert (row(result, "sampled").own_bytes, row(result, "sampled").own_count) == (2400, 100)
     assert row(result, "sampled").calls == 100
+    assert result.row("sampled").timed == {"1": 100, "1/16": 7, "0": 1}[rate]
     assert (row(result, "logged").own_bytes, row(result, "logged").own_count) == (100, 10)
     calls = [call for call in result.report.rows("calls") if call.name == "logged"]
     assert [(call.note, call.alloc_count, call.alloc_bytes) for call in calls] == [
@@ -188,8 +200,9 @@ def test_calls_that_are_not_timed_or_kept(box, rate):
 
 
 def test_the_stack_of_zones_grows(box):
-    result = run(box, "depth")
+    result = run(box, "depth", env={"HOTPATH_PERCENTILES": "0,100"})
     each = usable(result, 16)
+    assert row(result, "deep").min_bytes == row(result, "deep").max_bytes == 16
     assert measures(result, "deep") == (16000, 1000, 16000, 1000, 1000 * each, 1000, 0, 0)
     assert result.report.lost == {}
 

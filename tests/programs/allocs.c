@@ -4,6 +4,7 @@
  */
 #include "support.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -265,6 +266,35 @@ static void ends(void)
     }
 }
 
+/* --- the very end of a thread: its destructor comes again and again, at last when the thread has no record any more */
+
+static pthread_key_t last_key;
+
+static void last_words(void *rounds)
+{
+    free(get(99));
+    if ((intptr_t)rounds > 1)
+        pthread_setspecific(last_key, (char *)rounds - 1);
+}
+
+static void *speaker(void *unused)
+{
+    free(get(11));
+    pthread_setspecific(last_key, (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
+    return unused;
+}
+
+static void very_end(void)
+{
+    pthread_t started;
+    MUST(pthread_key_create(&last_key, last_words) == 0);
+    for (int at = 0; at < 5; at++) {
+        MUST(pthread_create(&started, NULL, speaker, NULL) == 0);
+        pthread_join(started, NULL);
+    }
+    tell("rounds", PTHREAD_DESTRUCTOR_ITERATIONS);
+}
+
 /* --- longjmp: what is allocated after it is not the work of the zones it left */
 
 static jmp_buf back;
@@ -382,7 +412,7 @@ int main(int argc, char **argv)
     } cases[] = {{"nested", nested},    {"recursion", recursion}, {"mutual", mutual},     {"sizes", sizes},
                  {"left", left_behind}, {"family", family},       {"failures", failures}, {"threads", threads},
                  {"at_once", at_once},  {"ends", ends},           {"jumps", jumps},       {"open", never_ends},
-                 {"kinds", kinds},      {"depth", depth},         {"edges", edges}};
+                 {"kinds", kinds},      {"depth", depth},         {"edges", edges}, {"very_end", very_end}};
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* or the first line would take one from the heap */
     usable();
