@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "early.h"
+#include "find.h"
 #include "hotpath.h"
 #include "next.h"
 #include "preload.h"
@@ -47,7 +48,7 @@ HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
     static hp_next_usable_size *real;
-    if (!hp_next_find() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
+    if (!hp_find_next() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
         return real;
     real = HP_NEXT(usable_size);
     __atomic_store_n(&hp_next.allocated, no_allocated, __ATOMIC_RELAXED);
@@ -112,7 +113,7 @@ static const char *reason_to_keep_out(void)
 
 static void decide(void)
 {
-    hp_next_find();
+    hp_find_next();
     if (!hp_preload_is_asked_for())
         hp_preload_end_here();
     if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)

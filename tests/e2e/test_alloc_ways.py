@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from alloc_truth import COUNTED, check_counts, counted
 from harness import BUILD, PROGRAMS, SOURCE, end, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_sanitizer("it has malloc for itself"),
@@ -13,16 +14,6 @@ pytestmark = [without_sanitizer("it has malloc for itself"),
 
 LIBRARY = BUILD / "lib" / "libhotpath_alloc.so"
 RECORD = {"HOTPATH": "1"}
-
-# Calls of alloc_calls.c: allocations, bytes asked for, blocks freed.
-COUNTED = [("malloc", 1, 100, 0), ("free", 0, 0, 1), ("malloc_none", 1, 0, 0), ("free", 0, 0, 1),
-           ("malloc_large", 1, 3000000, 0), ("free", 0, 0, 1), ("calloc", 1, 210, 0), ("free", 0, 0, 1),
-           ("strdup", 1, 21, 0), ("free", 0, 0, 1), ("free", 0, 0, 0),
-           ("realloc_null", 1, 50, 0), ("realloc", 1, 5000, 1), ("realloc_huge", 0, 0, 0), ("reallocarray_huge", 0, 0, 0),
-           ("reallocarray", 1, 9000, 1), ("realloc_none", 0, 0, 1),
-           ("posix_memalign", 1, 70, 0), ("free", 0, 0, 1), ("aligned_alloc", 1, 640, 0), ("free", 0, 0, 1),
-           ("memalign", 1, 80, 0), ("free", 0, 0, 1), ("valloc", 1, 90, 0), ("free", 0, 0, 1),
-           ("pvalloc", 1, 91, 0), ("free", 0, 0, 1), ("malloc_huge", 0, 0, 0), ("calloc_huge", 0, 0, 0)]
 
 NEW = [("new", 3, 408, 3), ("containers", 4, 4000 + 501 + 32 + 501, 4)]
 
@@ -33,20 +24,6 @@ def preload(*below):
 
 WAYS = {"shared": ("_shared", RECORD), "archive": ("_archive", RECORD), "preload": ("_off", preload()),
         "archive and preload": ("_archive", preload()), "shared and preload": ("_shared", preload())}
-
-
-def counted(stderr):
-    """Lines of tell_counts: what, allocations, bytes, blocks freed; and the usable bytes of what was freed."""
-    found = re.findall(r"^counted (\w+) (\d+) (\d+) (\d+) (\d+)$", stderr, re.M)
-    return [(what, int(count), int(size), int(freed)) for what, count, size, freed, _ in found], \
-        [int(usable) for what, *_, usable in found if what == "free"]
-
-
-def check_counts(stderr, truth):
-    """The same counts; what is freed has the size that the allocator gives when the program asks."""
-    counts, freed = counted(stderr)
-    assert counts == truth
-    assert freed == [int(size) for size in re.findall(r"^usable (\d+)$", stderr, re.M)]
 
 
 def own_lines(stderr):
