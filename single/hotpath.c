@@ -20194,6 +20194,9 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
 #if defined HOTPATH_ALLOC
 /* What the environment of this process wants of us. */
 
+/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
+HP_PRIVATE bool hp_preload_is_for_children(void);
+
 /* Whether HOTPATH asks for allocations to be recorded. */
 HP_PRIVATE bool hp_preload_is_asked_for(void);
 
@@ -20252,6 +20255,12 @@ bool hp_preload_is_asked_for(void)
             return true;
         item += length;
     }
+}
+
+bool hp_preload_is_for_children(void)
+{
+    char **const wish = hp_preload_find("HOTPATH_PRELOAD");
+    return wish != NULL && strcmp(*wish, "HOTPATH_PRELOAD=all") == 0 && hp_preload_is_asked_for();
 }
 
 /* ----------------------------------------------------------------------------------------------------- the end */
@@ -20380,7 +20389,8 @@ static bool hp_watch_is_called(void)
 
 static bool hp_watch_is_sanitized(void)
 {
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
     for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
         if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
             return true;
@@ -20399,7 +20409,7 @@ static const char *hp_watch_reason_to_keep_out(void)
 static void hp_watch_decide(void)
 {
     hp_find_next();
-    if (!hp_preload_is_asked_for())
+    if (!hp_preload_is_for_children())
         hp_preload_end_here();
     if (__atomic_load_n(&hp_watch_is_aside, __ATOMIC_RELAXED) != 0)
         return;

@@ -95,7 +95,8 @@ static bool is_called(void)
 
 static bool is_sanitized(void)
 {
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
     for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
         if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
             return true;
@@ -114,7 +115,7 @@ static const char *reason_to_keep_out(void)
 static void decide(void)
 {
     hp_find_next();
-    if (!hp_preload_is_asked_for())
+    if (!hp_preload_is_for_children())
         hp_preload_end_here();
     if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)
         return;

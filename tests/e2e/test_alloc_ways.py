@@ -1,13 +1,16 @@
 """The ways in: malloc and its kin in front of the program's allocator, linked, in archives, by --wrap, preloaded. Each counts
 the same, with any allocator behind it, and the program does not notice."""
 import ctypes.util
-import re
+import json
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from alloc_truth import COUNTED, check_counts, counted
-from harness import BUILD, PROGRAMS, SOURCE, end, with_glibc, without_emulator, without_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_sanitizer("it has malloc for itself"),
               without_emulator("the variables are the emulator's, too")]
@@ -142,3 +145,135 @@ def test_hosts(box, way, case):
     result = box.run(f"alloc_host{suffix}", *arguments, env=env)
     assert result.stdout == plain.stdout
     assert own_lines(result.stderr) == []
+
+
+def test_sanitizers_keep_malloc(box):
+    """Linked into a program that has one: it works as without us, and one line says that nothing is counted."""
+    for sanitizer in ("address", "thread"):
+        program = box.path / sanitizer
+        built = subprocess.run(["gcc", f"-fsanitize={sanitizer}", "-fno-builtin", "-o", program,
+                                SOURCE / "tests/programs/alloc_plugin.c", "-xc", "-", f"-L{LIBRARY.parent}",
+                                "-Wl,--no-as-needed", "-lhotpath_alloc", "-lhotpath", f"-Wl,-rpath,{LIBRARY.parent}"],
+                               input="int alloc_plugin_is_fine(void); int main(void) { return !alloc_plugin_is_fine(); }",
+                               text=True, capture_output=True)
+        if built.returncode != 0:
+            pytest.skip(f"gcc cannot link with -fsanitize={sanitizer}")
+        result = box.run(program, env=RECORD, before=["setarch", "-R"])
+        assert result.stderr.count("a sanitizer is in this process") == 1
+        assert own_lines(box.run(program, before=["setarch", "-R"]).stderr) == []
+
+
+# ------------------------------------------------------------------------------------------------------- hotpath run
+
+@pytest.fixture
+def run(box):
+    """hotpath run OPTIONS -- PROGRAM, with its report in JSON."""
+    def do(*arguments, env=None, **popen):
+        path = box.path / "run.json"
+        path.unlink(missing_ok=True)
+        result = box.run(HOTPATH, "run", "--format", "json", "--output", path, *arguments, env=env, **popen)
+        result._report = Report(json.loads(path.read_text())) if path.exists() else None
+        return result
+    return do
+
+
+def counts_allocations(result):
+    return result._report is not None and "alloc-bytes" in result._report.values["sections"]
+
+
+@with_glibc("realloc to nothing frees there")
+@pytest.mark.parametrize("program", ["alloc_calls_off", "alloc_calls_shared", "alloc_calls_archive", "alloc_calls_wrap"])
+def test_run_counts(box, run, program):
+    """Whether the program was linked for it or not."""
+    result = run(PROGRAMS / program)
+    check_counts(result.stderr, COUNTED)
+    assert result.stdout == box.run("alloc_calls_off").stdout
+    assert own_lines(result.stderr) == [] and counts_allocations(result)
+
+
+def environment(stdout):
+    own = stdout.splitlines()[-2]
+    child = next(line for line in stdout.splitlines() if line.startswith("preload"))
+    return own, child, [line for line in stdout.splitlines() if line.startswith("LD_PRELOAD")]
+
+
+def test_children_are_not_preloaded(run):
+    result = run(PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+    assert "HOTPATH_RUN=1" in result.stdout  # they are recorded, if they are built with hotpath
+
+
+def test_what_else_is_preloaded_stays(run):
+    other = str(PROGRAMS / "inject.so")
+    result = run(PROGRAMS / "alloc_host_off", "environment", env={"LD_PRELOAD": f"{other}: {other}"})
+    assert environment(result.stdout)[0] == f"own <{other}: {other}>"
+    result = run(PROGRAMS / "alloc_calls_off", env={"LD_PRELOAD": other})
+    assert "calls 17" in result.stdout and counts_allocations(result)
+
+
+def test_children_on_request(run):
+    result = run("--preload-children", PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout)[2] == [f"LD_PRELOAD={LIBRARY.resolve()}"]
+    assert [row.command.split()[0] for row in result._report.rows("processes")][1:] == ["sh", "env"]
+    result = run("--preload-children", "sh", "-c", f"HOTPATH=0 {PROGRAMS}/alloc_host_off environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+
+
+@pytest.mark.parametrize("options", [["--no-preload"], ["--only", "timing"], ["--only", "0"]])
+def test_not_asked_for(run, options):
+    result = run(*options, PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+    assert not counts_allocations(result) and "allocates" not in result.stderr
+
+
+def test_asked_for_alone(run):
+    assert counts_allocations(run("--only", "alloc", "true"))
+    assert counts_allocations(run("true", env={"HOTPATH": "timing,alloc"}))
+    assert counts_allocations(run("true", env={"HOTPATH": "0"}))  # which is not for a run
+
+
+def test_library_elsewhere(run):
+    assert counts_allocations(run("--alloc-library", LIBRARY, "true"))
+    result = run("--alloc-library", "/nowhere/libhotpath_alloc.so", "echo", "out")
+    assert result.stdout == "out\n" and "/nowhere/libhotpath_alloc.so was not found" in own_lines(result.stderr)[0]
+
+
+@pytest.fixture
+def folder():
+    """Where programs can be executed, and may have rights."""
+    with tempfile.TemporaryDirectory(prefix="hotpath-alloc-") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
+def build(folder, *flags):
+    program = folder / "program"
+    subprocess.run(["gcc", "-o", program, "-xc", "-", *flags], text=True, check=True,
+                   input='#include <stdio.h>\n#include <stdlib.h>\nint main(void) { free(malloc(9)); puts("out"); return 5; }')
+    return program
+
+
+@pytest.mark.parametrize("flags, reason", [(["-static"], "linked statically"), (["-static-pie"], "linked statically"),
+                                           (["-fsanitize=address"], "a sanitizer"), (["-fsanitize=thread"], "a sanitizer"),
+                                           (["-fsanitize=leak"], "a sanitizer")])
+def test_programs_that_cannot_take_it(run, folder, flags, reason):
+    result = run(build(folder, *flags), status=5)
+    assert result.stdout == "out\n"
+    assert f"allocates is not counted: {reason}" in own_lines(result.stderr)[0].replace("it is ", "")
+
+
+@needs_root
+def test_programs_with_rights(run, folder):
+    program = build(folder)
+    shutil.chown(program, "nobody")
+    program.chmod(0o4755)
+    result = run(program, status=5)
+    assert result.stdout == "out\n" and "it gets rights" in own_lines(result.stderr)[0]
+
+
+def test_scripts(run, folder):
+    script = folder / "script"
+    script.write_text("#! /bin/sh -e\necho out\n")
+    script.chmod(0o755)
+    result = run(script)
+    assert result.stdout == "out\n" and counts_allocations(result) and own_lines(result.stderr) == []
