@@ -115,7 +115,7 @@ static int open_interpreter(int fd)
 struct image {
     int fd;
     ElfW(Ehdr) header;
-    bool is_dynamic; /* a dynamic linker starts it */
+    char linker[256]; /* the dynamic linker that starts it; "": none */
     ElfW(Phdr) dynamic;
 };
 
@@ -129,8 +129,8 @@ static bool read_image(struct image *image, int fd)
         ElfW(Phdr) part;
         if (!hp_elf_read_at(fd, image->header.e_phoff + at * sizeof part, &part, sizeof part))
             return true;
-        if (part.p_type == PT_INTERP)
-            image->is_dynamic = true;
+        if (part.p_type == PT_INTERP && part.p_filesz < sizeof image->linker)
+            hp_elf_read_at(fd, part.p_offset, image->linker, part.p_filesz);
         if (part.p_type == PT_DYNAMIC)
             image->dynamic = part;
     }
@@ -141,6 +141,19 @@ static bool is_same_machine(const struct image *one, const struct image *other)
 {
     return memcmp(one->header.e_ident, other->header.e_ident, EI_DATA + 1) == 0 &&
            one->header.e_machine == other->header.e_machine;
+}
+
+/* Each C library has its own, and what was linked for one cannot be in a program of another. */
+static bool is_same_linker(const struct image *image)
+{
+    struct image own;
+    memset(&own, 0, sizeof own);
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const bool is_known = fd >= 0 && read_image(&own, fd) && own.linker[0] != '\0';
+    if (fd >= 0)
+        close(fd);
+    const char *name = strrchr(image->linker, '/'), *own_name = strrchr(own.linker, '/');
+    return !is_known || (name != NULL && own_name != NULL && strcmp(name, own_name) == 0);
 }
 
 static uint64_t dynamic_value(const struct image *image, ElfW(Sxword) tag)
@@ -220,8 +233,10 @@ static const char *obstacle_in(int fd, const struct image *library)
         return "";
     if (!is_same_machine(&image, library))
         return "it is a program for another machine";
-    if (!image.is_dynamic)
+    if (image.linker[0] == '\0')
         return "it is linked statically, and not with libhotpath_alloc_wrap.a";
+    if (!is_same_linker(&image))
+        return "it has another C library than hotpath";
     if (gets_rights(fd))
         return "it gets rights that you do not have";
     if (is_sanitized(&image))
