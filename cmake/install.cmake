@@ -1,8 +1,9 @@
-# What is installed: both libraries, the header, the two files, the program, man pages, completions, hotpath.pc and a CMake
-# package. All of it may be moved to another prefix afterwards.
+# What is installed: the libraries, the header, the two files, the program, man pages, completions, pkg-config files and a
+# CMake package. All of it may be moved to another prefix afterwards.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS hotpath_shared hotpath_static hotpath_program EXPORT hotpath
+install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static
+  hotpath_alloc_wrap_static hotpath_program EXPORT hotpath
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -28,7 +29,7 @@ hotpath_install_completion(hotpath.bash bash-completion/completions hotpath)
 hotpath_install_completion(_hotpath zsh/site-functions _hotpath)
 hotpath_install_completion(hotpath.fish fish/vendor_completions.d hotpath.fish)
 
-# hotpath.pc finds its prefix from where it lies, unless the folders were given as absolute paths.
+# The .pc files find their prefix from where they lie, unless the folders were given as absolute paths.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(hotpath_pc_prefix "${CMAKE_INSTALL_PREFIX}")
   set(hotpath_pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
@@ -40,8 +41,11 @@ else()
   set(hotpath_pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
   set(hotpath_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/hotpath.pc.in hotpath.pc @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/hotpath.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+list(JOIN hotpath_wrap_flags " " hotpath_pc_wrap_flags)
+foreach(module hotpath hotpath_alloc hotpath_alloc_wrap)
+  configure_file(cmake/${module}.pc.in ${module}.pc @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${module}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/hotpath)
 install(EXPORT hotpath NAMESPACE hotpath:: FILE hotpath-targets.cmake DESTINATION ${package})

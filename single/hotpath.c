@@ -3,8 +3,10 @@
  *
  *     cc -DHOTPATH main.c hotpath.c -pthread
  *
- * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. Generated from the sources of
- * hotpath by tools/amalgamate.py: change those, not this.
+ * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. With -DHOTPATH_ALLOC it has malloc
+ * and its kin in it, and counts what the program allocates. (A static executable needs -DHOTPATH_ALLOC_WRAP and
+ * the linker's --wrap instead, see hotpath(3).) Generated from the sources of hotpath by tools/amalgamate.py: change
+ * those, not this.
  *
  * MIT License
  *
@@ -48,6 +50,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -59,6 +62,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -19623,5 +19627,852 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
     hp_zones_leave_out_of_line(zone, now);
     errno = saved;
 }
+
+#if defined HOTPATH_ALLOC || defined HOTPATH_ALLOC_WRAP
+
+/* ---- src/alloc/early.h --------------------------------------------------------------------------------------- */
+
+/*
+ * Memory for those who allocate while we look for the allocator: a few blocks, given out once and never again.
+ */
+
+#define HP_EARLY_BYTES 16384u
+
+HP_SHARED unsigned char hotpath_early_room_[HP_EARLY_BYTES] __attribute__((visibility("hidden")));
+
+static inline bool hp_early_has(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)hotpath_early_room_ < HP_EARLY_BYTES;
+}
+
+/* Zeros; NULL and ENOMEM when there is no more. Alignment 0: as malloc does. */
+HP_PRIVATE void *hp_early_allocate(size_t size, size_t alignment);
+
+HP_PRIVATE size_t hp_early_size(const void *block);
+
+/* ---- src/alloc/early.c --------------------------------------------------------------------------------------- */
+
+/* In front of each block stands its size. */
+
+#define HP_EARLY_USUAL_ALIGNMENT 16u
+
+unsigned char hotpath_early_room_[HP_EARLY_BYTES] __attribute__((aligned(64)));
+static size_t hp_early_used;
+
+void *hp_early_allocate(size_t size, size_t alignment)
+{
+    if (alignment < HP_EARLY_USUAL_ALIGNMENT)
+        alignment = HP_EARLY_USUAL_ALIGNMENT;
+    if (size < HP_EARLY_BYTES && alignment < HP_EARLY_BYTES) {
+        const size_t bytes =
+            alignment + HP_EARLY_USUAL_ALIGNMENT + (size + HP_EARLY_USUAL_ALIGNMENT - 1) / HP_EARLY_USUAL_ALIGNMENT * HP_EARLY_USUAL_ALIGNMENT;
+        const size_t begin = __atomic_fetch_add(&hp_early_used, bytes, __ATOMIC_RELAXED);
+        if (begin < HP_EARLY_BYTES && bytes <= HP_EARLY_BYTES - begin) {
+            const uintptr_t room = (uintptr_t)(hotpath_early_room_ + begin) + sizeof size;
+            unsigned char *block = hotpath_early_room_ + begin + sizeof size + (alignment - room % alignment) % alignment;
+            memcpy(block - sizeof size, &size, sizeof size);
+            return block;
+        }
+    }
+    errno = ENOMEM;
+    return NULL;
+}
+
+size_t hp_early_size(const void *block)
+{
+    size_t size;
+    memcpy(&size, (const unsigned char *)block - sizeof size, sizeof size);
+    return size;
+}
+
+/* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/* Finding the allocator behind us, for the table of next.h. */
+
+/* If that has not been done. False: this thread is just doing so. */
+HP_PRIVATE bool hp_find_next(void);
+#endif
+
+/* ---- src/alloc/next.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * The allocator behind us: the C library's, or whichever comes next in the process. Every pointer can be called at any
+ * time, by any thread: where nothing is known yet, it leads to a function that finds out. So the usual way has no question in it.
+ */
+
+typedef size_t hp_next_usable_size(void *block);
+
+struct hp_next {
+    /* One cache line: what nearly all calls need. */
+    void *(*malloc)(size_t size);
+    void (*free)(void *block);
+    hp_next_usable_size *usable_size;
+    void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
+    void (*freed)(const void *block, size_t usable, uintptr_t stack);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *block, size_t size);
+    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+                        uintptr_t stack);
+    /* The rest. */
+    void (*failed)(void);
+    int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
+    void *(*aligned_alloc)(size_t alignment, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    void *(*valloc)(size_t size);
+    void *(*pvalloc)(size_t size);
+    uint32_t
+        strangers; /* HP_NEXT_... bits of those below: functions of another allocator than the one that has malloc */
+} __attribute__((aligned(64)));
+
+#define HP_NEXT_POSIX_MEMALIGN 1u
+#define HP_NEXT_ALIGNED_ALLOC 2u
+#define HP_NEXT_MEMALIGN 4u
+#define HP_NEXT_VALLOC 8u
+#define HP_NEXT_PVALLOC 16u
+
+HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
+
+/* A function of the table. Others may be writing it, always the same value. */
+#define HP_NEXT(function) __atomic_load_n(&hotpath_next_.function, __ATOMIC_RELAXED)
+
+/*
+ * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family
+ * meanwhile is its own affair, and lies below. UINTPTR_MAX: we are at work ourselves. A place, and not a mark, since
+ * longjmp or an exception may leave the function.
+ */
+HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* ---- src/alloc/find.c ---------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/*
+ * The first call of any function in the table looks up all of them. Threads that do so at the same time find the same and
+ * do not wait for one another: one may hold a lock of the dynamic linker that the other needs.
+ *
+ * The dynamic linker may allocate while it looks (older glibc does, and every one for the text of an error). Such calls
+ * come back to us on the same thread, and get memory of early.h.
+ */
+
+__thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec")));
+
+/* --------------------------------------------------------------------------------- what a missing function does */
+
+static size_t hp_find_unknown_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static void *hp_find_no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+static int hp_find_no_posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+    (void)ret_block, (void)alignment, (void)size;
+    return ENOMEM;
+}
+
+static void *hp_find_no_aligned(size_t alignment, size_t size)
+{
+    (void)alignment, (void)size;
+    return hp_find_no_memory();
+}
+
+static void *hp_find_no_sized(size_t size)
+{
+    (void)size;
+    return hp_find_no_memory();
+}
+
+/* ------------------------------------------------------------------------------------ before anything is known */
+
+static void *hp_find_first_malloc(size_t size)
+{
+    return hp_find_next() ? HP_NEXT(malloc)(size) : hp_early_allocate(size, 0);
+}
+
+static void hp_find_first_free(void *block)
+{
+    if (hp_find_next())
+        HP_NEXT(free)(block);
+}
+
+static size_t hp_find_first_usable_size(void *block) { return hp_find_next() ? HP_NEXT(usable_size)(block) : 0; }
+
+static void *hp_find_first_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (hp_find_next())
+        return HP_NEXT(calloc)(count, size);
+    return __builtin_mul_overflow(count, size, &bytes) ? hp_find_no_memory() : hp_early_allocate(bytes, 0);
+}
+
+/* Blocks of early.h do not come here; there is nobody else's yet. */
+static void *hp_find_first_realloc(void *block, size_t size)
+{
+    if (hp_find_next())
+        return HP_NEXT(realloc)(block, size);
+    return block == NULL ? hp_early_allocate(size, 0) : hp_find_no_memory();
+}
+
+static int hp_find_first_posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+    if (hp_find_next())
+        return HP_NEXT(posix_memalign)(ret_block, alignment, size);
+    *ret_block = hp_early_allocate(size, alignment);
+    return *ret_block != NULL ? 0 : ENOMEM;
+}
+
+static void *hp_find_first_aligned_alloc(size_t alignment, size_t size)
+{
+    return hp_find_next() ? HP_NEXT(aligned_alloc)(alignment, size) : hp_early_allocate(size, alignment);
+}
+
+static void *hp_find_first_memalign(size_t alignment, size_t size)
+{
+    return hp_find_next() ? HP_NEXT(memalign)(alignment, size) : hp_early_allocate(size, alignment);
+}
+
+static void *hp_find_first_valloc(size_t size) { return hp_find_next() ? HP_NEXT(valloc)(size) : hp_find_no_memory(); }
+static void *hp_find_first_pvalloc(size_t size) { return hp_find_next() ? HP_NEXT(pvalloc)(size) : hp_find_no_memory(); }
+
+struct hp_next hotpath_next_ = {.malloc = hp_find_first_malloc,
+                          .free = hp_find_first_free,
+                          .usable_size = hp_find_first_usable_size,
+                          .allocated = hotpath_v1_allocated,
+                          .freed = hotpath_v1_freed,
+                          .calloc = hp_find_first_calloc,
+                          .realloc = hp_find_first_realloc,
+                          .reallocated = hotpath_v1_reallocated,
+                          .failed = hotpath_v1_alloc_failed,
+                          .posix_memalign = hp_find_first_posix_memalign,
+                          .aligned_alloc = hp_find_first_aligned_alloc,
+                          .memalign = hp_find_first_memalign,
+                          .valloc = hp_find_first_valloc,
+                          .pvalloc = hp_find_first_pvalloc};
+
+/* -------------------------------------------------------------------------------------------------- finding it */
+
+/* The dynamic linker knows by the place that calls it who is asking, so this must not become a jump. */
+static __attribute__((noinline)) void *hp_find_look_up(const char *name)
+{
+    void *function = dlsym(RTLD_NEXT, name);
+    __asm__ volatile("" : "+r"(function));
+    return function;
+}
+
+/* Where the image begins that the function is in; NULL without one. */
+static const void *hp_find_image_of(const void *function)
+{
+    Dl_info image;
+    return function != NULL && dladdr(function, &image) != 0 ? image.dli_fbase : NULL;
+}
+
+/* To the type of the pointer it is for. By way of a number: ISO C knows no other between data and functions. */
+#define HP_FIND_FUNCTION(pointer, address) ((__typeof__(pointer))(uintptr_t)(address))
+#define HP_FIND_STORE(pointer, address) __atomic_store_n(&(pointer), HP_FIND_FUNCTION(pointer, address), __ATOMIC_RELAXED)
+#define HP_FIND_STORE_OR(pointer, address, otherwise)                                                                      \
+    __atomic_store_n(&(pointer), (address) != NULL ? HP_FIND_FUNCTION(pointer, address) : (otherwise), __ATOMIC_RELAXED)
+
+/*
+ * Who replaces malloc may leave the rest to the C library. Sizes can be asked of an allocator only that has given out the
+ * block, so it has to have all of these.
+ */
+static bool hp_find_is_complete(const void *image, void *const *functions, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (hp_find_image_of(functions[at]) != image)
+            return false;
+    return true;
+}
+
+static void hp_find_find_heart(hp_next_usable_size *of_copy_behind)
+{
+    void *const allocate = hp_find_look_up("malloc"), *const release = hp_find_look_up("free"),
+                *const size = hp_find_look_up("malloc_usable_size");
+    void *const zeroed = hp_find_look_up("calloc"), *const resize = hp_find_look_up("realloc");
+    void *const all[] = {release, size, zeroed, resize};
+    const bool knows_sizes = hp_find_is_complete(hp_find_image_of(allocate), all, sizeof all / sizeof all[0]);
+    if (of_copy_behind != NULL)
+        __atomic_store_n(&hotpath_next_.usable_size, of_copy_behind, __ATOMIC_RELAXED);
+    else
+        HP_FIND_STORE_OR(hotpath_next_.usable_size, knows_sizes ? size : NULL, hp_find_unknown_size);
+    HP_FIND_STORE(hotpath_next_.calloc, zeroed);
+    HP_FIND_STORE(hotpath_next_.realloc, resize);
+    HP_FIND_STORE(hotpath_next_.free, release);
+    HP_FIND_STORE(hotpath_next_.malloc, allocate);
+}
+
+static void hp_find_find_aligned(const void *image)
+{
+    void *const posix = hp_find_look_up("posix_memalign"), *const aligned = hp_find_look_up("aligned_alloc");
+    void *const older = hp_find_look_up("memalign"), *const page = hp_find_look_up("valloc"), *const pages = hp_find_look_up("pvalloc");
+    const uint32_t strangers = (hp_find_image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
+                               (hp_find_image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
+                               (hp_find_image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
+                               (hp_find_image_of(page) != image ? HP_NEXT_VALLOC : 0) |
+                               (hp_find_image_of(pages) != image ? HP_NEXT_PVALLOC : 0);
+    __atomic_store_n(&hotpath_next_.strangers, strangers, __ATOMIC_RELAXED);
+    HP_FIND_STORE_OR(hotpath_next_.posix_memalign, posix, hp_find_no_posix_memalign);
+    HP_FIND_STORE_OR(hotpath_next_.aligned_alloc, aligned, hp_find_no_aligned);
+    HP_FIND_STORE_OR(hotpath_next_.memalign, older, hp_find_no_aligned);
+    HP_FIND_STORE_OR(hotpath_next_.valloc, page, hp_find_no_sized);
+    HP_FIND_STORE_OR(hotpath_next_.pvalloc, pages, hp_find_no_sized);
+}
+
+/*
+ * A program may have these functions in itself and be given those of libhotpath_alloc.so, too. Then the ones behind us would count
+ * a second time. They know how sizes are asked for.
+ */
+static hp_next_usable_size *hp_find_silence_copy_behind(void)
+{
+    hp_next_usable_size *(*const yield)(void) = HP_FIND_FUNCTION(yield, hp_find_look_up("hotpath_v1_alloc_yield"));
+    return yield != NULL ? yield() : NULL;
+}
+
+bool hp_find_next(void)
+{
+    static uint32_t is_found;
+    if (__atomic_load_n(&is_found, __ATOMIC_ACQUIRE) != 0)
+        return true;
+    if (hotpath_inside_ == HP_INSIDE_OURSELVES)
+        return false;
+    const int saved = errno;
+    const uintptr_t around = hotpath_inside_;
+    hotpath_inside_ = HP_INSIDE_OURSELVES;
+    hp_find_find_aligned(hp_find_image_of(hp_find_look_up("malloc")));
+    hp_find_find_heart(hp_find_silence_copy_behind());
+    hotpath_inside_ = around;
+    errno = saved;
+    __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
+    return true;
+}
+#endif
+
+/* ---- src/alloc/overrides.c ----------------------------------------------------------------------------------- */
+
+/*
+ * malloc and its kin, as the program calls them: each passes the call on to the allocator (next.h) and tells the recorder what
+ * became of it. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap gives them.
+ *
+ * errno is what the allocator left there. A block's size is what the allocator says (malloc_usable_size), read while
+ * the block is there: after an allocation, before a free.
+ */
+
+#ifdef HOTPATH_ALLOC_WRAP
+#define HP_FAMILY(name) __wrap_##name
+void *__wrap_malloc(size_t size);
+void __wrap_free(void *block);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_reallocarray(void *block, size_t count, size_t size);
+int __wrap_posix_memalign(void **ret_block, size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_memalign(size_t alignment, size_t size);
+void *__wrap_valloc(size_t size);
+void *__wrap_pvalloc(size_t size);
+#else
+#define HP_FAMILY(name) name
+#endif
+
+/* C23; headers may not have them yet. */
+void HP_FAMILY(free_sized)(void *block, size_t size);
+void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
+
+#define HP_OVERRIDES_EXPORTED __attribute__((visibility("default"), noinline))
+#define HP_OVERRIDES_INLINED inline __attribute__((always_inline))
+#define HP_OVERRIDES_RARELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Whether the allocator that works for one of our functions calls another one. */
+static HP_OVERRIDES_INLINED bool hp_overrides_is_nested(uintptr_t stack) { return stack < hotpath_inside_; }
+
+/* Calls the allocator with what it calls meanwhile left out. */
+#define HP_OVERRIDES_CALL_ALONE(stack, result, call)                                                                            \
+    do {                                                                                                           \
+        const uintptr_t around_it = hotpath_inside_;                                                                     \
+        hotpath_inside_ = (stack);                                                                                       \
+        (result) = (call);                                                                                         \
+        hotpath_inside_ = around_it;                                                                                     \
+    } while (0)
+
+/* ------------------------------------------------------------------------------------------------ what is told */
+
+static HP_OVERRIDES_INLINED void *hp_overrides_tell_allocated(void *block, size_t asked, uintptr_t stack)
+{
+    if (HP_OVERRIDES_RARELY(block == NULL)) {
+        if (asked != 0)
+            HP_NEXT(failed)();
+        return NULL;
+    }
+    HP_NEXT(allocated)(block, asked, HP_NEXT(usable_size)(block), stack);
+    return block;
+}
+
+/* A block of another allocator than malloc's cannot be asked for its size, and is not malloc's. */
+static HP_OVERRIDES_INLINED void *hp_overrides_tell_aligned(void *block, size_t asked, uint32_t function, uintptr_t stack)
+{
+    return HP_NEXT(strangers) & function ? block : hp_overrides_tell_allocated(block, asked, stack);
+}
+
+/* ------------------------------------------------------------------------------------------------------ malloc */
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(malloc)(size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block = HP_NEXT(malloc)(size);
+    return HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)) ? block : hp_overrides_tell_allocated(block, size, stack);
+}
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(calloc)(count, size);
+    HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(calloc)(count, size));
+    return hp_overrides_tell_allocated(block, block != NULL ? count * size : 1, stack);
+}
+
+/* -------------------------------------------------------------------------------------------------------- free */
+
+static HP_OVERRIDES_INLINED void hp_overrides_release(void *block, uintptr_t stack)
+{
+    if (HP_OVERRIDES_RARELY(block == NULL || hp_early_has(block)))
+        return;
+    if (!HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        HP_NEXT(freed)(block, HP_NEXT(usable_size)(block), stack);
+    HP_NEXT(free)(block);
+}
+
+HP_OVERRIDES_EXPORTED void HP_FAMILY(free)(void *block) { hp_overrides_release(block, HP_STACK_PLACE()); }
+
+/*
+ * Those that another one does the work of call it by its name, as the C library does: an allocator in front of us that has
+ * not got these gets what is its own.
+ */
+HP_OVERRIDES_EXPORTED void HP_FAMILY(free_sized)(void *block, size_t size)
+{
+    (void)size;
+    HP_FAMILY(free)(block);
+}
+
+HP_OVERRIDES_EXPORTED void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size)
+{
+    (void)alignment, (void)size;
+    HP_FAMILY(free)(block);
+}
+
+/* ----------------------------------------------------------------------------------------------------- realloc */
+
+static void *hp_overrides_move_early(const void *block, size_t size, uintptr_t stack)
+{
+    const size_t old_size = hp_early_size(block);
+    void *moved = HP_NEXT(malloc)(size);
+    if (moved != NULL)
+        memcpy(moved, block, old_size < size ? old_size : size);
+    return hp_overrides_is_nested(stack) ? moved : hp_overrides_tell_allocated(moved, size, stack);
+}
+
+/* To no bytes: some allocators free the block and have nothing to return, for others that is a failure. */
+static void *hp_overrides_resize_to_nothing(void *block, uintptr_t stack)
+{
+    const int saved = errno;
+    const size_t old_usable = HP_NEXT(usable_size)(block);
+    void *resized;
+    errno = 0;
+    HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
+    if (resized != NULL)
+        HP_NEXT(reallocated)(block, old_usable, resized, 0, HP_NEXT(usable_size)(resized), stack);
+    else if (errno == ENOMEM)
+        HP_NEXT(failed)();
+    else
+        HP_NEXT(freed)(block, old_usable, stack);
+    if (errno == 0)
+        errno = saved;
+    return resized;
+}
+
+static HP_OVERRIDES_INLINED void *hp_overrides_resize(void *block, size_t size, uintptr_t stack)
+{
+    void *resized;
+    if (HP_OVERRIDES_RARELY(hp_early_has(block)))
+        return hp_overrides_move_early(block, size, stack);
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(realloc)(block, size);
+    if (block == NULL) {
+        HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(NULL, size));
+        return hp_overrides_tell_allocated(resized, size, stack);
+    }
+    if (HP_OVERRIDES_RARELY(size == 0))
+        return hp_overrides_resize_to_nothing(block, stack);
+    const size_t old_usable = HP_NEXT(usable_size)(block);
+    HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
+    if (HP_OVERRIDES_RARELY(resized == NULL)) {
+        HP_NEXT(failed)();
+        return NULL;
+    }
+    HP_NEXT(reallocated)(block, old_usable, resized, size, HP_NEXT(usable_size)(resized), stack);
+    return resized;
+}
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(realloc)(void *block, size_t size) { return hp_overrides_resize(block, size, HP_STACK_PLACE()); }
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(reallocarray)(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (HP_OVERRIDES_RARELY(__builtin_mul_overflow(count, size, &bytes))) {
+        HP_NEXT(failed)();
+        errno = ENOMEM;
+        return NULL;
+    }
+    return HP_FAMILY(realloc)(block, bytes);
+}
+
+/* ---------------------------------------------------------------------------------------------------- alignment */
+
+HP_OVERRIDES_EXPORTED int HP_FAMILY(posix_memalign)(void **ret_block, size_t alignment, size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    int status;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(posix_memalign)(ret_block, alignment, size);
+    HP_OVERRIDES_CALL_ALONE(stack, status, HP_NEXT(posix_memalign)(ret_block, alignment, size));
+    hp_overrides_tell_aligned(status == 0 ? *ret_block : NULL, size, HP_NEXT_POSIX_MEMALIGN, stack);
+    return status;
+}
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(aligned_alloc)(size_t alignment, size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(aligned_alloc)(alignment, size);
+    HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(aligned_alloc)(alignment, size));
+    return hp_overrides_tell_aligned(block, size, HP_NEXT_ALIGNED_ALLOC, stack);
+}
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(memalign)(size_t alignment, size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(memalign)(alignment, size);
+    HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(memalign)(alignment, size));
+    return hp_overrides_tell_aligned(block, size, HP_NEXT_MEMALIGN, stack);
+}
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(valloc)(size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(valloc)(size);
+    HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(valloc)(size));
+    return hp_overrides_tell_aligned(block, size, HP_NEXT_VALLOC, stack);
+}
+
+#ifdef __GLIBC__ /* others do not have it, and programs may ask */
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
+{
+    const uintptr_t stack = HP_STACK_PLACE();
+    void *block;
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        return HP_NEXT(pvalloc)(size);
+    HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(pvalloc)(size));
+    return hp_overrides_tell_aligned(block, size, HP_NEXT_PVALLOC, stack);
+}
+#endif
+
+/* ---- src/alloc/preload.h ------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/* What the environment of this process wants of us. */
+
+/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
+HP_PRIVATE bool hp_preload_is_for_children(void);
+
+/* Whether HOTPATH asks for allocations to be recorded. */
+HP_PRIVATE bool hp_preload_is_asked_for(void);
+
+/* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
+HP_PRIVATE void hp_preload_end_here(void);
+#endif
+
+/* ---- src/alloc/preload.c ------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/*
+ * The environment is read and changed in place: there is no heap here, and no lock of the C library. Only at the start of
+ * the process, when nobody else can be at it.
+ */
+
+#define HP_PRELOAD_OUR_NAME "libhotpath_alloc.so"
+
+/* ------------------------------------------------------------------------------------------------- the question */
+
+static char **hp_preload_find(const char *name)
+{
+    const size_t length = strlen(name);
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+            return at;
+    return NULL;
+}
+
+static bool hp_preload_is_word(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+/* An item of HOTPATH that has allocations in it; how it is read in full is in options.c. */
+static bool hp_preload_has_allocations(const char *item, size_t length)
+{
+    static const char *const words[] = {"alloc", "1", "true", "yes", "on"};
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        if (hp_preload_is_word(item, length, words[at]))
+            return true;
+    return false;
+}
+
+bool hp_preload_is_asked_for(void)
+{
+    char **const wish = hp_preload_find("HOTPATH");
+    if (wish == NULL || getauxval(AT_SECURE) != 0)
+        return false;
+    const char *item = *wish + strlen("HOTPATH=");
+    for (;;) {
+        item += strspn(item, ", \t");
+        const size_t length = strcspn(item, ", \t");
+        if (length == 0)
+            return false;
+        if (hp_preload_has_allocations(item, length))
+            return true;
+        item += length;
+    }
+}
+
+bool hp_preload_is_for_children(void)
+{
+    char **const wish = hp_preload_find("HOTPATH_PRELOAD");
+    return wish != NULL && strcmp(*wish, "HOTPATH_PRELOAD=all") == 0 && hp_preload_is_asked_for();
+}
+
+/* ----------------------------------------------------------------------------------------------------- the end */
+
+static bool hp_preload_is_ours(const char *path, size_t length)
+{
+    size_t name = length;
+    while (name > 0 && path[name - 1] != '/')
+        name--;
+    return length - name >= strlen(HP_PRELOAD_OUR_NAME) && strncmp(path + name, HP_PRELOAD_OUR_NAME, strlen(HP_PRELOAD_OUR_NAME)) == 0;
+}
+
+/* Takes our items out of a list that blanks and colons divide. */
+static void hp_preload_remove_ours(char *list)
+{
+    for (char *item = list; *item != '\0';) {
+        const size_t length = strcspn(item, ": "), whole = length + (item[length] != '\0');
+        if (hp_preload_is_ours(item, length))
+            memmove(item, item + whole, strlen(item + whole) + 1);
+        else
+            item += whole;
+    }
+    const size_t length = strlen(list);
+    if (length > 0 && strchr(": ", list[length - 1]) != NULL)
+        list[length - 1] = '\0';
+}
+
+void hp_preload_end_here(void)
+{
+    char **entry = hp_preload_find("LD_PRELOAD");
+    if (entry == NULL || strstr(*entry, HP_PRELOAD_OUR_NAME) == NULL)
+        return;
+    char *list = *entry + strlen("LD_PRELOAD=");
+    hp_preload_remove_ours(list);
+    if (*list == '\0')
+        for (; *entry != NULL; entry++)
+            *entry = entry[1];
+}
+#endif
+
+/* ---- src/alloc/watch.c --------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/*
+ * At the start of the process: whether what the program allocates comes to us at all, and whether anybody should count it. If
+ * not, calls are passed on and nothing else.
+ */
+
+/* ------------------------------------------------------------------------------------------- telling nobody */
+
+static void hp_watch_no_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
+{
+    (void)block, (void)asked, (void)usable, (void)stack;
+}
+
+static void hp_watch_no_freed(const void *block, size_t usable, uintptr_t stack) { (void)block, (void)usable, (void)stack; }
+
+static void hp_watch_no_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+                           uintptr_t stack)
+{
+    (void)old_block, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
+}
+
+static void hp_watch_no_failed(void) {}
+
+static size_t hp_watch_no_size(void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static uint32_t hp_watch_is_aside;
+
+/*
+ * Another copy of these functions is in front of this one and counts, or this one has reason to keep out. Yields the
+ * function that knows how large a block is.
+ */
+HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
+hp_next_usable_size *hotpath_v1_alloc_yield(void)
+{
+    static hp_next_usable_size *real;
+    if (!hp_find_next() || __atomic_exchange_n(&hp_watch_is_aside, 1, __ATOMIC_RELAXED) != 0)
+        return real;
+    real = HP_NEXT(usable_size);
+    __atomic_store_n(&hotpath_next_.allocated, hp_watch_no_allocated, __ATOMIC_RELAXED);
+    __atomic_store_n(&hotpath_next_.freed, hp_watch_no_freed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hotpath_next_.reallocated, hp_watch_no_reallocated, __ATOMIC_RELAXED);
+    __atomic_store_n(&hotpath_next_.failed, hp_watch_no_failed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hotpath_next_.usable_size, hp_watch_no_size, __ATOMIC_RELAXED);
+    return real;
+}
+
+/* ----------------------------------------------------------------------------------------------- do they come */
+
+static __typeof__(hotpath_next_.malloc) hp_watch_real_malloc;
+static bool hp_watch_was_called;
+
+static void *hp_watch_note_the_call(size_t size)
+{
+    if (hotpath_inside_ != HP_INSIDE_OURSELVES) /* another thread's */
+        return hp_watch_real_malloc(size);
+    hp_watch_was_called = true;
+    return hp_early_allocate(size, 0);
+}
+
+/*
+ * A program with a malloc of its own, or that of a library in front of us, may never call ours. What the C library calls is
+ * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker. The allocator behind us does not
+ * notice.
+ */
+static bool hp_watch_is_called(void)
+{
+    char *(*volatile copy)(const char *) = strdup;
+    void (*volatile release)(void *) = free; /* everybody's, which need not be the one beside us */
+    const uintptr_t around = hotpath_inside_;
+    hp_watch_real_malloc = HP_NEXT(malloc);
+    __atomic_store_n(&hotpath_next_.malloc, hp_watch_note_the_call, __ATOMIC_RELEASE);
+    hotpath_inside_ = HP_INSIDE_OURSELVES;
+    release(copy("a few bytes"));
+    hotpath_inside_ = around;
+    __atomic_store_n(&hotpath_next_.malloc, hp_watch_real_malloc, __ATOMIC_RELAXED);
+    return hp_watch_was_called;
+}
+
+/* -------------------------------------------------------------------------------------------------- the decision */
+
+static bool hp_watch_is_sanitized(void)
+{
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
+    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
+        if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
+            return true;
+    return false;
+}
+
+static const char *hp_watch_reason_to_keep_out(void)
+{
+    if (hp_watch_is_sanitized())
+        return "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted\n";
+    if (!hp_watch_is_called())
+        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted\n";
+    return NULL;
+}
+
+static void hp_watch_decide(void)
+{
+    hp_find_next();
+    if (!hp_preload_is_for_children())
+        hp_preload_end_here();
+    if (__atomic_load_n(&hp_watch_is_aside, __ATOMIC_RELAXED) != 0)
+        return;
+    const char *reason = hp_watch_reason_to_keep_out();
+    if (reason == NULL) {
+        hotpath_v1_alloc_is_watched();
+        return;
+    }
+    hotpath_v1_alloc_yield();
+    if (hp_preload_is_asked_for() && hp_sys_write(2, reason, strlen(reason)) < 0)
+        return; /* nobody listens */
+}
+
+/* After the recorder's, which is 101. */
+__attribute__((constructor(102))) static void hp_watch_begin_to_watch(void)
+{
+    const int saved = errno;
+    hp_watch_decide();
+    dlerror(); /* what was not found is nobody's error */
+    errno = saved;
+}
+#endif
+
+/* ---- src/alloc/wrapped.c ------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC_WRAP
+/*
+ * The allocator behind us where the linker has put us in front of it, by --wrap: for executables that are linked statically, in
+ * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then. What the C
+ * library does not have is NULL, and nobody calls it.
+ */
+
+void *__real_malloc(size_t size);
+void __real_free(void *block);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+int __real_posix_memalign(void **ret_block, size_t alignment, size_t size) __attribute__((weak));
+void *__real_aligned_alloc(size_t alignment, size_t size) __attribute__((weak));
+void *__real_memalign(size_t alignment, size_t size) __attribute__((weak));
+void *__real_valloc(size_t size) __attribute__((weak));
+void *__real_pvalloc(size_t size) __attribute__((weak));
+
+__thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec")));
+
+struct hp_next hotpath_next_ = {.malloc = __real_malloc,
+                          .free = __real_free,
+                          .usable_size = malloc_usable_size,
+                          .allocated = hotpath_v1_allocated,
+                          .freed = hotpath_v1_freed,
+                          .calloc = __real_calloc,
+                          .realloc = __real_realloc,
+                          .reallocated = hotpath_v1_reallocated,
+                          .failed = hotpath_v1_alloc_failed,
+                          .posix_memalign = __real_posix_memalign,
+                          .aligned_alloc = __real_aligned_alloc,
+                          .memalign = __real_memalign,
+                          .valloc = __real_valloc,
+                          .pvalloc = __real_pvalloc};
+
+/* After the recorder's, which is 101. */
+__attribute__((constructor(102))) static void hp_wrapped_begin_to_watch(void) { hotpath_v1_alloc_is_watched(); }
+#endif
+
+#endif
 
 #pragma GCC diagnostic pop

@@ -15,6 +15,8 @@ of the host, so:
   - functions that files share (hp_text_add) become static, by their prototypes; variables that they share (hp_runtime)
     get the library's name (hotpath_runtime_) and are hidden;
   - includes of our own go, those of the system move to the top, once each.
+
+Behind the library, and left out unless a macro asks for it, stands what overrides the malloc family.
 """
 
 import re
@@ -22,6 +24,7 @@ import sys
 from pathlib import Path
 
 LIBRARY_PARTS = ("hotpath_common", "hotpath_record")  # targets of src/CMakeLists.txt
+ASKED_PARTS = {"hotpath_alloc": "HOTPATH_ALLOC", "hotpath_alloc_wrap": "HOTPATH_ALLOC_WRAP"}  # only with this macro
 
 TAGGED = ("struct", "union", "enum")
 
@@ -42,8 +45,10 @@ TOP = """\
  *
  *     cc -DHOTPATH main.c hotpath.c -pthread
  *
- * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. Generated from the sources of
- * hotpath by tools/amalgamate.py: change those, not this.
+ * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. With -DHOTPATH_ALLOC it has malloc
+ * and its kin in it, and counts what the program allocates. (A static executable needs -DHOTPATH_ALLOC_WRAP and
+ * the linker's --wrap instead, see hotpath(3).) Generated from the sources of hotpath by tools/amalgamate.py: change
+ * those, not this.
  *
 {licence}
  *
@@ -377,40 +382,62 @@ def rename(unit, names, macros):
 
 # ------------------------------------------------------------------------------------------------------ writing
 
-def library_sources(root):
-    """The sources of the library as src/CMakeLists.txt lists them."""
-    text = (root / "src/CMakeLists.txt").read_text()
-    lists = {name: re.findall(r"\S+\.c\b", body) for name, body in re.findall(r"^set\((\w+)\n(.*?)\)", text, re.M | re.S)}
-    found = []
-    for part in LIBRARY_PARTS:
-        line = re.search(rf"^hotpath_objects\({part} (.*)\)", text, re.M)
-        if not line:
-            raise Problem(f"src/CMakeLists.txt: no hotpath_objects({part} ...)")
-        for name in re.findall(r"\$\{(\w+)\}", line.group(1)):
-            found += lists[name]
-    return [root / "src" / name for name in found]
+class Sources:
+    """The sources as src/CMakeLists.txt lists them."""
+
+    def __init__(self, root):
+        text = (root / "src/CMakeLists.txt").read_text()
+        lists = {name: re.findall(r"\S+\.c\b", body)
+                 for name, body in re.findall(r"^set\((\w+)\n(.*?)\)", text, re.M | re.S)}
+
+        def of(part):
+            line = re.search(rf"^hotpath_objects\({part} (.*)\)", text, re.M)
+            if not line:
+                raise Problem(f"src/CMakeLists.txt: no hotpath_objects({part} ...)")
+            return [root / "src" / name for set_name in re.findall(r"\$\{(\w+)\}", line.group(1)) for name in lists[set_name]]
+
+        self.library = [path for part in LIBRARY_PARTS for path in of(part)]
+        self.macros = {}  # {path: macros, any of which asks for it}
+        for part, macro in ASKED_PARTS.items():
+            for path in of(part):
+                self.macros.setdefault(path, []).append(macro)
 
 
 OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*\n', re.M)
 
 
-def in_order(sources, root):
-    """Sources, and before each the headers that it needs and nobody before it did."""
-    homes = {path.name: path for path in (root / "src").rglob("*.h")}
-    done, order = set(), []
+def needs(path, root):
+    homes = {header.name: header for header in (root / "src").rglob("*.h")}
+    return [homes[name] for name in OWN_INCLUDE.findall(path.read_text()) if name != "hotpath.h"]
+
+
+def in_order(sources, root, done):
+    """Sources, and before each the headers that it needs and nobody before it did; adds to `done`."""
+    order = []
 
     def visit(path):
         if path in done:
             return
         done.add(path)
-        for name in OWN_INCLUDE.findall(path.read_text()):
-            if name != "hotpath.h":
-                visit(homes[name])
+        for header in needs(path, root):
+            visit(header)
         order.append(path)
 
     for source in sources:
         visit(source)
-    return [Unit(path, root) for path in order]
+    return order
+
+
+def note_macros(sources, root):
+    """What asks for a source asks for the headers that it needs."""
+    def visit(path, macros):
+        for header in needs(path, root):
+            found = sources.macros.setdefault(header, [])
+            found += [macro for macro in macros if macro not in found]
+            visit(header, macros)
+
+    for path, macros in list(sources.macros.items()):
+        visit(path, macros)
 
 
 def body_of(unit):
@@ -439,20 +466,35 @@ def boundary(unit):
     return f"\n{title}{'-' * (113 - len(title))} */\n\n"
 
 
+def asked_by(macros):
+    return "#if " + " || ".join(f"defined {macro}" for macro in macros) + "\n"
+
+
 def amalgamate(root):
     """{name: content} of the files."""
     header = (root / "include/hotpath.h").read_text()
-    units = in_order(library_sources(root), root)
-    names = Names(units)
+    sources, done = Sources(root), set()
+    paths = in_order(sources.library, root, done)
+    asked = in_order(list(sources.macros), root, done)
+    note_macros(sources, root)
+    units = {path: Unit(path, root) for path in paths + asked}
+    names = Names(units.values())
     macros = {}
-    for unit in units:
+    for unit in units.values():
         macros.update(unit.macros)
     includes, bodies = set(), []
-    for unit in units:
+    for path, unit in units.items():
         rename(unit, names, {**macros, **unit.macros})
         body, system = body_of(unit)
         includes.update(system)
+        some = sources.macros.get(path, ()) if path in asked else ()
+        if 0 < len(some) < len(ASKED_PARTS):
+            body = f"{asked_by(some)}{body}\n#endif"
+        if asked and path == asked[0]:
+            bodies.append("\n" + asked_by(ASKED_PARTS.values()))
         bodies.append(boundary(unit) + body + "\n")
+    if asked:
+        bodies.append("\n#endif\n")
     licence = (root / "LICENSE").read_text().strip().splitlines()
     top = TOP.format(version=re.search(r'#define HOTPATH_VERSION "(.*)"', header).group(1),
                      licence="\n".join(f" * {line}".rstrip() for line in licence),

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares what libhotpath exports with what hotpath.h declares, and checks what the library needs.
 
-usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A
+usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A LIBHOTPATH_ALLOC_WRAP.A
 
 Beside the header's there are hotpath_v1_runtime, by which copies of the library find one another, and the two functions
-that compilers call with -finstrument-functions.
+that compilers call with -finstrument-functions. The libraries that count allocations have the malloc family, and the
+function by which several of them agree.
 """
 
 import re
@@ -13,7 +14,10 @@ import sys
 from pathlib import Path
 
 BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_profile_func_exit"}
-ALLOWED_LIBRARIES = re.compile(r"libc\.so|libpthread\.so|ld-linux|libc\.musl")
+FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized", "posix_memalign",
+          "aligned_alloc", "memalign", "valloc", "pvalloc"}
+ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
+ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
 
 def lines(*command):
@@ -25,17 +29,22 @@ def exported(*options):
 
 
 def main():
-    header, shared, static = sys.argv[1:]
+    header, shared, static, alloc_shared, alloc_static, alloc_wrap = sys.argv[1:]
     text = Path(header).read_text()
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M))
     problems = []
     for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
         problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
-    for line in lines("objdump", "-p", shared):
-        needed = re.match(r"\s*NEEDED\s+(\S+)", line)
-        if needed and not ALLOWED_LIBRARIES.match(needed.group(1)):
-            problems.append(f"{shared}: needs {needed.group(1)}")
+    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared), ALLOC), (alloc_static, exported(alloc_static), ALLOC),
+                               (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):
+        problems += [f"{file}: exports {name}" for name in names - truth]
+        problems += [f"{file}: does not export {name}" for name in truth - names]
+    for file in (shared, alloc_shared):
+        for line in lines("objdump", "-p", file):
+            needed = re.match(r"\s*NEEDED\s+(\S+)", line)
+            if needed and not ALLOWED_LIBRARIES.match(needed.group(1)):
+                problems.append(f"{file}: needs {needed.group(1)}")
     print("\n".join(sorted(problems)) or f"exports: {len(declared)} names, as in the header")
     return bool(problems) or not declared
 

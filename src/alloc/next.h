@@ -6,7 +6,6 @@
 #ifndef HP_ALLOC_NEXT_H
 #define HP_ALLOC_NEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,9 +43,6 @@ extern struct hp_next hp_next __attribute__((visibility("hidden")));
 
 /* A function of the table. Others may be writing it, always the same value. */
 #define HP_NEXT(function) __atomic_load_n(&hp_next.function, __ATOMIC_RELAXED)
-
-/* Finds the allocator, if that has not been done. False: this thread is just doing so. */
-bool hp_next_find(void);
 
 /*
  * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family

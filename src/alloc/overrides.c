@@ -8,6 +8,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +38,11 @@ void HP_FAMILY(free_sized)(void *block, size_t size);
 void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 
 #define EXPORTED __attribute__((visibility("default"), noinline))
-#define INLINED static inline __attribute__((always_inline))
+#define INLINED inline __attribute__((always_inline))
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Whether the allocator that works for one of our functions calls another one. */
-INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
+static INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
 /* Calls the allocator with what it calls meanwhile left out. */
 #define CALL_ALONE(stack, result, call)                                                                            \
@@ -54,7 +55,7 @@ INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
 /* ------------------------------------------------------------------------------------------------ what is told */
 
-INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
+static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
 {
     if (RARELY(block == NULL)) {
         if (asked != 0)
@@ -66,7 +67,7 @@ INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
 }
 
 /* A block of another allocator than malloc's cannot be asked for its size, and is not malloc's. */
-INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, uintptr_t stack)
+static INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, uintptr_t stack)
 {
     return HP_NEXT(strangers) & function ? block : tell_allocated(block, asked, stack);
 }
@@ -92,7 +93,7 @@ EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
 
 /* -------------------------------------------------------------------------------------------------------- free */
 
-INLINED void release(void *block, uintptr_t stack)
+static INLINED void release(void *block, uintptr_t stack)
 {
     if (RARELY(block == NULL || hp_early_has(block)))
         return;
@@ -149,7 +150,7 @@ static void *resize_to_nothing(void *block, uintptr_t stack)
     return resized;
 }
 
-INLINED void *resize(void *block, size_t size, uintptr_t stack)
+static INLINED void *resize(void *block, size_t size, uintptr_t stack)
 {
     void *resized;
     if (RARELY(hp_early_has(block)))

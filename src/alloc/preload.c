@@ -56,6 +56,12 @@ bool hp_preload_is_asked_for(void)
     }
 }
 
+bool hp_preload_is_for_children(void)
+{
+    char **const wish = find("HOTPATH_PRELOAD");
+    return wish != NULL && strcmp(*wish, "HOTPATH_PRELOAD=all") == 0 && hp_preload_is_asked_for();
+}
+
 /* ----------------------------------------------------------------------------------------------------- the end */
 
 static bool is_ours(const char *path, size_t length)

@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
+bool hp_preload_is_for_children(void);
+
 /* Whether HOTPATH asks for allocations to be recorded. */
 bool hp_preload_is_asked_for(void);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "early.h"
+#include "find.h"
 #include "hotpath.h"
 #include "next.h"
 #include "preload.h"
@@ -47,7 +48,7 @@ HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
     static hp_next_usable_size *real;
-    if (!hp_next_find() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
+    if (!hp_find_next() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
         return real;
     real = HP_NEXT(usable_size);
     __atomic_store_n(&hp_next.allocated, no_allocated, __ATOMIC_RELAXED);
@@ -94,7 +95,8 @@ static bool is_called(void)
 
 static bool is_sanitized(void)
 {
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"};
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
     for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
         if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
             return true;
@@ -112,8 +114,8 @@ static const char *reason_to_keep_out(void)
 
 static void decide(void)
 {
-    hp_next_find();
-    if (!hp_preload_is_asked_for())
+    hp_find_next();
+    if (!hp_preload_is_for_children())
         hp_preload_end_here();
     if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)
         return;

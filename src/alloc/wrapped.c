@@ -1,7 +1,6 @@
 /*
  * The allocator behind us where the linker has put us in front of it, by --wrap: for executables that are linked statically, in
- * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then. What the C
- * library does not have is NULL, and nobody calls it. SPDX-License-Identifier: MIT
+ * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <malloc.h>
@@ -13,11 +12,13 @@ void *__real_malloc(size_t size);
 void __real_free(void *block);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
-int __real_posix_memalign(void **ret_block, size_t alignment, size_t size) __attribute__((weak));
-void *__real_aligned_alloc(size_t alignment, size_t size) __attribute__((weak));
-void *__real_memalign(size_t alignment, size_t size) __attribute__((weak));
-void *__real_valloc(size_t size) __attribute__((weak));
-void *__real_pvalloc(size_t size) __attribute__((weak));
+int __real_posix_memalign(void **ret_block, size_t alignment, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_memalign(size_t alignment, size_t size);
+void *__real_valloc(size_t size);
+#ifdef __GLIBC__
+void *__real_pvalloc(size_t size);
+#endif
 
 __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec")));
 
@@ -33,8 +34,10 @@ struct hp_next hp_next = {.malloc = __real_malloc,
                           .posix_memalign = __real_posix_memalign,
                           .aligned_alloc = __real_aligned_alloc,
                           .memalign = __real_memalign,
-                          .valloc = __real_valloc,
-                          .pvalloc = __real_pvalloc};
+#ifdef __GLIBC__
+                          .pvalloc = __real_pvalloc,
+#endif
+                          .valloc = __real_valloc};
 
 /* After the recorder's, which is 101. */
 __attribute__((constructor(102))) static void begin_to_watch(void) { hotpath_v1_alloc_is_watched(); }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc_library.h"
 #include "arguments.h"
 #include "command.h"
 #include "launch.h"
@@ -26,7 +27,8 @@
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
-    char folder[1000]; /* as long as HOTPATH_DIR can be; "": none could be made */
+    char folder[1000];            /* as long as HOTPATH_DIR can be; "": none could be made */
+    char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
@@ -65,11 +67,44 @@ static void make_folder(struct run *run)
 /* --------------------------------------------------------------------------------------------- program */
 
 /* What is recorded: as the flag says, or the environment, but not nothing; that is what we are here for. */
+static bool is_left_to_us(const struct run *run)
+{
+    return hp_arguments_option(run->arguments, "HOTPATH") == NULL &&
+           (run->settings.record_is_off || !run->settings.record_is_set);
+}
+
 static void choose_recording(const struct run *run)
 {
-    if (hp_arguments_option(run->arguments, "HOTPATH") == NULL &&
-        (run->settings.record_is_off || !run->settings.record_is_set))
+    if (is_left_to_us(run))
         setenv("HOTPATH", "1", 1);
+}
+
+static bool wants_allocations(const struct run *run)
+{
+    return hp_arguments_flag(run->arguments, "no-preload") == NULL &&
+           (is_left_to_us(run) || (run->settings.record & HP_RECORD_ALLOC));
+}
+
+/* The program is run all the same. */
+static void find_alloc_library(struct run *run)
+{
+    const char *given = hp_arguments_flag(run->arguments, "alloc-library"), *program = run->arguments->operands[0];
+    if (!wants_allocations(run))
+        return;
+    if (!hp_alloc_library_find(given, run->alloc_library, sizeof run->alloc_library)) {
+        run->alloc_library[0] = '\0';
+        hp_fail("what '%s' allocates is not counted, unless it is linked with hotpath_alloc: %s was not found; say "
+                "where it "
+                "is with --alloc-library, or --no-preload",
+                program, given != NULL ? given : "libhotpath_alloc.so");
+        return;
+    }
+    const char *obstacle = hp_alloc_library_obstacle(run->alloc_library, program);
+    if (obstacle == NULL)
+        return;
+    run->alloc_library[0] = '\0';
+    if (obstacle[0] != '\0')
+        hp_fail("what '%s' allocates is not counted: %s", program, obstacle);
 }
 
 /* With what its files hold: processes of the program may be in other folders. */
@@ -94,6 +129,8 @@ static void prepare(const void *context)
     const struct run *run = context;
     choose_recording(run);
     pass_options(run);
+    if (run->alloc_library[0] != '\0')
+        hp_alloc_library_preload(run->alloc_library, hp_arguments_flag(run->arguments, "preload-children") != NULL);
     if (run->folder[0] == '\0')
         return;
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
@@ -170,6 +207,7 @@ static int execute(struct run *run)
                                .prepare = prepare,
                                .context = run};
     make_folder(run);
+    find_alloc_library(run);
     if (!hp_launch(&launch))
         return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
@@ -197,6 +235,9 @@ static int start(const struct hp_arguments *arguments)
 static const struct hp_flag flags[] = {
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
+    {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
+    {"preload-children", 0, NULL, "Count also what the programs allocate that the program starts."},
+    {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };
 
 const struct hp_command hp_command_run = {

@@ -1,28 +1,25 @@
 """The ways in: malloc and its kin in front of the program's allocator, linked, in archives, by --wrap, preloaded. Each counts
 the same, with any allocator behind it, and the program does not notice."""
 import ctypes.util
-import re
+import json
+import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from harness import BUILD, PROGRAMS, SOURCE, end, with_glibc, without_emulator, without_sanitizer
+from alloc_truth import check_counts, counted, truth
+from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_sanitizer("it has malloc for itself"),
               without_emulator("the variables are the emulator's, too")]
 
 LIBRARY = BUILD / "lib" / "libhotpath_alloc.so"
 RECORD = {"HOTPATH": "1"}
-
-# Calls of alloc_calls.c: allocations, bytes asked for, blocks freed.
-COUNTED = [("malloc", 1, 100, 0), ("free", 0, 0, 1), ("malloc_none", 1, 0, 0), ("free", 0, 0, 1),
-           ("malloc_large", 1, 3000000, 0), ("free", 0, 0, 1), ("calloc", 1, 210, 0), ("free", 0, 0, 1),
-           ("strdup", 1, 21, 0), ("free", 0, 0, 1), ("free", 0, 0, 0),
-           ("realloc_null", 1, 50, 0), ("realloc", 1, 5000, 1), ("realloc_huge", 0, 0, 0), ("reallocarray_huge", 0, 0, 0),
-           ("reallocarray", 1, 9000, 1), ("realloc_none", 0, 0, 1),
-           ("posix_memalign", 1, 70, 0), ("free", 0, 0, 1), ("aligned_alloc", 1, 640, 0), ("free", 0, 0, 1),
-           ("memalign", 1, 80, 0), ("free", 0, 0, 1), ("valloc", 1, 90, 0), ("free", 0, 0, 1),
-           ("pvalloc", 1, 91, 0), ("free", 0, 0, 1), ("malloc_huge", 0, 0, 0), ("calloc_huge", 0, 0, 0)]
+IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
+TRUE = PROGRAMS / "alloc_host_off"  # does little without arguments
 
 NEW = [("new", 3, 408, 3), ("containers", 4, 4000 + 501 + 32 + 501, 4)]
 
@@ -35,42 +32,26 @@ WAYS = {"shared": ("_shared", RECORD), "archive": ("_archive", RECORD), "preload
         "archive and preload": ("_archive", preload()), "shared and preload": ("_shared", preload())}
 
 
-def counted(stderr):
-    """Lines of tell_counts: what, allocations, bytes, blocks freed; and the usable bytes of what was freed."""
-    found = re.findall(r"^counted (\w+) (\d+) (\d+) (\d+) (\d+)$", stderr, re.M)
-    return [(what, int(count), int(size), int(freed)) for what, count, size, freed, _ in found], \
-        [int(usable) for what, *_, usable in found if what == "free"]
-
-
-def check_counts(stderr, truth):
-    """The same counts; what is freed has the size that the allocator gives when the program asks."""
-    counts, freed = counted(stderr)
-    assert counts == truth
-    assert freed == [int(size) for size in re.findall(r"^usable (\d+)$", stderr, re.M)]
-
-
 def own_lines(stderr):
     return [line for line in stderr.splitlines() if line.startswith("hotpath:")]
 
 
 # ------------------------------------------------------------------------------------------------------- exact counts
 
-@with_glibc("realloc to nothing frees there")
 @pytest.mark.parametrize("session", ["with a session", "without"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_counts_the_same(box, way, session):
     suffix, env = WAYS[way]
     plain = box.run("alloc_calls_off")
     result = box.run(f"alloc_calls{suffix}", env=env if session != "without" else {**env, "HOTPATH": None})
-    check_counts(result.stderr, COUNTED)
+    check_counts(result.stderr, truth(plain.stdout))
     assert result.stdout == plain.stdout
     assert own_lines(result.stderr) == []
 
 
-@with_glibc("realloc to nothing frees there")
 def test_static_by_wrap(box):
     result = box.run("alloc_calls_wrap", env=RECORD)
-    check_counts(result.stderr, COUNTED)
+    check_counts(result.stderr, truth(result.stdout))
     assert result.stdout == box.run("alloc_calls_off").stdout
 
 
@@ -91,6 +72,8 @@ ALLOCATORS = {"jemalloc": "libjemalloc2", "tcmalloc_minimal": "libtcmalloc-minim
 
 @pytest.fixture(params=ALLOCATORS)
 def allocator(request):
+    if not IS_GLIBC:
+        pytest.skip("the packages are for glibc")
     name = ctypes.util.find_library(request.param)
     if name is None:
         pytest.skip(f"the package {ALLOCATORS[request.param]} is not installed")
@@ -98,11 +81,8 @@ def allocator(request):
 
 
 def check_with_allocator(result, plain):
-    """What realloc to nothing does differs; pvalloc is not for all of them."""
     assert result.stdout == plain.stdout
-    keeps = "realloc_none: memory" in plain.stdout
-    check_counts(result.stderr, [("realloc_none", 1, 0, 1) if row[0] == "realloc_none" and keeps else row
-                                 for row in COUNTED[:-4] + COUNTED[-2:]])
+    check_counts(result.stderr, truth(plain.stdout))
 
 
 def test_allocator_preloaded(box, allocator):
@@ -152,8 +132,8 @@ def test_failing_allocations(box):
         result = box.run("alloc_calls_off", n, env=preload(inject))
         assert result.stdout == plain.stdout, f"call {n}"
         assert n == 0 or plain.stdout.count("none") > 5
-    truth = [("realloc_none", 1, 0, 1) if row[0] == "realloc_none" else row for row in COUNTED]
-    check_counts(box.run("alloc_calls_off", env=preload(inject)).stderr, truth)
+    result = box.run("alloc_calls_off", env=preload(inject))
+    check_counts(result.stderr, truth(result.stdout))
 
 
 @pytest.mark.parametrize("case", ["threads", "fork", "vfork", "plugin"])
@@ -165,3 +145,150 @@ def test_hosts(box, way, case):
     result = box.run(f"alloc_host{suffix}", *arguments, env=env)
     assert result.stdout == plain.stdout
     assert own_lines(result.stderr) == []
+
+
+@with_glibc("the programs of this machine have it")
+def test_sanitizers_keep_malloc(box):
+    """Linked into a program that has one: it works as without us, and one line says that nothing is counted."""
+    for sanitizer in ("address", "thread"):
+        program = box.path / sanitizer
+        built = subprocess.run(["gcc", f"-fsanitize={sanitizer}", "-fno-builtin", "-o", program,
+                                SOURCE / "tests/programs/alloc_plugin.c", "-xc", "-", f"-L{LIBRARY.parent}",
+                                "-Wl,--no-as-needed", "-lhotpath_alloc", "-lhotpath", f"-Wl,-rpath,{LIBRARY.parent}"],
+                               input="int alloc_plugin_is_fine(void); int main(void) { return !alloc_plugin_is_fine(); }",
+                               text=True, capture_output=True)
+        if built.returncode != 0:
+            pytest.skip(f"gcc cannot link with -fsanitize={sanitizer}")
+        result = box.run(program, env=RECORD, before=["setarch", "-R"])
+        assert result.stderr.count("a sanitizer is in this process") == 1
+        assert own_lines(box.run(program, before=["setarch", "-R"]).stderr) == []
+
+
+# ------------------------------------------------------------------------------------------------------- hotpath run
+
+@pytest.fixture
+def run(box):
+    """hotpath run OPTIONS -- PROGRAM, with its report in JSON."""
+    def do(*arguments, env=None, **popen):
+        path = box.path / "run.json"
+        path.unlink(missing_ok=True)
+        result = box.run(HOTPATH, "run", "--format", "json", "--output", path, *arguments, env=env, **popen)
+        result._report = Report(json.loads(path.read_text())) if path.exists() else None
+        return result
+    return do
+
+
+def counts_allocations(result):
+    return result._report is not None and "alloc-bytes" in result._report.values["sections"]
+
+
+@pytest.mark.parametrize("program", ["alloc_calls_off", "alloc_calls_shared", "alloc_calls_archive", "alloc_calls_wrap"])
+def test_run_counts(box, run, program):
+    """Whether the program was linked for it or not."""
+    result = run(PROGRAMS / program)
+    check_counts(result.stderr, truth(result.stdout))
+    assert result.stdout == box.run("alloc_calls_off").stdout
+    assert own_lines(result.stderr) == [] and counts_allocations(result)
+
+
+def environment(stdout):
+    own = stdout.splitlines()[-2]
+    child = next(line for line in stdout.splitlines() if line.startswith("preload"))
+    return own, child, [line for line in stdout.splitlines() if line.startswith("LD_PRELOAD")]
+
+
+def test_children_are_not_preloaded(run):
+    result = run(PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+    assert "HOTPATH_RUN=1" in result.stdout  # they are recorded, if they are built with hotpath
+
+
+def test_what_else_is_preloaded_stays(run):
+    other = str(PROGRAMS / "inject.so")
+    result = run(PROGRAMS / "alloc_host_off", "environment", env={"LD_PRELOAD": f"{other}: {other}"})
+    assert environment(result.stdout)[0] == f"own <{other}: {other}>"
+    result = run(PROGRAMS / "alloc_calls_off", env={"LD_PRELOAD": other})
+    assert "calls 17" in result.stdout and counts_allocations(result)
+
+
+@with_glibc("the programs of this machine have it")
+def test_children_on_request(run):
+    result = run("--preload-children", PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout)[2] == [f"LD_PRELOAD={LIBRARY.resolve()}"]
+    assert [row.command.split()[0] for row in result._report.rows("processes")][1:] == ["sh", "env"]
+    result = run("--preload-children", "sh", "-c", f"HOTPATH=0 {PROGRAMS}/alloc_host_off environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+
+
+@pytest.mark.parametrize("options", [["--no-preload"], ["--only", "timing"], ["--only", "0"]])
+def test_not_asked_for(run, options):
+    result = run(*options, PROGRAMS / "alloc_host_off", "environment")
+    assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
+    assert not counts_allocations(result) and "allocates" not in result.stderr
+
+
+def test_asked_for_alone(run):
+    assert counts_allocations(run("--only", "alloc", TRUE))
+    assert counts_allocations(run(TRUE, env={"HOTPATH": "timing,alloc"}))
+    assert counts_allocations(run(TRUE, env={"HOTPATH": "0"}))  # which is not for a run
+
+
+def test_library_elsewhere(run):
+    assert counts_allocations(run("--alloc-library", LIBRARY, TRUE))
+    result = run("--alloc-library", "/nowhere/libhotpath_alloc.so", TRUE)
+    assert result.stdout.endswith("end\n") and "/nowhere/libhotpath_alloc.so was not found" in own_lines(result.stderr)[0]
+
+
+@pytest.fixture
+def folder():
+    """Where programs can be executed, and may have rights."""
+    with tempfile.TemporaryDirectory(prefix="hotpath-alloc-") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
+def build(folder, *flags):
+    program = folder / "program"
+    subprocess.run(["gcc", "-o", program, "-xc", "-", *flags], text=True, check=True,
+                   input='#include <stdio.h>\n#include <stdlib.h>\nint main(void) { free(malloc(9)); puts("out"); return 5; }')
+    return program
+
+
+@with_glibc("gcc builds for it")
+@pytest.mark.parametrize("flags, reason", [(["-static"], "linked statically"), (["-static-pie"], "linked statically"),
+                                           (["-fsanitize=address"], "a sanitizer"), (["-fsanitize=thread"], "a sanitizer"),
+                                           (["-fsanitize=leak"], "a sanitizer")])
+def test_programs_that_cannot_take_it(run, folder, flags, reason):
+    result = run(build(folder, *flags), status=5)
+    assert result.stdout == "out\n"
+    assert f"allocates is not counted: {reason}" in own_lines(result.stderr)[0].replace("it is ", "")
+
+
+@needs_root
+@with_glibc("the programs of this machine have it")
+def test_programs_with_rights(run, folder):
+    program = build(folder)
+    shutil.chown(program, "nobody")
+    program.chmod(0o4755)
+    result = run(program, status=5)
+    assert result.stdout == "out\n" and "it gets rights" in own_lines(result.stderr)[0]
+
+
+@with_glibc("the programs of this machine have it")
+def test_scripts(run, folder):
+    script = folder / "script"
+    script.write_text("#! /bin/sh -e\necho out\n")
+    script.chmod(0o755)
+    result = run(script)
+    assert result.stdout == "out\n" and counts_allocations(result) and own_lines(result.stderr) == []
+
+
+def test_another_c_library(run, folder):
+    """The library of one in a program of another would keep it from starting."""
+    program = folder / "program"
+    compiler = "musl-gcc" if IS_GLIBC else "gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    subprocess.run([compiler, "-o", program, "-xc", "-"], text=True, check=True, input="int main(void) { return 6; }")
+    result = run(program, status=6)
+    assert "another C library" in own_lines(result.stderr)[0]

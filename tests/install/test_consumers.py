@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from alloc_truth import COUNTED, check_counts
 from harness import BUILD, SOURCE
 from workshop import CONSUMER, CXX, HERE, SINGLE, do, need, recipe
 
+ALLOC_CALLS = SOURCE / "tests/programs/alloc_calls.c"
 LINKS = ["shared", "archive", "static"]
 
 
@@ -37,7 +39,9 @@ def test_everything_is_installed(installed):
     version = installed.pkg_config("--modversion")[0]
     libraries = installed.libraries.relative_to(installed.prefix)
     expected |= {f"{libraries}/{name}" for name in (
-        "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "pkgconfig/hotpath.pc",
+        "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "libhotpath_alloc.a",
+        "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}", "libhotpath_alloc_wrap.a",
+        "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
         "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
         "cmake/hotpath/hotpath-targets.cmake")}
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
@@ -45,10 +49,21 @@ def test_everything_is_installed(installed):
     assert version in do(installed.prefix / "bin/hotpath", "--version")
 
 
-def test_shared_library_has_a_name_and_stays(installed):
-    dynamic = do("readelf", "-d", installed.libraries / "libhotpath.so")
-    assert "Library soname: [libhotpath.so.0]" in dynamic
+@pytest.mark.parametrize("name", ["hotpath", "hotpath_alloc"])
+def test_shared_library_has_a_name_and_stays(installed, name):
+    dynamic = do("readelf", "-d", installed.libraries / f"lib{name}.so")
+    assert f"Library soname: [lib{name}.so.0]" in dynamic
     assert "NODELETE" in dynamic
+
+
+def test_little_thread_local_storage(installed):
+    """The C library has little room for that of libraries which are opened later."""
+    size = 0
+    for name in ("hotpath", "hotpath_alloc"):
+        for line in do("readelf", "-lW", installed.libraries / f"lib{name}.so").splitlines():
+            if line.split()[:1] == ["TLS"]:
+                size += int(line.split()[5], 16)
+    assert 0 < size <= 256
 
 
 def test_destdir(workshop):
@@ -87,15 +102,48 @@ def test_pkg_config(workshop, installed, compiler, source, link):
     assert workshop.calls("it", env=installed.env) == CONSUMER
 
 
+# ------------------------------------------------------------------------------------------------ allocations
+
+@pytest.mark.parametrize("module, flags", [("hotpath_alloc", []), ("hotpath_alloc_wrap", ["-static", "-DALLOC_CALLS_STATIC"])])
+def test_allocations(workshop, installed, compiler, module, flags):
+    need("pkg-config")
+    workshop.fetch(ALLOC_CALLS, ALLOC_CALLS.parent / "alloc_counts.h")
+    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module, env=installed.env).split()
+    workshop.do(compiler, "-fno-builtin", "-DALLOC_COUNTS_LINKED", *flags, "alloc_calls.c", *options, "-o", "it")
+    result = workshop.box.run(workshop.folder / "it", env={**installed.env, "HOTPATH": "1"})
+    check_counts(result.stderr, COUNTED)
+
+
+@pytest.mark.parametrize("module, flags", [("hotpath_alloc", []), ("hotpath_alloc_wrap", ["-static"])])
+def test_only_libraries_allocate(workshop, installed, compiler, module, flags):
+    """The program itself does not call malloc, so the linker may think that it needs none of ours."""
+    need("pkg-config")
+    workshop.write("strdup.c", """#include <stdio.h>
+        #include <string.h>
+        #include <hotpath.h>
+        int main(void)
+        {
+            struct hotpath_alloc_counts before, after;
+            hotpath_read_allocs(&before);
+            puts(strdup("a text"));
+            return hotpath_read_allocs(&after) != HOTPATH_OK || after.count == before.count;
+        }""")
+    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module, env=installed.env).split()
+    workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-Wl,--as-needed", *flags, "strdup.c", *options, "-o", "it")
+    workshop.box.run(workshop.folder / "it", env=installed.env)
+
+
 # -------------------------------------------------------------------------------------------------- build systems
 
 def test_cmake(workshop, installed, compiler):
-    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c")
+    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c", ALLOC_CALLS, ALLOC_CALLS.parent / "alloc_counts.h")
     workshop.do("cmake", "-S", ".", "-B", "out", "-G", "Ninja", f"-DCMAKE_C_COMPILER={compiler}",
                 f"-DCMAKE_CXX_COMPILER={CXX[compiler]}", env=installed.env)
     workshop.do("cmake", "--build", "out")
     for program in ("hotpath_c", "hotpath_cxx", "static_c", "static_cxx", "whole"):
         assert workshop.calls(f"out/{program}") == CONSUMER, program
+    for program in ("alloc", "alloc_static", "alloc_wrap"):
+        check_counts(workshop.box.run(workshop.folder / f"out/{program}", env={"HOTPATH": "1"}).stderr, COUNTED)
 
 
 def test_meson(workshop, installed, compiler):

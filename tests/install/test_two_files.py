@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from alloc_truth import COUNTED, FAMILY, check_counts
 from harness import BUILD, SOURCE
 from workshop import CONSUMER, CXX, HERE, SINGLE, do, need
 
@@ -65,6 +66,35 @@ def test_one_command(workshop, compiler):
     for flags in (["-pthread"], ["-static", "-pthread"], [] if version >= (2, 34) else ["-pthread"]):
         workshop.do(compiler, "-DHOTPATH", "-I.", "consumer.c", "hotpath.c", *flags, "-o", "it")
         assert workshop.calls("it") == CONSUMER
+
+
+# ------------------------------------------------------------------------------------------------ allocations
+
+WRAP = [f"-Wl,--wrap={name}" for name in FAMILY]
+
+
+@pytest.mark.parametrize("macro", ["HOTPATH_ALLOC", "HOTPATH_ALLOC_WRAP"])
+def test_no_warnings_with_allocations(workshop, compiler, macro):
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    workshop.do(compiler, "-O2" if compiler == "gcc" else "-O0", *STRICT, f"-D{macro}", "-c", "hotpath.c")
+
+
+@with_glibc
+@pytest.mark.parametrize("flags", [["-DHOTPATH_ALLOC"], ["-DHOTPATH_ALLOC", "-O2"],
+                                   ["-DHOTPATH_ALLOC_WRAP", "-DALLOC_CALLS_STATIC", "-static", *WRAP]])
+def test_allocations(workshop, compiler, flags):
+    """Every function of the malloc family, by one command."""
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", PROGRAMS / "alloc_calls.c", PROGRAMS / "alloc_counts.h")
+    workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-DALLOC_COUNTS_LINKED", *flags, "alloc_calls.c", "hotpath.c",
+                "-pthread", "-o", "it")
+    for env in ({"HOTPATH": "1"}, {}):
+        check_counts(workshop.box.run(workshop.folder / "it", env=env).stderr, COUNTED)
+
+
+def test_names_seen_with_allocations(objects, compiler):
+    shown = {line.split()[-1] for line in do("nm", "--defined-only", "-g", objects(compiler, "-fPIC", "-DHOTPATH_ALLOC")).splitlines()}
+    without = {line.split()[-1] for line in do("nm", "--defined-only", "-g", objects(compiler, "-fPIC")).splitlines()}
+    assert {name for name in shown - without if not name.startswith("hotpath_")} == set(FAMILY)
 
 
 # ------------------------------------------------------------------------------------------- libraries, and several

@@ -34,7 +34,8 @@ def test_musl(workshop):
 
 
 def test_part_of_a_cmake_project(workshop):
-    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c")
+    workshop.fetch(HERE / "CMakeLists.txt", HERE / "consumer.c", SOURCE / "tests/programs/alloc_calls.c",
+                   SOURCE / "tests/programs/alloc_counts.h")
     workshop.do("cmake", "-S", ".", "-B", "out", "-G", "Ninja", f"-DHOTPATH_FROM={SOURCE}")
     workshop.do("cmake", "--build", "out")
     for program in ("hotpath_c", "hotpath_cxx", "static_c", "static_cxx", "whole"):

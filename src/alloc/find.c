@@ -6,13 +6,14 @@
  * come back to us on the same thread, and get memory of early.h. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
-#include "next.h"
+#include "find.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "early.h"
 #include "hotpath.h"
+#include "next.h"
 
 __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec")));
 
@@ -52,21 +53,21 @@ static void *no_sized(size_t size)
 
 static void *first_malloc(size_t size)
 {
-    return hp_next_find() ? HP_NEXT(malloc)(size) : hp_early_allocate(size, 0);
+    return hp_find_next() ? HP_NEXT(malloc)(size) : hp_early_allocate(size, 0);
 }
 
 static void first_free(void *block)
 {
-    if (hp_next_find())
+    if (hp_find_next())
         HP_NEXT(free)(block);
 }
 
-static size_t first_usable_size(void *block) { return hp_next_find() ? HP_NEXT(usable_size)(block) : 0; }
+static size_t first_usable_size(void *block) { return hp_find_next() ? HP_NEXT(usable_size)(block) : 0; }
 
 static void *first_calloc(size_t count, size_t size)
 {
     size_t bytes;
-    if (hp_next_find())
+    if (hp_find_next())
         return HP_NEXT(calloc)(count, size);
     return __builtin_mul_overflow(count, size, &bytes) ? no_memory() : hp_early_allocate(bytes, 0);
 }
@@ -74,14 +75,14 @@ static void *first_calloc(size_t count, size_t size)
 /* Blocks of early.h do not come here; there is nobody else's yet. */
 static void *first_realloc(void *block, size_t size)
 {
-    if (hp_next_find())
+    if (hp_find_next())
         return HP_NEXT(realloc)(block, size);
     return block == NULL ? hp_early_allocate(size, 0) : no_memory();
 }
 
 static int first_posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
-    if (hp_next_find())
+    if (hp_find_next())
         return HP_NEXT(posix_memalign)(ret_block, alignment, size);
     *ret_block = hp_early_allocate(size, alignment);
     return *ret_block != NULL ? 0 : ENOMEM;
@@ -89,16 +90,16 @@ static int first_posix_memalign(void **ret_block, size_t alignment, size_t size)
 
 static void *first_aligned_alloc(size_t alignment, size_t size)
 {
-    return hp_next_find() ? HP_NEXT(aligned_alloc)(alignment, size) : hp_early_allocate(size, alignment);
+    return hp_find_next() ? HP_NEXT(aligned_alloc)(alignment, size) : hp_early_allocate(size, alignment);
 }
 
 static void *first_memalign(size_t alignment, size_t size)
 {
-    return hp_next_find() ? HP_NEXT(memalign)(alignment, size) : hp_early_allocate(size, alignment);
+    return hp_find_next() ? HP_NEXT(memalign)(alignment, size) : hp_early_allocate(size, alignment);
 }
 
-static void *first_valloc(size_t size) { return hp_next_find() ? HP_NEXT(valloc)(size) : no_memory(); }
-static void *first_pvalloc(size_t size) { return hp_next_find() ? HP_NEXT(pvalloc)(size) : no_memory(); }
+static void *first_valloc(size_t size) { return hp_find_next() ? HP_NEXT(valloc)(size) : no_memory(); }
+static void *first_pvalloc(size_t size) { return hp_find_next() ? HP_NEXT(pvalloc)(size) : no_memory(); }
 
 struct hp_next hp_next = {.malloc = first_malloc,
                           .free = first_free,
@@ -194,7 +195,7 @@ static hp_next_usable_size *silence_copy_behind(void)
     return yield != NULL ? yield() : NULL;
 }
 
-bool hp_next_find(void)
+bool hp_find_next(void)
 {
     static uint32_t is_found;
     if (__atomic_load_n(&is_found, __ATOMIC_ACQUIRE) != 0)

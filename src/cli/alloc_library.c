@@ -1,0 +1,302 @@
+/*
+ * A program that cannot take the library would refuse to start (AddressSanitizer wants to be first), or the dynamic linker
+ * would complain in its name, so its file is looked at before. What cannot be read or understood is no obstacle: whoever starts
+ * it will say what is wrong. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1 /* memmem */
+#include "alloc_library.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf_file.h"
+#include "memory.h"
+
+#define FILE_NAME "libhotpath_alloc.so.0"
+
+#ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* by the build: from the folder of programs to that of libraries */
+#define HOTPATH_LIBRARIES_FROM_PROGRAMS "../lib"
+#endif
+
+/* ------------------------------------------------------------------------------------------------ where it is */
+
+static bool own_folder(char *folder, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", folder, size - 1);
+    if (length <= 0)
+        return false;
+    folder[length] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* The whole path, since the program may change its folder. Blanks and colons divide LD_PRELOAD. */
+static bool is_there(const char *file, char *path, size_t size)
+{
+    char whole[PATH_MAX];
+    if (realpath(file, whole) == NULL || strlen(whole) >= size || strpbrk(whole, ": ") != NULL)
+        return false;
+    memcpy(path, whole, strlen(whole) + 1);
+    return true;
+}
+
+bool hp_alloc_library_find(const char *given, char *path, size_t size)
+{
+    static const char *const places[] = {HOTPATH_LIBRARIES_FROM_PROGRAMS, "../lib"};
+    char folder[PATH_MAX], file[2 * PATH_MAX];
+    if (given != NULL)
+        return is_there(given, path, size);
+    if (!own_folder(folder, sizeof folder))
+        return false;
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
+        if (places[at][0] == '/')
+            snprintf(file, sizeof file, "%s/%s", places[at], FILE_NAME);
+        else
+            snprintf(file, sizeof file, "%s/%s/%s", folder, places[at], FILE_NAME);
+        if (is_there(file, path, size))
+            return true;
+    }
+    return false;
+}
+
+/* --------------------------------------------------------------------------------------- the file of a program */
+
+static int open_in(const char *folder, size_t length, const char *name, int mode)
+{
+    char path[PATH_MAX];
+    struct stat file;
+    if ((size_t)snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "", name) >=
+            sizeof path ||
+        access(path, mode) != 0 || stat(path, &file) != 0 || !S_ISREG(file.st_mode))
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int open_program(const char *name)
+{
+    const char *folder = getenv("PATH");
+    if (strchr(name, '/') != NULL)
+        return open_in("", 0, name, X_OK);
+    for (folder = folder != NULL ? folder : "/bin:/usr/bin";; folder++) {
+        const size_t length = strcspn(folder, ":");
+        const int fd = open_in(folder, length, name, X_OK);
+        folder += length;
+        if (fd >= 0 || *folder == '\0')
+            return fd;
+    }
+}
+
+/* The program that a script is for; -1: it is no script. */
+static int open_interpreter(int fd)
+{
+    char line[256];
+    const ssize_t length = pread(fd, line, sizeof line - 1, 0);
+    if (length < 3 || memcmp(line, "#!", 2) != 0)
+        return -1;
+    line[length] = '\0';
+    char *name = line + 2 + strspn(line + 2, " \t");
+    name[strcspn(name, " \t\n")] = '\0';
+    return open_in("", 0, name, X_OK);
+}
+
+/* --------------------------------------------------------------------------------------------- what it consists of */
+
+struct image {
+    int fd;
+    ElfW(Ehdr) header;
+    char linker[256]; /* the dynamic linker that starts it; "": none */
+    ElfW(Phdr) dynamic;
+};
+
+static bool read_image(struct image *image, int fd)
+{
+    image->fd = fd;
+    if (!hp_elf_read_at(fd, 0, &image->header, sizeof image->header) ||
+        memcmp(image->header.e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    for (size_t at = 0; at < image->header.e_phnum; at++) {
+        ElfW(Phdr) part;
+        if (!hp_elf_read_at(fd, image->header.e_phoff + at * sizeof part, &part, sizeof part))
+            return true;
+        if (part.p_type == PT_INTERP && part.p_filesz < sizeof image->linker)
+            hp_elf_read_at(fd, part.p_offset, image->linker, part.p_filesz);
+        if (part.p_type == PT_DYNAMIC)
+            image->dynamic = part;
+    }
+    return true;
+}
+
+static bool is_same_machine(const struct image *one, const struct image *other)
+{
+    return memcmp(one->header.e_ident, other->header.e_ident, EI_DATA + 1) == 0 &&
+           one->header.e_machine == other->header.e_machine;
+}
+
+/* Each C library has its own, and what was linked for one cannot be in a program of another. */
+static bool is_same_linker(const struct image *image)
+{
+    struct image own;
+    memset(&own, 0, sizeof own);
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const bool is_known = fd >= 0 && read_image(&own, fd) && own.linker[0] != '\0';
+    if (fd >= 0)
+        close(fd);
+    const char *name = strrchr(image->linker, '/'), *own_name = strrchr(own.linker, '/');
+    return !is_known || (name != NULL && own_name != NULL && strcmp(name, own_name) == 0);
+}
+
+static uint64_t dynamic_value(const struct image *image, ElfW(Sxword) tag)
+{
+    for (uint64_t at = 0; at + sizeof(ElfW(Dyn)) <= image->dynamic.p_filesz; at += sizeof(ElfW(Dyn))) {
+        ElfW(Dyn) entry;
+        if (!hp_elf_read_at(image->fd, image->dynamic.p_offset + at, &entry, sizeof entry) ||
+            entry.d_tag == DT_NULL)
+            return 0;
+        if (entry.d_tag == tag)
+            return entry.d_un.d_val;
+    }
+    return 0;
+}
+
+static uint64_t offset_of(const struct image *image, uint64_t address)
+{
+    for (size_t at = 0; at < image->header.e_phnum; at++) {
+        ElfW(Phdr) part;
+        if (hp_elf_read_at(image->fd, image->header.e_phoff + at * sizeof part, &part, sizeof part) &&
+            part.p_type == PT_LOAD && address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
+            return address - part.p_vaddr + part.p_offset;
+    }
+    return 0;
+}
+
+/* Whether the names for the dynamic linker, which are symbols and libraries, have one of these in them. */
+static bool names_any(const struct image *image, const char *const *wanted, size_t count)
+{
+    const uint64_t size = dynamic_value(image, DT_STRSZ);
+    char *names = hp_elf_copy(image->fd, offset_of(image, dynamic_value(image, DT_STRTAB)), size);
+    bool is_found = false;
+    if (names == NULL)
+        return false;
+    for (size_t at = 0; at < count && !is_found; at++)
+        is_found = memmem(names, (size_t)size, wanted[at], strlen(wanted[at])) != NULL;
+    hp_memory_unmap(names, (size_t)size);
+    return is_found;
+}
+
+static bool is_sanitized(const struct image *image)
+{
+    static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init",
+                                        "libasan.so",  "libtsan.so",  "liblsan.so",  "libhwasan.so"};
+    return names_any(image, names, sizeof names / sizeof names[0]);
+}
+
+/* Its linker has put our functions in front of malloc. */
+static bool is_wrapped(int fd)
+{
+    struct hp_elf elf;
+    memset(&elf, 0, sizeof elf);
+    bool is_found = false;
+    if (hp_elf_read(&elf, fd))
+        for (size_t at = 0; at < elf.count && !is_found; at++)
+            is_found = strcmp(hp_elf_name(&elf, elf.sorted[at]), "__wrap_malloc") == 0;
+    hp_elf_free(&elf);
+    return is_found;
+}
+
+static bool gets_rights(int fd)
+{
+    struct stat file;
+    return fstat(fd, &file) == 0 && (((file.st_mode & S_ISUID) && file.st_uid != getuid()) ||
+                                     ((file.st_mode & S_ISGID) && file.st_gid != getgid()));
+}
+
+/* ------------------------------------------------------------------------------------------------- the decision */
+
+static const char *obstacle_in(int fd, const struct image *library)
+{
+    struct image image;
+    memset(&image, 0, sizeof image);
+    if (!read_image(&image, fd))
+        return NULL;
+    if (is_wrapped(fd))
+        return "";
+    if (!is_same_machine(&image, library))
+        return "it is a program for another machine";
+    if (image.linker[0] == '\0')
+        return "it is linked statically, and not with libhotpath_alloc_wrap.a";
+    if (!is_same_linker(&image))
+        return "it has another C library than hotpath";
+    if (gets_rights(fd))
+        return "it gets rights that you do not have";
+    if (is_sanitized(&image))
+        return "a sanitizer in it has malloc for itself";
+    return NULL;
+}
+
+/* A build for tests: what it needs cannot be in a program that was not built so. */
+static bool is_for_tests(const char *library)
+{
+    struct image image;
+    memset(&image, 0, sizeof image);
+    const size_t folder = (size_t)(strrchr(library, '/') - library);
+    const int fd = open_in(library, folder, "libhotpath.so.0", R_OK);
+    const bool is_so = fd >= 0 && read_image(&image, fd) && is_sanitized(&image);
+    if (fd >= 0)
+        close(fd);
+    return is_so;
+}
+
+static const char *obstacle_at(int fd, const struct image *library)
+{
+    const int interpreter = open_interpreter(fd);
+    if (interpreter < 0)
+        return obstacle_in(fd, library);
+    const char *obstacle = obstacle_in(interpreter, library);
+    close(interpreter);
+    return obstacle;
+}
+
+const char *hp_alloc_library_obstacle(const char *library, const char *program)
+{
+    struct image image;
+    memset(&image, 0, sizeof image);
+    if (is_for_tests(library))
+        return "";
+    const char *obstacle = NULL;
+    const int library_fd = open(library, O_RDONLY | O_CLOEXEC), fd = open_program(program);
+    if (library_fd < 0 || !read_image(&image, library_fd))
+        obstacle = "the library cannot be read";
+    else if (fd >= 0)
+        obstacle = obstacle_at(fd, &image);
+    if (library_fd >= 0)
+        close(library_fd);
+    if (fd >= 0)
+        close(fd);
+    return obstacle;
+}
+
+void hp_alloc_library_preload(const char *library, bool with_children)
+{
+    const char *others = getenv("LD_PRELOAD");
+    char *list = NULL;
+    if (others == NULL || others[0] == '\0')
+        setenv("LD_PRELOAD", library, 1);
+    else if (asprintf(&list, "%s:%s", library, others) >= 0)
+        setenv("LD_PRELOAD", list, 1);
+    free(list);
+    if (with_children)
+        setenv("HOTPATH_PRELOAD", "all", 1);
+    else
+        unsetenv("HOTPATH_PRELOAD");
+}
