@@ -313,6 +313,7 @@ static __attribute__((noinline)) void catcher(void)
     HOTPATH_MEASURE();
     if (setjmp(back) == 0)
         thrower(2);
+    get(30);
     for (int at = 0; at < 7; at++)
         free(get(5000));
 }
@@ -399,7 +400,7 @@ static void edges(void) { MUST(has_edges); }
 
 static void usable(void)
 {
-    static const size_t asked[] = {8, 16, 20, 32, 48, 50, 64, 70, 100, 200, 300, 600, 1000, 5000, 6000};
+    static const size_t asked[] = {8, 16, 20, 30, 32, 48, 50, 64, 70, 100, 200, 300, 600, 1000, 5000, 6000};
     for (size_t at = 0; at < sizeof asked / sizeof asked[0]; at++)
         tell_usable(asked[at]);
 }
