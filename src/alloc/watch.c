@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "early.h"
 #include "find.h"
 #include "hotpath.h"
 #include "next.h"
@@ -66,16 +65,14 @@ static bool was_called;
 
 static void *note_the_call(size_t size)
 {
-    if (hp_inside != HP_INSIDE_OURSELVES) /* another thread's */
-        return real_malloc(size);
-    was_called = true;
-    return hp_early_allocate(size, 0);
+    if (hp_inside == HP_INSIDE_OURSELVES) /* else it is another thread's */
+        was_called = true;
+    return real_malloc(size);
 }
 
 /*
  * A program with a malloc of its own, or that of a library in front of us, may never call ours. What the C library calls is
- * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker. The allocator behind us does not
- * notice.
+ * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker.
  */
 static bool is_called(void)
 {

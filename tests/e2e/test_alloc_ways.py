@@ -203,6 +203,7 @@ def test_children_are_not_preloaded(run):
     assert "HOTPATH_RUN=1" in result.stdout  # they are recorded, if they are built with hotpath
 
 
+@with_glibc("the programs of this machine have it")
 def test_what_else_is_preloaded_stays(run):
     other = str(PROGRAMS / "inject.so")
     result = run(PROGRAMS / "alloc_host_off", "environment", env={"LD_PRELOAD": f"{other}: {other}"})
