@@ -14697,9 +14697,11 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    bool is_one_of_many;           /* there are, or were, others; written by any thread */
-    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
-    bool index_is_complete;        /* every node and stat of the record is in the slots */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
+    uint16_t *owner_leaf;
+    bool is_one_of_many;    /* there are, or were, others; written by any thread */
+    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete; /* every node and stat of the record is in the slots */
 };
 
 struct hp_fork_page {
@@ -14956,8 +14958,8 @@ HP_PRIVATE int hp_exit_report(bool is_in_handler);
 
 /*
  * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
- * address space, in tables that are made when a thread other than the first allocates there. So a program with one thread has
- * none, and one with many has an eighth of the memory its other threads allocated from.
+ * address space, in tables that are made when something is allocated there while there are several threads. So a program with
+ * one thread has none, and one with many has an eighth of the memory it allocates from.
  *
  * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
  * into 16 bytes, the second one's owner counts for both.
@@ -14997,14 +14999,34 @@ static inline uint16_t *hp_owner_place(const void *block)
 /* Makes the table for a block, if there is memory. */
 HP_PRIVATE uint16_t *hp_owner_make_place(const void *block);
 
+/*
+ * The same where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area
+ * of its own. NULL: look for it.
+ */
+static inline uint16_t *hp_owner_near_place(const struct hp_head *head, const void *block)
+{
+    const uintptr_t address = (uintptr_t)block;
+    const bool is_near = (address >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number;
+    return is_near ? &head->owner_leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+static inline void hp_owner_remember(struct hp_head *head, const void *block, uint16_t *place)
+{
+    const uintptr_t address = (uintptr_t)block;
+    head->owner_leaf = place - (address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF;
+    head->owner_leaf_number = (address >> HP_OWNER_LEAF_BITS) + 1;
+}
+
 /* Blocks that nobody wrote about are the first thread's. */
-static inline void hp_owner_write(const void *block, uint32_t owner)
+static inline void hp_owner_write(struct hp_head *head, const void *block)
 {
     uint16_t *place = hp_owner_place(block);
-    if (__builtin_expect(place == NULL, 0) && owner != 0)
+    if (__builtin_expect(place == NULL, 0))
         place = hp_owner_make_place(block);
-    if (place != NULL)
-        __atomic_store_n(place, (uint16_t)owner, __ATOMIC_RELAXED);
+    if (place == NULL)
+        return;
+    __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
+    hp_owner_remember(head, block, place);
 }
 
 static inline uint32_t hp_owner_of(const void *block)
@@ -15132,6 +15154,11 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
     }
 }
 
+static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
+{
+    return (uint64_t)(hp_allocations_live_bytes(thread) - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED;
+}
+
 /* What matters only where there are more threads than one. The head is held, and has counters. */
 static inline __attribute__((always_inline)) void hp_allocations_tell_others(struct hp_head *head, const void *allocated,
                                                               const void *freed, uint64_t freed_bytes)
@@ -15142,12 +15169,25 @@ static inline __attribute__((always_inline)) void hp_allocations_tell_others(str
         HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
     if (allocated != NULL)
-        hp_owner_write(allocated, head->owner);
-    const int64_t live = hp_allocations_live_bytes(thread);
-    if (__builtin_expect((uint64_t)(live - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED, 0)) {
-        hp_allocations_publish(hp_store_header(head->store), live - thread->published);
-        HOTPATH_PUT_(thread->published, live);
+        hp_owner_write(head, allocated);
+    if (hp_allocations_has_to_publish(thread)) {
+        hp_allocations_publish(hp_store_header(head->store), hp_allocations_live_bytes(thread) - thread->published);
+        HOTPATH_PUT_(thread->published, hp_allocations_live_bytes(thread));
     }
+}
+
+/* The same where it takes a look at one place in memory; false: it takes more. */
+static inline __attribute__((always_inline)) bool hp_allocations_told_quickly(const struct hp_head *head,
+                                                               const struct hp_allocations_event *event)
+{
+    uint16_t *freed = event->freed != NULL ? hp_owner_near_place(head, event->freed) : NULL;
+    uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
+    if ((event->freed != NULL && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
+        (event->allocated != NULL && allocated == NULL) || hp_allocations_has_to_publish(head->alloc))
+        return false;
+    if (allocated != NULL)
+        HOTPATH_PUT_(*allocated, (uint16_t)head->owner);
+    return true;
 }
 
 static bool hp_allocations_is_one_of_many(const struct hp_head *head)
@@ -15368,7 +15408,7 @@ static inline __attribute__((always_inline)) void hp_allocations_tell(const stru
         return;
     }
     hp_allocations_count(head->alloc, event);
-    if (__builtin_expect(hp_allocations_is_one_of_many(head), 0)) {
+    if (__builtin_expect(hp_allocations_is_one_of_many(head), 0) && __builtin_expect(!hp_allocations_told_quickly(head, event), 0)) {
         hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
@@ -19710,11 +19750,12 @@ struct hp_next {
     hp_next_usable_size *usable_size;
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
+    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
+    /* The rest. */
     void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
                         uintptr_t stack);
-    /* The rest. */
     void (*failed)(void);
     int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
     void *(*aligned_alloc)(size_t alignment, size_t size);
@@ -19744,6 +19785,47 @@ HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
 HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* ---- src/alloc/heads.h --------------------------------------------------------------------------------------- */
+
+/*
+ * How large a block is, without asking. glibc keeps the size of a block in the word before it, and to ask malloc_usable_size
+ * takes as long as all the rest of counting, since it looks at the block that follows as well. So the word is read here, once
+ * it was found, on some blocks, that it says what malloc_usable_size does (find.c).
+ */
+
+/* The three lowest bits of the word are flags; blocks that were mapped one by one have a second word in front. */
+#define HP_HEAD_FLAGS ((size_t)7)
+#define HP_HEAD_IS_MAPPED ((size_t)2)
+
+static inline __attribute__((always_inline)) size_t hp_head_size(const void *block)
+{
+    const size_t head = ((const size_t *)block)[-1];
+    return (head & ~HP_HEAD_FLAGS) - (head & HP_HEAD_IS_MAPPED ? 2 : 1) * sizeof head;
+}
+
+static inline __attribute__((always_inline)) size_t hp_usable_size(void *block)
+{
+    return __builtin_expect(HP_NEXT(has_heads) != 0, 1) ? hp_head_size(block) : HP_NEXT(usable_size)(block);
+}
+
+/* ---- src/alloc/preload.h ------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/* What the environment of this process wants of us. */
+
+/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
+HP_PRIVATE bool hp_preload_is_for_children(void);
+
+/* Whether HOTPATH asks for allocations to be recorded. */
+HP_PRIVATE bool hp_preload_is_asked_for(void);
+
+/* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
+HP_PRIVATE void hp_preload_end_here(void);
+
+/* Whether the program runs under valgrind, whose malloc takes the place of the C library's and looks like it. */
+HP_PRIVATE bool hp_preload_has_valgrind(void);
+#endif
 
 /* ---- src/alloc/find.c ---------------------------------------------------------------------------------------- */
 
@@ -19936,6 +20018,36 @@ static hp_next_usable_size *hp_find_silence_copy_behind(void)
     return yield != NULL ? yield() : NULL;
 }
 
+/* --- sizes without asking: see heads.h */
+
+#ifdef __GLIBC__
+static bool hp_find_has_head(void *block)
+{
+    const bool is_right = block != NULL && hp_head_size(block) == HP_NEXT(usable_size)(block);
+    HP_NEXT(free)(block);
+    return is_right;
+}
+
+/* Blocks from the places that glibc has for them: caches, the heap, mapped ones. Few, so that the heap stays as it is. */
+static bool hp_find_are_heads_right(void)
+{
+    return hp_find_has_head(HP_NEXT(malloc)(1)) && hp_find_has_head(HP_NEXT(malloc)(100)) && hp_find_has_head(HP_NEXT(malloc)(5000)) &&
+           hp_find_has_head(HP_NEXT(malloc)(3000000));
+}
+
+/* Of glibc's malloc alone: others may have nothing that can be read in front of a block. */
+static void hp_find_look_for_heads(void)
+{
+    const void *const glibc = hp_find_image_of(hp_find_look_up("gnu_get_libc_version"));
+    const bool is_glibc = glibc != NULL && glibc == hp_find_image_of((const void *)(uintptr_t)HP_NEXT(malloc)) &&
+                          glibc == hp_find_image_of((const void *)(uintptr_t)HP_NEXT(usable_size));
+    const bool has_heads = is_glibc && !hp_preload_has_valgrind() && hp_find_are_heads_right();
+    __atomic_store_n(&hotpath_next_.has_heads, has_heads, __ATOMIC_RELAXED);
+}
+#else
+static void hp_find_look_for_heads(void) {}
+#endif
+
 bool hp_find_next(void)
 {
     static uint32_t is_found;
@@ -19948,6 +20060,7 @@ bool hp_find_next(void)
     hotpath_inside_ = HP_INSIDE_OURSELVES;
     hp_find_find_aligned(hp_find_image_of(hp_find_look_up("malloc")));
     hp_find_find_heart(hp_find_silence_copy_behind());
+    hp_find_look_for_heads();
     hotpath_inside_ = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
@@ -20010,7 +20123,7 @@ static HP_OVERRIDES_INLINED void *hp_overrides_tell_allocated(void *block, size_
             HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(allocated)(block, asked, HP_NEXT(usable_size)(block), stack);
+    HP_NEXT(allocated)(block, asked, hp_usable_size(block), stack);
     return block;
 }
 
@@ -20046,7 +20159,7 @@ static HP_OVERRIDES_INLINED void hp_overrides_release(void *block, uintptr_t sta
     if (HP_OVERRIDES_RARELY(block == NULL || hp_early_has(block)))
         return;
     if (!HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
-        HP_NEXT(freed)(block, HP_NEXT(usable_size)(block), stack);
+        HP_NEXT(freed)(block, hp_usable_size(block), stack);
     HP_NEXT(free)(block);
 }
 
@@ -20083,12 +20196,12 @@ static void *hp_overrides_move_early(const void *block, size_t size, uintptr_t s
 static void *hp_overrides_resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
-    const size_t old_usable = HP_NEXT(usable_size)(block);
+    const size_t old_usable = hp_usable_size(block);
     void *resized;
     errno = 0;
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
     if (resized != NULL)
-        HP_NEXT(reallocated)(block, old_usable, resized, 0, HP_NEXT(usable_size)(resized), stack);
+        HP_NEXT(reallocated)(block, old_usable, resized, 0, hp_usable_size(resized), stack);
     else if (errno == ENOMEM)
         HP_NEXT(failed)();
     else
@@ -20111,13 +20224,13 @@ static HP_OVERRIDES_INLINED void *hp_overrides_resize(void *block, size_t size, 
     }
     if (HP_OVERRIDES_RARELY(size == 0))
         return hp_overrides_resize_to_nothing(block, stack);
-    const size_t old_usable = HP_NEXT(usable_size)(block);
+    const size_t old_usable = hp_usable_size(block);
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (HP_OVERRIDES_RARELY(resized == NULL)) {
         HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(reallocated)(block, old_usable, resized, size, HP_NEXT(usable_size)(resized), stack);
+    HP_NEXT(reallocated)(block, old_usable, resized, size, hp_usable_size(resized), stack);
     return resized;
 }
 
@@ -20189,21 +20302,6 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
 }
 #endif
 
-/* ---- src/alloc/preload.h ------------------------------------------------------------------------------------- */
-
-#if defined HOTPATH_ALLOC
-/* What the environment of this process wants of us. */
-
-/* Whether programs that this process starts are to have the library, too: as `hotpath run --preload-children` says. */
-HP_PRIVATE bool hp_preload_is_for_children(void);
-
-/* Whether HOTPATH asks for allocations to be recorded. */
-HP_PRIVATE bool hp_preload_is_asked_for(void);
-
-/* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
-HP_PRIVATE void hp_preload_end_here(void);
-#endif
-
 /* ---- src/alloc/preload.c ------------------------------------------------------------------------------------- */
 
 #if defined HOTPATH_ALLOC
@@ -20255,6 +20353,12 @@ bool hp_preload_is_asked_for(void)
             return true;
         item += length;
     }
+}
+
+bool hp_preload_has_valgrind(void)
+{
+    char **const list = hp_preload_find("LD_PRELOAD");
+    return list != NULL && strstr(*list, "/vgpreload_") != NULL;
 }
 
 bool hp_preload_is_for_children(void)
@@ -20349,6 +20453,7 @@ hp_next_usable_size *hotpath_v1_alloc_yield(void)
     __atomic_store_n(&hotpath_next_.freed, hp_watch_no_freed, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.reallocated, hp_watch_no_reallocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.failed, hp_watch_no_failed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hotpath_next_.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.usable_size, hp_watch_no_size, __ATOMIC_RELAXED);
     return real;
 }
@@ -20360,16 +20465,14 @@ static bool hp_watch_was_called;
 
 static void *hp_watch_note_the_call(size_t size)
 {
-    if (hotpath_inside_ != HP_INSIDE_OURSELVES) /* another thread's */
-        return hp_watch_real_malloc(size);
-    hp_watch_was_called = true;
-    return hp_early_allocate(size, 0);
+    if (hotpath_inside_ == HP_INSIDE_OURSELVES) /* else it is another thread's */
+        hp_watch_was_called = true;
+    return hp_watch_real_malloc(size);
 }
 
 /*
  * A program with a malloc of its own, or that of a library in front of us, may never call ours. What the C library calls is
- * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker. The allocator behind us does not
- * notice.
+ * what everybody calls, so it is made to: strdup allocates by way of the dynamic linker.
  */
 static bool hp_watch_is_called(void)
 {
@@ -20408,7 +20511,6 @@ static const char *hp_watch_reason_to_keep_out(void)
 
 static void hp_watch_decide(void)
 {
-    hp_find_next();
     if (!hp_preload_is_for_children())
         hp_preload_end_here();
     if (__atomic_load_n(&hp_watch_is_aside, __ATOMIC_RELAXED) != 0)
@@ -20427,8 +20529,12 @@ static void hp_watch_decide(void)
 __attribute__((constructor(102))) static void hp_watch_begin_to_watch(void)
 {
     const int saved = errno;
+    hp_find_next();
+    const uintptr_t around = hotpath_inside_;
+    hotpath_inside_ = HP_INSIDE_OURSELVES; /* what the dynamic linker allocates for us is not the program's */
     hp_watch_decide();
     dlerror(); /* what was not found is nobody's error */
+    hotpath_inside_ = around;
     errno = saved;
 }
 #endif
@@ -20438,19 +20544,20 @@ __attribute__((constructor(102))) static void hp_watch_begin_to_watch(void)
 #if defined HOTPATH_ALLOC_WRAP
 /*
  * The allocator behind us where the linker has put us in front of it, by --wrap: for executables that are linked statically, in
- * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then. What the C
- * library does not have is NULL, and nobody calls it.
+ * which two functions cannot have one name. `__real_malloc` is what the linker calls malloc then.
  */
 
 void *__real_malloc(size_t size);
 void __real_free(void *block);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
-int __real_posix_memalign(void **ret_block, size_t alignment, size_t size) __attribute__((weak));
-void *__real_aligned_alloc(size_t alignment, size_t size) __attribute__((weak));
-void *__real_memalign(size_t alignment, size_t size) __attribute__((weak));
-void *__real_valloc(size_t size) __attribute__((weak));
-void *__real_pvalloc(size_t size) __attribute__((weak));
+int __real_posix_memalign(void **ret_block, size_t alignment, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_memalign(size_t alignment, size_t size);
+void *__real_valloc(size_t size);
+#ifdef __GLIBC__
+void *__real_pvalloc(size_t size);
+#endif
 
 __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec")));
 
@@ -20466,8 +20573,10 @@ struct hp_next hotpath_next_ = {.malloc = __real_malloc,
                           .posix_memalign = __real_posix_memalign,
                           .aligned_alloc = __real_aligned_alloc,
                           .memalign = __real_memalign,
-                          .valloc = __real_valloc,
-                          .pvalloc = __real_pvalloc};
+#ifdef __GLIBC__
+                          .pvalloc = __real_pvalloc,
+#endif
+                          .valloc = __real_valloc};
 
 /* After the recorder's, which is 101. */
 __attribute__((constructor(102))) static void hp_wrapped_begin_to_watch(void) { hotpath_v1_alloc_is_watched(); }

@@ -12,8 +12,10 @@
 #include <errno.h>
 
 #include "early.h"
+#include "heads.h"
 #include "hotpath.h"
 #include "next.h"
+#include "preload.h"
 
 __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec")));
 
@@ -195,6 +197,36 @@ static hp_next_usable_size *silence_copy_behind(void)
     return yield != NULL ? yield() : NULL;
 }
 
+/* --- sizes without asking: see heads.h */
+
+#ifdef __GLIBC__
+static bool has_head(void *block)
+{
+    const bool is_right = block != NULL && hp_head_size(block) == HP_NEXT(usable_size)(block);
+    HP_NEXT(free)(block);
+    return is_right;
+}
+
+/* Blocks from the places that glibc has for them: caches, the heap, mapped ones. Few, so that the heap stays as it is. */
+static bool are_heads_right(void)
+{
+    return has_head(HP_NEXT(malloc)(1)) && has_head(HP_NEXT(malloc)(100)) && has_head(HP_NEXT(malloc)(5000)) &&
+           has_head(HP_NEXT(malloc)(3000000));
+}
+
+/* Of glibc's malloc alone: others may have nothing that can be read in front of a block. */
+static void look_for_heads(void)
+{
+    const void *const glibc = image_of(look_up("gnu_get_libc_version"));
+    const bool is_glibc = glibc != NULL && glibc == image_of((const void *)(uintptr_t)HP_NEXT(malloc)) &&
+                          glibc == image_of((const void *)(uintptr_t)HP_NEXT(usable_size));
+    const bool has_heads = is_glibc && !hp_preload_has_valgrind() && are_heads_right();
+    __atomic_store_n(&hp_next.has_heads, has_heads, __ATOMIC_RELAXED);
+}
+#else
+static void look_for_heads(void) {}
+#endif
+
 bool hp_find_next(void)
 {
     static uint32_t is_found;
@@ -207,6 +239,7 @@ bool hp_find_next(void)
     hp_inside = HP_INSIDE_OURSELVES;
     find_aligned(image_of(look_up("malloc")));
     find_heart(silence_copy_behind());
+    look_for_heads();
     hp_inside = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);

@@ -18,11 +18,12 @@ struct hp_next {
     hp_next_usable_size *usable_size;
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
+    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
+    /* The rest. */
     void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
                         uintptr_t stack);
-    /* The rest. */
     void (*failed)(void);
     int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
     void *(*aligned_alloc)(size_t alignment, size_t size);

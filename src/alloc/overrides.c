@@ -14,6 +14,7 @@
 
 #include "allocations.h"
 #include "early.h"
+#include "heads.h"
 #include "hotpath.h"
 #include "next.h"
 
@@ -62,7 +63,7 @@ static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
             HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(allocated)(block, asked, HP_NEXT(usable_size)(block), stack);
+    HP_NEXT(allocated)(block, asked, hp_usable_size(block), stack);
     return block;
 }
 
@@ -98,7 +99,7 @@ static INLINED void release(void *block, uintptr_t stack)
     if (RARELY(block == NULL || hp_early_has(block)))
         return;
     if (!RARELY(is_nested(stack)))
-        HP_NEXT(freed)(block, HP_NEXT(usable_size)(block), stack);
+        HP_NEXT(freed)(block, hp_usable_size(block), stack);
     HP_NEXT(free)(block);
 }
 
@@ -135,12 +136,12 @@ static void *move_early(const void *block, size_t size, uintptr_t stack)
 static void *resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
-    const size_t old_usable = HP_NEXT(usable_size)(block);
+    const size_t old_usable = hp_usable_size(block);
     void *resized;
     errno = 0;
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
     if (resized != NULL)
-        HP_NEXT(reallocated)(block, old_usable, resized, 0, HP_NEXT(usable_size)(resized), stack);
+        HP_NEXT(reallocated)(block, old_usable, resized, 0, hp_usable_size(resized), stack);
     else if (errno == ENOMEM)
         HP_NEXT(failed)();
     else
@@ -163,13 +164,13 @@ static INLINED void *resize(void *block, size_t size, uintptr_t stack)
     }
     if (RARELY(size == 0))
         return resize_to_nothing(block, stack);
-    const size_t old_usable = HP_NEXT(usable_size)(block);
+    const size_t old_usable = hp_usable_size(block);
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (RARELY(resized == NULL)) {
         HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(reallocated)(block, old_usable, resized, size, HP_NEXT(usable_size)(resized), stack);
+    HP_NEXT(reallocated)(block, old_usable, resized, size, hp_usable_size(resized), stack);
     return resized;
 }
 

@@ -56,6 +56,12 @@ bool hp_preload_is_asked_for(void)
     }
 }
 
+bool hp_preload_has_valgrind(void)
+{
+    char **const list = find("LD_PRELOAD");
+    return list != NULL && strstr(*list, "/vgpreload_") != NULL;
+}
+
 bool hp_preload_is_for_children(void)
 {
     char **const wish = find("HOTPATH_PRELOAD");

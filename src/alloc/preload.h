@@ -13,4 +13,7 @@ bool hp_preload_is_asked_for(void);
 /* Takes libhotpath_alloc.so out of LD_PRELOAD, so that programs that this process starts do without. */
 void hp_preload_end_here(void);
 
+/* Whether the program runs under valgrind, whose malloc takes the place of the C library's and looks like it. */
+bool hp_preload_has_valgrind(void);
+
 #endif

@@ -54,6 +54,7 @@ hp_next_usable_size *hotpath_v1_alloc_yield(void)
     __atomic_store_n(&hp_next.freed, no_freed, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.reallocated, no_reallocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.failed, no_failed, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_next.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.usable_size, no_size, __ATOMIC_RELAXED);
     return real;
 }
@@ -111,7 +112,6 @@ static const char *reason_to_keep_out(void)
 
 static void decide(void)
 {
-    hp_find_next();
     if (!hp_preload_is_for_children())
         hp_preload_end_here();
     if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)
@@ -130,7 +130,11 @@ static void decide(void)
 __attribute__((constructor(102))) static void begin_to_watch(void)
 {
     const int saved = errno;
+    hp_find_next();
+    const uintptr_t around = hp_inside;
+    hp_inside = HP_INSIDE_OURSELVES; /* what the dynamic linker allocates for us is not the program's */
     decide();
     dlerror(); /* what was not found is nobody's error */
+    hp_inside = around;
     errno = saved;
 }

@@ -124,6 +124,11 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
     }
 }
 
+static inline bool has_to_publish(const struct hp_alloc_thread *thread)
+{
+    return (uint64_t)(live_bytes(thread) - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED;
+}
+
 /* What matters only where there are more threads than one. The head is held, and has counters. */
 static inline __attribute__((always_inline)) void tell_others(struct hp_head *head, const void *allocated,
                                                               const void *freed, uint64_t freed_bytes)
@@ -134,12 +139,25 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
         HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
     if (allocated != NULL)
-        hp_owner_write(allocated, head->owner);
-    const int64_t live = live_bytes(thread);
-    if (__builtin_expect((uint64_t)(live - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED, 0)) {
-        publish(hp_store_header(head->store), live - thread->published);
-        HOTPATH_PUT_(thread->published, live);
+        hp_owner_write(head, allocated);
+    if (has_to_publish(thread)) {
+        publish(hp_store_header(head->store), live_bytes(thread) - thread->published);
+        HOTPATH_PUT_(thread->published, live_bytes(thread));
     }
+}
+
+/* The same where it takes a look at one place in memory; false: it takes more. */
+static inline __attribute__((always_inline)) bool told_quickly(const struct hp_head *head,
+                                                               const struct event *event)
+{
+    uint16_t *freed = event->freed != NULL ? hp_owner_near_place(head, event->freed) : NULL;
+    uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
+    if ((event->freed != NULL && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
+        (event->allocated != NULL && allocated == NULL) || has_to_publish(head->alloc))
+        return false;
+    if (allocated != NULL)
+        HOTPATH_PUT_(*allocated, (uint16_t)head->owner);
+    return true;
 }
 
 static bool is_one_of_many(const struct hp_head *head)
@@ -360,7 +378,7 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
         return;
     }
     count(head->alloc, event);
-    if (__builtin_expect(is_one_of_many(head), 0)) {
+    if (__builtin_expect(is_one_of_many(head), 0) && __builtin_expect(!told_quickly(head, event), 0)) {
         end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }

@@ -1,7 +1,7 @@
 /*
  * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
- * address space, in tables that are made when a thread other than the first allocates there. So a program with one thread has
- * none, and one with many has an eighth of the memory its other threads allocated from.
+ * address space, in tables that are made when something is allocated there while there are several threads. So a program with
+ * one thread has none, and one with many has an eighth of the memory it allocates from.
  *
  * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
  * into 16 bytes, the second one's owner counts for both. SPDX-License-Identifier: MIT
@@ -48,14 +48,34 @@ static inline uint16_t *hp_owner_place(const void *block)
 /* Makes the table for a block, if there is memory. */
 uint16_t *hp_owner_make_place(const void *block);
 
+/*
+ * The same where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area
+ * of its own. NULL: look for it.
+ */
+static inline uint16_t *hp_owner_near_place(const struct hp_head *head, const void *block)
+{
+    const uintptr_t address = (uintptr_t)block;
+    const bool is_near = (address >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number;
+    return is_near ? &head->owner_leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+static inline void hp_owner_remember(struct hp_head *head, const void *block, uint16_t *place)
+{
+    const uintptr_t address = (uintptr_t)block;
+    head->owner_leaf = place - (address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF;
+    head->owner_leaf_number = (address >> HP_OWNER_LEAF_BITS) + 1;
+}
+
 /* Blocks that nobody wrote about are the first thread's. */
-static inline void hp_owner_write(const void *block, uint32_t owner)
+static inline void hp_owner_write(struct hp_head *head, const void *block)
 {
     uint16_t *place = hp_owner_place(block);
-    if (__builtin_expect(place == NULL, 0) && owner != 0)
+    if (__builtin_expect(place == NULL, 0))
         place = hp_owner_make_place(block);
-    if (place != NULL)
-        __atomic_store_n(place, (uint16_t)owner, __ATOMIC_RELAXED);
+    if (place == NULL)
+        return;
+    __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
+    hp_owner_remember(head, block, place);
 }
 
 static inline uint32_t hp_owner_of(const void *block)

@@ -70,9 +70,11 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    bool is_one_of_many;           /* there are, or were, others; written by any thread */
-    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
-    bool index_is_complete;        /* every node and stat of the record is in the slots */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
+    uint16_t *owner_leaf;
+    bool is_one_of_many;    /* there are, or were, others; written by any thread */
+    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool index_is_complete; /* every node and stat of the record is in the slots */
 };
 
 struct hp_fork_page {

@@ -166,10 +166,10 @@ def test_the_very_end_of_threads(box):
 def test_longjmp_over_zones(box):
     """Three zones are left at once; what follows is the work of the one that goes on."""
     result = run(box, "jumps")
-    assert own(result) == {"catcher": (3 * (30 + 7 * 5000), 24), "thrower": (9 * 20, 9)}
+    assert own(result) == {"catcher": (3 * (30 + 7 * 500), 24), "thrower": (9 * 20, 9)}
     assert (row(result, "catcher").net_blocks, row(result, "thrower").net_blocks) == (12, 9)
     assert row(result, "thrower").net_usable_bytes == 9 * usable(result, 20)
-    assert row(result, "catcher").peak_usable_bytes == 3 * usable(result, 20) + usable(result, 30) + usable(result, 5000)
+    assert row(result, "catcher").peak_usable_bytes == 3 * usable(result, 20) + usable(result, 30) + usable(result, 500)
     assert row(result, "thrower").peak_usable_bytes == 3 * usable(result, 20)
 
 
@@ -183,7 +183,7 @@ def test_functions_measured_by_the_compiler(box):
 
 def test_open_zones(box):
     result = run(box, "open")
-    assert measures(result, "never_ends") == (6600, 2, 6600, 2, usable(result, 600) + usable(result, 6000), 2,
+    assert measures(result, "never_ends") == (1500, 2, 1500, 2, usable(result, 600) + usable(result, 900), 2,
                                               usable(result, 600), 1)
 
 

@@ -1,0 +1,28 @@
+/*
+ * How large a block is, without asking. glibc keeps the size of a block in the word before it, and to ask malloc_usable_size
+ * takes as long as all the rest of counting, since it looks at the block that follows as well. So the word is read here, once
+ * it was found, on some blocks, that it says what malloc_usable_size does (find.c). SPDX-License-Identifier: MIT
+ */
+#ifndef HP_ALLOC_HEADS_H
+#define HP_ALLOC_HEADS_H
+
+#include <stddef.h>
+
+#include "next.h"
+
+/* The three lowest bits of the word are flags; blocks that were mapped one by one have a second word in front. */
+#define HP_HEAD_FLAGS ((size_t)7)
+#define HP_HEAD_IS_MAPPED ((size_t)2)
+
+static inline __attribute__((always_inline)) size_t hp_head_size(const void *block)
+{
+    const size_t head = ((const size_t *)block)[-1];
+    return (head & ~HP_HEAD_FLAGS) - (head & HP_HEAD_IS_MAPPED ? 2 : 1) * sizeof head;
+}
+
+static inline __attribute__((always_inline)) size_t hp_usable_size(void *block)
+{
+    return __builtin_expect(HP_NEXT(has_heads) != 0, 1) ? hp_head_size(block) : HP_NEXT(usable_size)(block);
+}
+
+#endif
