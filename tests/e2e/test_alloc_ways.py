@@ -138,6 +138,44 @@ def test_what_the_allocator_does_not_have(box, allocator):
     assert (result.stdout, end(result.status)) == (plain.stdout, end(plain.status))
 
 
+def test_allocator_that_does_not_know_sizes(box, folder):
+    """Blocks of an area of its own, of which the C library knows nothing: it must not be asked for their sizes."""
+    allocator, program = folder / "allocator.so", folder / "program"
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True, input="""
+        #include <stddef.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        static char *at, *end;
+        static void *take(size_t size)
+        {
+            size = (size + 15) & ~(size_t)15;
+            if (at == NULL || size > (size_t)(end - at)) {
+                at = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                end = at + (1 << 24);
+            }
+            at += size;
+            return at - size;
+        }
+        void *malloc(size_t size) { return take(size); }
+        void *calloc(size_t count, size_t size) { return take(count * size); }
+        void *realloc(void *block, size_t size) { void *more = take(size); if (block) memcpy(more, block, size); return more; }
+        void free(void *block) { (void)block; }""")
+    subprocess.run(["cc", "-fno-builtin", f"-I{SOURCE}/tests/programs", "-o", program, "-xc", "-"], text=True, check=True, input="""
+        #include "alloc_counts.h"
+        #include <stdlib.h>
+        int main(void)
+        {
+            setvbuf(stderr, NULL, _IONBF, 0);
+            const struct counts since = read_counts();
+            for (int i = 0; i < 1000; i++)
+                free(realloc(calloc(1, 4096), 2000));
+            tell_counts("all", since);
+            return 0;
+        }""")
+    result = box.run(program, env=preload(allocator))
+    assert "counted all 2000 6096000 2000 0" in result.stderr
+
+
 # ------------------------------------------------------------------------------------------------------ harm to none
 
 def test_failing_allocations(box):

@@ -413,7 +413,7 @@ int main(int argc, char **argv)
     } cases[] = {{"nested", nested},    {"recursion", recursion}, {"mutual", mutual},     {"sizes", sizes},
                  {"left", left_behind}, {"family", family},       {"failures", failures}, {"threads", threads},
                  {"at_once", at_once},  {"ends", ends},           {"jumps", jumps},       {"open", never_ends},
-                 {"kinds", kinds},      {"depth", depth},         {"edges", edges}, {"very_end", very_end}};
+                 {"kinds", kinds},      {"depth", depth},         {"edges", edges},       {"very_end", very_end}};
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* or the first line would take one from the heap */
     usable();
