@@ -192,6 +192,65 @@ def test_failing_allocations(box):
     check_counts(result.stderr, truth(result.stdout))
 
 
+@with_glibc("the C library of others does not allocate there")
+def test_dynamic_linker_that_allocates(box, folder):
+    """As older ones do: dlsym uses every function of the family while we look for them, and blocks of then are kept, given to
+    realloc and freed later."""
+    library = folder / "dlsym.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-o", library, "-xc", "-"], text=True, check=True, input="""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <malloc.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        static char *kept[4];
+        static int calls;
+        static void *check(void *block, size_t alignment)
+        {
+            if (block == NULL || (size_t)block % alignment != 0)
+                abort();
+            return block;
+        }
+        static void allocate(void)
+        {
+            for (size_t at = 0; at < 4; at++)
+                if (calls > 0 && strcmp(kept[at], "kept") != 0)
+                    abort();
+            void *aligned = NULL;
+            if (posix_memalign(&aligned, 256, 10) != 0)
+                abort();
+            free(check(aligned, 256));
+            free(check(realloc(check(malloc(20), 16), 30), 16));
+            kept[0] = strcpy(check(realloc(kept[0], 10 + calls), 16), "kept");
+            free(kept[1]);
+            kept[1] = strcpy(check(calloc(5, 1), 16), "kept");
+            kept[2] = strcpy(check(memalign(64, 5), 64), "kept");
+            kept[3] = strcpy(check(malloc(5), 16), "kept");
+            calls++;
+        }
+        void *dlsym(void *handle, const char *name)
+        {
+            static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
+            void *(*real)(void *, const char *) = NULL;
+            for (size_t at = 0; at < 4 && real == NULL; at++)
+                real = dlvsym(RTLD_NEXT, "dlsym", versions[at]);
+            allocate();
+            void *found = real(handle, name);
+            return found;
+        }
+        __attribute__((destructor)) static void end(void)
+        {
+            for (size_t at = 0; at < 4; at++)
+                free(kept[at]);
+            fprintf(stderr, "dlsym %d\\n", calls);
+        }""")
+    plain = box.run("alloc_calls_off")
+    result = box.run("alloc_calls_off", env=preload(library))
+    assert result.stdout == plain.stdout and result.aside["dlsym"] > 10
+    check_counts(result.stderr, truth(plain.stdout))
+
+
 @pytest.mark.parametrize("case", ["threads", "fork", "vfork", "plugin"])
 @pytest.mark.parametrize("way", WAYS)
 def test_hosts(box, way, case):
