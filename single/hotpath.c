@@ -19670,6 +19670,259 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
 
 #if defined HOTPATH_ALLOC || defined HOTPATH_ALLOC_WRAP
 
+/* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/* Finding the allocator behind us, for the table of next.h. */
+
+/* If that has not been done. False: this thread is just doing so. */
+HP_PRIVATE bool hp_find_next(void);
+
+/* A function of this name behind us; NULL: there is none. */
+HP_PRIVATE void *hp_find_symbol(const char *name);
+
+/* Whether that function is in the same image as malloc behind us, and that is not another copy of ours. */
+HP_PRIVATE bool hp_find_is_of_allocator(const void *function);
+#endif
+
+/* ---- src/alloc/next.h ---------------------------------------------------------------------------------------- */
+
+/*
+ * The allocator behind us: the C library's, or whichever comes next in the process. Every pointer can be called at any
+ * time, by any thread: where nothing is known yet, it leads to a function that finds out. So the usual way has no question in it.
+ */
+
+typedef size_t hp_next_usable_size(void *block);
+
+struct hp_next {
+    /* One cache line: what nearly all calls need. */
+    void *(*malloc)(size_t size);
+    void (*free)(void *block);
+    hp_next_usable_size *usable_size;
+    void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
+    void (*freed)(const void *block, size_t usable, uintptr_t stack);
+    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *block, size_t size);
+    /* The rest. */
+    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+                        uintptr_t stack);
+    void (*failed)(void);
+    int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
+    void *(*aligned_alloc)(size_t alignment, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    void *(*valloc)(size_t size);
+    void *(*pvalloc)(size_t size);
+    uint32_t
+        strangers; /* HP_NEXT_... bits of those below: functions of another allocator than the one that has malloc */
+} __attribute__((aligned(64)));
+
+#define HP_NEXT_POSIX_MEMALIGN 1u
+#define HP_NEXT_ALIGNED_ALLOC 2u
+#define HP_NEXT_MEMALIGN 4u
+#define HP_NEXT_VALLOC 8u
+#define HP_NEXT_PVALLOC 16u
+
+HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
+
+/* A function of the table. Others may be writing it, always the same value. */
+#define HP_NEXT(function) __atomic_load_n(&hotpath_next_.function, __ATOMIC_RELAXED)
+
+/*
+ * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family
+ * meanwhile is its own affair, and lies below. UINTPTR_MAX: we are at work ourselves. A place, and not a mark, since
+ * longjmp or an exception may leave the function.
+ */
+HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* ---- src/alloc/cxx.c ----------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/*
+ * new and delete of C++. Those of the C++ library call malloc and free, and come to us that way. But jemalloc, tcmalloc
+ * and mimalloc have their own, which do not, or only one of the two does. So these are overridden, too: calls are passed on, and told
+ * where they would not be otherwise, which is where the function is in the same image as malloc.
+ *
+ * Nothing here is C++: the functions are known by the names that the compiler gives them. An exception passes
+ * through, so nothing may be left behind that would have to be undone. They are weak: a program may have its own.
+ */
+
+#if __SIZEOF_SIZE_T__ == 8
+#define HP_CXX_SIZE_NAME "m"
+#else
+#define HP_CXX_SIZE_NAME "j"
+#endif
+
+/* Arguments beyond the first differ; what a function does not have, it does not look at. */
+typedef void *hp_cxx_new_function(size_t size, uintptr_t second, uintptr_t third);
+typedef void hp_cxx_delete_function(void *block, uintptr_t second, uintptr_t third);
+
+/* One of the functions behind us. */
+struct hp_cxx_behind {
+    const char *name;
+    void *function; /* NULL: not looked for yet */
+    bool is_told;   /* by us, since it does not call malloc or free */
+};
+
+/* ----------------------------------------------------------------------------------------- where there is none */
+
+/* No library of C++ can be found that would know how to throw an exception. */
+static void *hp_cxx_plain_new(size_t size, uintptr_t second, uintptr_t third)
+{
+    (void)second, (void)third;
+    void *block = malloc(size != 0 ? size : 1);
+    if (block == NULL)
+        abort();
+    return block;
+}
+
+static void *hp_cxx_plain_new_nothrow(size_t size, uintptr_t second, uintptr_t third)
+{
+    (void)second, (void)third;
+    return malloc(size != 0 ? size : 1);
+}
+
+static void *hp_cxx_plain_new_aligned_nothrow(size_t size, uintptr_t alignment, uintptr_t third)
+{
+    (void)third;
+    void *block = NULL;
+    return posix_memalign(&block, alignment < sizeof block ? sizeof block : alignment, size) == 0 ? block : NULL;
+}
+
+static void *hp_cxx_plain_new_aligned(size_t size, uintptr_t alignment, uintptr_t third)
+{
+    void *block = hp_cxx_plain_new_aligned_nothrow(size, alignment, third);
+    if (block == NULL)
+        abort();
+    return block;
+}
+
+static void hp_cxx_plain_delete(void *block, uintptr_t second, uintptr_t third)
+{
+    (void)second, (void)third;
+    free(block);
+}
+
+/* ---------------------------------------------------------------------------------------------------- finding it */
+
+/* The library of C++ may be there for a plugin alone, where the usual search does not come. */
+static void *hp_cxx_look_among_hidden(const char *name)
+{
+    static const char *const libraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+    void *function = NULL;
+    for (size_t at = 0; at < sizeof libraries / sizeof libraries[0] && function == NULL; at++) {
+        void *library = dlopen(libraries[at], RTLD_LAZY | RTLD_NOLOAD); /* stays: it must not be unloaded now */
+        if (library != NULL)
+            function = dlsym(library, name);
+    }
+    return function;
+}
+
+/* To a function and back. By way of a number: ISO C knows no other between data and functions. */
+#define HP_CXX_FUNCTION(type, address) ((type *)(uintptr_t)(address))
+#define HP_CXX_ADDRESS(function) ((void *)(uintptr_t)(function))
+
+static __attribute__((noinline)) void *hp_cxx_find(struct hp_cxx_behind *behind, void *otherwise)
+{
+    const uintptr_t around = hotpath_inside_;
+    hotpath_inside_ = HP_INSIDE_OURSELVES;
+    void *function = hp_find_symbol(behind->name);
+    const bool is_told = function != NULL && hp_find_is_of_allocator(function);
+    if (function == NULL)
+        function = hp_cxx_look_among_hidden(behind->name);
+    if (function == NULL)
+        function = otherwise;
+    hotpath_inside_ = around;
+    __atomic_store_n(&behind->is_told, is_told, __ATOMIC_RELAXED);
+    __atomic_store_n(&behind->function, function, __ATOMIC_RELEASE);
+    return function;
+}
+
+static inline void *hp_cxx_found(struct hp_cxx_behind *behind, void *otherwise)
+{
+    void *function = __atomic_load_n(&behind->function, __ATOMIC_ACQUIRE);
+    return __builtin_expect(function != NULL, 1) ? function : hp_cxx_find(behind, otherwise);
+}
+
+/* ------------------------------------------------------------------------------------------------- new and delete */
+
+static inline void *hp_cxx_call_new(struct hp_cxx_behind *behind, hp_cxx_new_function *otherwise, size_t size, uintptr_t second,
+                             uintptr_t third, uintptr_t stack)
+{
+    void *block = HP_CXX_FUNCTION(hp_cxx_new_function, hp_cxx_found(behind, HP_CXX_ADDRESS(otherwise)))(size, second, third);
+    if (!__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hotpath_inside_)
+        return block;
+    if (block != NULL)
+        HP_NEXT(allocated)(block, size, HP_NEXT(usable_size)(block), stack);
+    else
+        HP_NEXT(failed)();
+    return block;
+}
+
+static inline void hp_cxx_call_delete(struct hp_cxx_behind *behind, void *block, uintptr_t second, uintptr_t third,
+                               uintptr_t stack)
+{
+    hp_cxx_delete_function *function = HP_CXX_FUNCTION(hp_cxx_delete_function, hp_cxx_found(behind, HP_CXX_ADDRESS(hp_cxx_plain_delete)));
+    if (block == NULL || !__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hotpath_inside_) {
+        function(block, second, third);
+        return;
+    }
+    const uintptr_t around = hotpath_inside_;
+    HP_NEXT(freed)(block, HP_NEXT(usable_size)(block), stack);
+    hotpath_inside_ = stack; /* some call free; none throws */
+    function(block, second, third);
+    hotpath_inside_ = around;
+}
+
+#define HP_CXX_WEAK __attribute__((visibility("default"), weak, noinline))
+
+/* `symbol` is the name that the compiler gives it, `name` ours. */
+#define HP_CXX_NEW(name, symbol, otherwise)                                                                               \
+    HP_CXX_WEAK void *hotpath_v1_##name(size_t size, uintptr_t second, uintptr_t third) __asm__(symbol);                  \
+    void *hotpath_v1_##name(size_t size, uintptr_t second, uintptr_t third)                                        \
+    {                                                                                                              \
+        static struct hp_cxx_behind behind = {symbol, NULL, false};                                                       \
+        return hp_cxx_call_new(&behind, otherwise, size, second, third, HP_STACK_PLACE());                                \
+    }                                                                                                              \
+    _Static_assert(1, "ends with a semicolon")
+
+#define HP_CXX_DELETE(name, symbol)                                                                                       \
+    HP_CXX_WEAK void hotpath_v1_##name(void *block, uintptr_t second, uintptr_t third) __asm__(symbol);                   \
+    void hotpath_v1_##name(void *block, uintptr_t second, uintptr_t third)                                         \
+    {                                                                                                              \
+        static struct hp_cxx_behind behind = {symbol, NULL, false};                                                       \
+        hp_cxx_call_delete(&behind, block, second, third, HP_STACK_PLACE());                                              \
+    }                                                                                                              \
+    _Static_assert(1, "ends with a semicolon")
+
+#define HP_CXX_NOTHROW "RKSt9nothrow_t"
+#define HP_CXX_ALIGNED "St11align_val_t"
+
+HP_CXX_NEW(new_one, "_Znw" HP_CXX_SIZE_NAME, hp_cxx_plain_new);
+HP_CXX_NEW(new_array, "_Zna" HP_CXX_SIZE_NAME, hp_cxx_plain_new);
+HP_CXX_NEW(new_one_nothrow, "_Znw" HP_CXX_SIZE_NAME HP_CXX_NOTHROW, hp_cxx_plain_new_nothrow);
+HP_CXX_NEW(new_array_nothrow, "_Zna" HP_CXX_SIZE_NAME HP_CXX_NOTHROW, hp_cxx_plain_new_nothrow);
+HP_CXX_NEW(new_one_aligned, "_Znw" HP_CXX_SIZE_NAME HP_CXX_ALIGNED, hp_cxx_plain_new_aligned);
+HP_CXX_NEW(new_array_aligned, "_Zna" HP_CXX_SIZE_NAME HP_CXX_ALIGNED, hp_cxx_plain_new_aligned);
+HP_CXX_NEW(new_one_aligned_nothrow, "_Znw" HP_CXX_SIZE_NAME HP_CXX_ALIGNED HP_CXX_NOTHROW, hp_cxx_plain_new_aligned_nothrow);
+HP_CXX_NEW(new_array_aligned_nothrow, "_Zna" HP_CXX_SIZE_NAME HP_CXX_ALIGNED HP_CXX_NOTHROW, hp_cxx_plain_new_aligned_nothrow);
+
+HP_CXX_DELETE(delete_one, "_ZdlPv");
+HP_CXX_DELETE(delete_array, "_ZdaPv");
+HP_CXX_DELETE(delete_one_sized, "_ZdlPv" HP_CXX_SIZE_NAME);
+HP_CXX_DELETE(delete_array_sized, "_ZdaPv" HP_CXX_SIZE_NAME);
+HP_CXX_DELETE(delete_one_nothrow, "_ZdlPv" HP_CXX_NOTHROW);
+HP_CXX_DELETE(delete_array_nothrow, "_ZdaPv" HP_CXX_NOTHROW);
+HP_CXX_DELETE(delete_one_aligned, "_ZdlPv" HP_CXX_ALIGNED);
+HP_CXX_DELETE(delete_array_aligned, "_ZdaPv" HP_CXX_ALIGNED);
+HP_CXX_DELETE(delete_one_sized_aligned, "_ZdlPv" HP_CXX_SIZE_NAME HP_CXX_ALIGNED);
+HP_CXX_DELETE(delete_array_sized_aligned, "_ZdaPv" HP_CXX_SIZE_NAME HP_CXX_ALIGNED);
+HP_CXX_DELETE(delete_one_aligned_nothrow, "_ZdlPv" HP_CXX_ALIGNED HP_CXX_NOTHROW);
+HP_CXX_DELETE(delete_array_aligned_nothrow, "_ZdaPv" HP_CXX_ALIGNED HP_CXX_NOTHROW);
+#endif
+
 /* ---- src/alloc/early.h --------------------------------------------------------------------------------------- */
 
 /*
@@ -19724,67 +19977,6 @@ size_t hp_early_size(const void *block)
     memcpy(&size, (const unsigned char *)block - sizeof size, sizeof size);
     return size;
 }
-
-/* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
-
-#if defined HOTPATH_ALLOC
-/* Finding the allocator behind us, for the table of next.h. */
-
-/* If that has not been done. False: this thread is just doing so. */
-HP_PRIVATE bool hp_find_next(void);
-#endif
-
-/* ---- src/alloc/next.h ---------------------------------------------------------------------------------------- */
-
-/*
- * The allocator behind us: the C library's, or whichever comes next in the process. Every pointer can be called at any
- * time, by any thread: where nothing is known yet, it leads to a function that finds out. So the usual way has no question in it.
- */
-
-typedef size_t hp_next_usable_size(void *block);
-
-struct hp_next {
-    /* One cache line: what nearly all calls need. */
-    void *(*malloc)(size_t size);
-    void (*free)(void *block);
-    hp_next_usable_size *usable_size;
-    void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
-    void (*freed)(const void *block, size_t usable, uintptr_t stack);
-    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
-    void *(*calloc)(size_t count, size_t size);
-    void *(*realloc)(void *block, size_t size);
-    /* The rest. */
-    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
-                        uintptr_t stack);
-    void (*failed)(void);
-    int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
-    void *(*aligned_alloc)(size_t alignment, size_t size);
-    void *(*memalign)(size_t alignment, size_t size);
-    void *(*valloc)(size_t size);
-    void *(*pvalloc)(size_t size);
-    uint32_t
-        strangers; /* HP_NEXT_... bits of those below: functions of another allocator than the one that has malloc */
-} __attribute__((aligned(64)));
-
-#define HP_NEXT_POSIX_MEMALIGN 1u
-#define HP_NEXT_ALIGNED_ALLOC 2u
-#define HP_NEXT_MEMALIGN 4u
-#define HP_NEXT_VALLOC 8u
-#define HP_NEXT_PVALLOC 16u
-
-HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
-
-/* A function of the table. Others may be writing it, always the same value. */
-#define HP_NEXT(function) __atomic_load_n(&hotpath_next_.function, __ATOMIC_RELAXED)
-
-/*
- * Set while an allocator works for one of our functions, to that function's place on the stack: what it calls of the family
- * meanwhile is its own affair, and lies below. UINTPTR_MAX: we are at work ourselves. A place, and not a mark, since
- * longjmp or an exception may leave the function.
- */
-HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-#define HP_INSIDE_OURSELVES UINTPTR_MAX
 
 /* ---- src/alloc/heads.h --------------------------------------------------------------------------------------- */
 
@@ -19942,7 +20134,7 @@ struct hp_next hotpath_next_ = {.malloc = hp_find_first_malloc,
 /* -------------------------------------------------------------------------------------------------- finding it */
 
 /* The dynamic linker knows by the place that calls it who is asking, so this must not become a jump. */
-static __attribute__((noinline)) void *hp_find_look_up(const char *name)
+__attribute__((noinline)) void *hp_find_symbol(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name);
     __asm__ volatile("" : "+r"(function));
@@ -19976,9 +20168,9 @@ static bool hp_find_is_complete(const void *image, void *const *functions, size_
 
 static void hp_find_find_heart(hp_next_usable_size *of_copy_behind)
 {
-    void *const allocate = hp_find_look_up("malloc"), *const release = hp_find_look_up("free"),
-                *const size = hp_find_look_up("malloc_usable_size");
-    void *const zeroed = hp_find_look_up("calloc"), *const resize = hp_find_look_up("realloc");
+    void *const allocate = hp_find_symbol("malloc"), *const release = hp_find_symbol("free"),
+                *const size = hp_find_symbol("malloc_usable_size");
+    void *const zeroed = hp_find_symbol("calloc"), *const resize = hp_find_symbol("realloc");
     void *const all[] = {release, size, zeroed, resize};
     const bool knows_sizes = hp_find_is_complete(hp_find_image_of(allocate), all, sizeof all / sizeof all[0]);
     if (of_copy_behind != NULL)
@@ -19991,10 +20183,14 @@ static void hp_find_find_heart(hp_next_usable_size *of_copy_behind)
     HP_FIND_STORE(hotpath_next_.malloc, allocate);
 }
 
+/* The image that has malloc; NULL: it is another copy of ours, and which allocator is behind that is not known. */
+static const void *hp_find_image_of_malloc;
+
 static void hp_find_find_aligned(const void *image)
 {
-    void *const posix = hp_find_look_up("posix_memalign"), *const aligned = hp_find_look_up("aligned_alloc");
-    void *const older = hp_find_look_up("memalign"), *const page = hp_find_look_up("valloc"), *const pages = hp_find_look_up("pvalloc");
+    void *const posix = hp_find_symbol("posix_memalign"), *const aligned = hp_find_symbol("aligned_alloc");
+    void *const older = hp_find_symbol("memalign"), *const page = hp_find_symbol("valloc"),
+                *const pages = hp_find_symbol("pvalloc");
     const uint32_t strangers = (hp_find_image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
                                (hp_find_image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
                                (hp_find_image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
@@ -20014,7 +20210,7 @@ static void hp_find_find_aligned(const void *image)
  */
 static hp_next_usable_size *hp_find_silence_copy_behind(void)
 {
-    hp_next_usable_size *(*const yield)(void) = HP_FIND_FUNCTION(yield, hp_find_look_up("hotpath_v1_alloc_yield"));
+    hp_next_usable_size *(*const yield)(void) = HP_FIND_FUNCTION(yield, hp_find_symbol("hotpath_v1_alloc_yield"));
     return yield != NULL ? yield() : NULL;
 }
 
@@ -20038,7 +20234,7 @@ static bool hp_find_are_heads_right(void)
 /* Of glibc's malloc alone: others may have nothing that can be read in front of a block. */
 static void hp_find_look_for_heads(void)
 {
-    const void *const glibc = hp_find_image_of(hp_find_look_up("gnu_get_libc_version"));
+    const void *const glibc = hp_find_image_of(hp_find_symbol("gnu_get_libc_version"));
     const bool is_glibc = glibc != NULL && glibc == hp_find_image_of((const void *)(uintptr_t)HP_NEXT(malloc)) &&
                           glibc == hp_find_image_of((const void *)(uintptr_t)HP_NEXT(usable_size));
     const bool has_heads = is_glibc && !hp_preload_has_valgrind() && hp_find_are_heads_right();
@@ -20058,13 +20254,23 @@ bool hp_find_next(void)
     const int saved = errno;
     const uintptr_t around = hotpath_inside_;
     hotpath_inside_ = HP_INSIDE_OURSELVES;
-    hp_find_find_aligned(hp_find_image_of(hp_find_look_up("malloc")));
-    hp_find_find_heart(hp_find_silence_copy_behind());
+    const void *const image = hp_find_image_of(hp_find_symbol("malloc"));
+    hp_next_usable_size *const of_copy_behind = hp_find_silence_copy_behind();
+    __atomic_store_n(&hp_find_image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
+    hp_find_find_aligned(image);
+    hp_find_find_heart(of_copy_behind);
+    HP_NEXT(usable_size)(NULL); /* tcmalloc allocates when it is asked for the first time */
     hp_find_look_for_heads();
     hotpath_inside_ = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
     return true;
+}
+
+bool hp_find_is_of_allocator(const void *function)
+{
+    hp_find_next(); /* or the image is known already, while this thread finds the rest */
+    return hp_find_image_of(function) == __atomic_load_n(&hp_find_image_of_malloc, __ATOMIC_RELAXED);
 }
 #endif
 

@@ -390,8 +390,10 @@ class Sources:
         lists = {name: re.findall(r"\S+\.c\b", body)
                  for name, body in re.findall(r"^set\((\w+)\n(.*?)\)", text, re.M | re.S)}
 
-        def of(part):
+        def of(part, may_be_missing=False):
             line = re.search(rf"^hotpath_objects\({part} (.*)\)", text, re.M)
+            if not line and may_be_missing:
+                return []
             if not line:
                 raise Problem(f"src/CMakeLists.txt: no hotpath_objects({part} ...)")
             return [root / "src" / name for set_name in re.findall(r"\$\{(\w+)\}", line.group(1)) for name in lists[set_name]]
@@ -399,7 +401,7 @@ class Sources:
         self.library = [path for part in LIBRARY_PARTS for path in of(part)]
         self.macros = {}  # {path: macros, any of which asks for it}
         for part, macro in ASKED_PARTS.items():
-            for path in of(part):
+            for path in of(part, may_be_missing=True):
                 self.macros.setdefault(path, []).append(macro)
 
 

@@ -121,7 +121,7 @@ struct hp_next hp_next = {.malloc = first_malloc,
 /* -------------------------------------------------------------------------------------------------- finding it */
 
 /* The dynamic linker knows by the place that calls it who is asking, so this must not become a jump. */
-static __attribute__((noinline)) void *look_up(const char *name)
+__attribute__((noinline)) void *hp_find_symbol(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name);
     __asm__ volatile("" : "+r"(function));
@@ -155,9 +155,9 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
 
 static void find_heart(hp_next_usable_size *of_copy_behind)
 {
-    void *const allocate = look_up("malloc"), *const release = look_up("free"),
-                *const size = look_up("malloc_usable_size");
-    void *const zeroed = look_up("calloc"), *const resize = look_up("realloc");
+    void *const allocate = hp_find_symbol("malloc"), *const release = hp_find_symbol("free"),
+                *const size = hp_find_symbol("malloc_usable_size");
+    void *const zeroed = hp_find_symbol("calloc"), *const resize = hp_find_symbol("realloc");
     void *const all[] = {release, size, zeroed, resize};
     const bool knows_sizes = is_complete(image_of(allocate), all, sizeof all / sizeof all[0]);
     if (of_copy_behind != NULL)
@@ -170,10 +170,14 @@ static void find_heart(hp_next_usable_size *of_copy_behind)
     STORE(hp_next.malloc, allocate);
 }
 
+/* The image that has malloc; NULL: it is another copy of ours, and which allocator is behind that is not known. */
+static const void *image_of_malloc;
+
 static void find_aligned(const void *image)
 {
-    void *const posix = look_up("posix_memalign"), *const aligned = look_up("aligned_alloc");
-    void *const older = look_up("memalign"), *const page = look_up("valloc"), *const pages = look_up("pvalloc");
+    void *const posix = hp_find_symbol("posix_memalign"), *const aligned = hp_find_symbol("aligned_alloc");
+    void *const older = hp_find_symbol("memalign"), *const page = hp_find_symbol("valloc"),
+                *const pages = hp_find_symbol("pvalloc");
     const uint32_t strangers = (image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
                                (image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
                                (image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
@@ -193,7 +197,7 @@ static void find_aligned(const void *image)
  */
 static hp_next_usable_size *silence_copy_behind(void)
 {
-    hp_next_usable_size *(*const yield)(void) = FUNCTION(yield, look_up("hotpath_v1_alloc_yield"));
+    hp_next_usable_size *(*const yield)(void) = FUNCTION(yield, hp_find_symbol("hotpath_v1_alloc_yield"));
     return yield != NULL ? yield() : NULL;
 }
 
@@ -217,7 +221,7 @@ static bool are_heads_right(void)
 /* Of glibc's malloc alone: others may have nothing that can be read in front of a block. */
 static void look_for_heads(void)
 {
-    const void *const glibc = image_of(look_up("gnu_get_libc_version"));
+    const void *const glibc = image_of(hp_find_symbol("gnu_get_libc_version"));
     const bool is_glibc = glibc != NULL && glibc == image_of((const void *)(uintptr_t)HP_NEXT(malloc)) &&
                           glibc == image_of((const void *)(uintptr_t)HP_NEXT(usable_size));
     const bool has_heads = is_glibc && !hp_preload_has_valgrind() && are_heads_right();
@@ -237,11 +241,21 @@ bool hp_find_next(void)
     const int saved = errno;
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
-    find_aligned(image_of(look_up("malloc")));
-    find_heart(silence_copy_behind());
+    const void *const image = image_of(hp_find_symbol("malloc"));
+    hp_next_usable_size *const of_copy_behind = silence_copy_behind();
+    __atomic_store_n(&image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
+    find_aligned(image);
+    find_heart(of_copy_behind);
+    HP_NEXT(usable_size)(NULL); /* tcmalloc allocates when it is asked for the first time */
     look_for_heads();
     hp_inside = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
     return true;
+}
+
+bool hp_find_is_of_allocator(const void *function)
+{
+    hp_find_next(); /* or the image is known already, while this thread finds the rest */
+    return image_of(function) == __atomic_load_n(&image_of_malloc, __ATOMIC_RELAXED);
 }

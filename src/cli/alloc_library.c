@@ -201,15 +201,17 @@ static bool is_sanitized(const struct image *image)
     return names_any(image, names, sizeof names / sizeof names[0]);
 }
 
-/* Its linker has put our functions in front of malloc. */
-static bool is_wrapped(int fd)
+/* It has our functions in itself: by the linker's --wrap, from an archive, or with the two files. */
+static bool has_them(int fd)
 {
     struct hp_elf elf;
     memset(&elf, 0, sizeof elf);
     bool is_found = false;
     if (hp_elf_read(&elf, fd))
-        for (size_t at = 0; at < elf.count && !is_found; at++)
-            is_found = strcmp(hp_elf_name(&elf, elf.sorted[at]), "__wrap_malloc") == 0;
+        for (size_t at = 0; at < elf.count && !is_found; at++) {
+            const char *name = hp_elf_name(&elf, elf.sorted[at]);
+            is_found = strcmp(name, "__wrap_malloc") == 0 || strcmp(name, "hotpath_v1_alloc_yield") == 0;
+        }
     hp_elf_free(&elf);
     return is_found;
 }
@@ -229,7 +231,7 @@ static const char *obstacle_in(int fd, const struct image *library)
     memset(&image, 0, sizeof image);
     if (!read_image(&image, fd))
         return NULL;
-    if (is_wrapped(fd))
+    if (has_them(fd))
         return "";
     if (!is_same_machine(&image, library))
         return "it is a program for another machine";

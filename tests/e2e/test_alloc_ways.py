@@ -36,6 +36,14 @@ def own_lines(stderr):
     return [line for line in stderr.splitlines() if line.startswith("hotpath:")]
 
 
+@pytest.fixture
+def folder():
+    """Where programs can be executed, and may have rights."""
+    with tempfile.TemporaryDirectory(prefix="hotpath-alloc-") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
 # ------------------------------------------------------------------------------------------------------- exact counts
 
 @pytest.mark.parametrize("session", ["with a session", "without"])
@@ -92,10 +100,20 @@ def test_allocator_preloaded(box, allocator):
     check_with_allocator(archive, plain)
 
 
+@pytest.mark.skipif(not (PROGRAMS / "alloc_cxx_off").exists(), reason="built without C++")
+def test_allocator_with_its_own_new(box, allocator):
+    """Which does not come to malloc, or not with delete as well."""
+    for suffix, env in (("off", preload(allocator)), ("archive", {**RECORD, "LD_PRELOAD": allocator})):
+        result = box.run(f"alloc_cxx_{suffix}", "no_bad_alloc", env=env)
+        assert counted(result.stderr)[0][:2] == NEW
+        assert counted(result.stderr)[0][-1] == ("after", 2, 14, 2)
+        assert result.stdout == box.run("alloc_cxx_off", "no_bad_alloc").stdout
+
+
 @pytest.mark.parametrize("libraries", [[], ["-lhotpath_alloc", "-lhotpath"]])
-def test_allocator_linked(box, allocator, libraries):
+def test_allocator_linked(box, folder, allocator, libraries):
     """In the order in which the program names them."""
-    program = box.path / "program"
+    program = folder / "program"
     subprocess.run(["cc", "-fno-builtin", "-o", program, SOURCE / "tests/programs/alloc_calls.c", f"-L{LIBRARY.parent}",
                     *libraries, f"-l:{allocator}", f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
     plain = box.run("alloc_calls_off", 0, "no_pvalloc", env={"LD_PRELOAD": allocator})
@@ -120,6 +138,44 @@ def test_what_the_allocator_does_not_have(box, allocator):
     assert (result.stdout, end(result.status)) == (plain.stdout, end(plain.status))
 
 
+def test_allocator_that_does_not_know_sizes(box, folder):
+    """Blocks of an area of its own, of which the C library knows nothing: it must not be asked for their sizes."""
+    allocator, program = folder / "allocator.so", folder / "program"
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True, input="""
+        #include <stddef.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        static char *at, *end;
+        static void *take(size_t size)
+        {
+            size = (size + 15) & ~(size_t)15;
+            if (at == NULL || size > (size_t)(end - at)) {
+                at = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                end = at + (1 << 24);
+            }
+            at += size;
+            return at - size;
+        }
+        void *malloc(size_t size) { return take(size); }
+        void *calloc(size_t count, size_t size) { return take(count * size); }
+        void *realloc(void *block, size_t size) { void *more = take(size); if (block) memcpy(more, block, size); return more; }
+        void free(void *block) { (void)block; }""")
+    subprocess.run(["cc", "-fno-builtin", f"-I{SOURCE}/tests/programs", "-o", program, "-xc", "-"], text=True, check=True, input="""
+        #include "alloc_counts.h"
+        #include <stdlib.h>
+        int main(void)
+        {
+            setvbuf(stderr, NULL, _IONBF, 0);
+            const struct counts since = read_counts();
+            for (int i = 0; i < 1000; i++)
+                free(realloc(calloc(1, 4096), 2000));
+            tell_counts("all", since);
+            return 0;
+        }""")
+    result = box.run(program, env=preload(allocator))
+    assert "counted all 2000 6096000 2000 0" in result.stderr
+
+
 # ------------------------------------------------------------------------------------------------------ harm to none
 
 def test_failing_allocations(box):
@@ -136,6 +192,65 @@ def test_failing_allocations(box):
     check_counts(result.stderr, truth(result.stdout))
 
 
+@with_glibc("the C library of others does not allocate there")
+def test_dynamic_linker_that_allocates(box, folder):
+    """As older ones do: dlsym uses every function of the family while we look for them, and blocks of then are kept, given to
+    realloc and freed later."""
+    library = folder / "dlsym.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-o", library, "-xc", "-"], text=True, check=True, input="""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <malloc.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        static char *kept[4];
+        static int calls;
+        static void *check(void *block, size_t alignment)
+        {
+            if (block == NULL || (size_t)block % alignment != 0)
+                abort();
+            return block;
+        }
+        static void allocate(void)
+        {
+            for (size_t at = 0; at < 4; at++)
+                if (calls > 0 && strcmp(kept[at], "kept") != 0)
+                    abort();
+            void *aligned = NULL;
+            if (posix_memalign(&aligned, 256, 10) != 0)
+                abort();
+            free(check(aligned, 256));
+            free(check(realloc(check(malloc(20), 16), 30), 16));
+            kept[0] = strcpy(check(realloc(kept[0], 10 + calls), 16), "kept");
+            free(kept[1]);
+            kept[1] = strcpy(check(calloc(5, 1), 16), "kept");
+            kept[2] = strcpy(check(memalign(64, 5), 64), "kept");
+            kept[3] = strcpy(check(malloc(5), 16), "kept");
+            calls++;
+        }
+        void *dlsym(void *handle, const char *name)
+        {
+            static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
+            void *(*real)(void *, const char *) = NULL;
+            for (size_t at = 0; at < 4 && real == NULL; at++)
+                real = dlvsym(RTLD_NEXT, "dlsym", versions[at]);
+            allocate();
+            void *found = real(handle, name);
+            return found;
+        }
+        __attribute__((destructor)) static void end(void)
+        {
+            for (size_t at = 0; at < 4; at++)
+                free(kept[at]);
+            fprintf(stderr, "dlsym %d\\n", calls);
+        }""")
+    plain = box.run("alloc_calls_off")
+    result = box.run("alloc_calls_off", env=preload(library))
+    assert result.stdout == plain.stdout and result.aside["dlsym"] > 10
+    check_counts(result.stderr, truth(plain.stdout))
+
+
 @pytest.mark.parametrize("case", ["threads", "fork", "vfork", "plugin"])
 @pytest.mark.parametrize("way", WAYS)
 def test_hosts(box, way, case):
@@ -148,10 +263,10 @@ def test_hosts(box, way, case):
 
 
 @with_glibc("the programs of this machine have it")
-def test_sanitizers_keep_malloc(box):
+def test_sanitizers_keep_malloc(box, folder):
     """Linked into a program that has one: it works as without us, and one line says that nothing is counted."""
     for sanitizer in ("address", "thread"):
-        program = box.path / sanitizer
+        program = folder / sanitizer
         built = subprocess.run(["gcc", f"-fsanitize={sanitizer}", "-fno-builtin", "-o", program,
                                 SOURCE / "tests/programs/alloc_plugin.c", "-xc", "-", f"-L{LIBRARY.parent}",
                                 "-Wl,--no-as-needed", "-lhotpath_alloc", "-lhotpath", f"-Wl,-rpath,{LIBRARY.parent}"],
@@ -162,6 +277,31 @@ def test_sanitizers_keep_malloc(box):
         result = box.run(program, env=RECORD, before=["setarch", "-R"])
         assert result.stderr.count("a sanitizer is in this process") == 1
         assert own_lines(box.run(program, before=["setarch", "-R"]).stderr) == []
+
+
+@with_glibc("the C++ library of this machine is for it")
+def test_plugin_in_cxx(box, folder):
+    """The C++ library comes with the plugin and is nobody else's; its exceptions are caught there."""
+    plugin, host = folder / "plugin.so", folder / "host"
+    subprocess.run(["g++", "-shared", "-fPIC", "-o", plugin, "-xc++", "-"], text=True, check=True, input="""
+        #include <new>
+        #include <string>
+        #include <vector>
+        static void *volatile hold;
+        extern "C" int work() {
+            std::vector<std::string> texts(100, std::string(100, 'x'));
+            try { hold = new char[static_cast<size_t>(-1) / 4]; } catch (const std::bad_alloc &) { return static_cast<int>(texts.size()); }
+            return 0;
+        }""")
+    subprocess.run(["gcc", "-o", host, "-xc", "-", "-ldl"], text=True, check=True, input="""
+        #include <dlfcn.h>
+        int main(int argc, char **argv) {
+            void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+            int (*work)(void) = (int (*)(void))dlsym(plugin, "work");
+            return work() != 100 || work() != 100;
+        }""")
+    box.run(host, plugin)
+    box.run(host, plugin, env=preload())
 
 
 # ------------------------------------------------------------------------------------------------------- hotpath run
@@ -209,7 +349,7 @@ def test_what_else_is_preloaded_stays(run):
     result = run(PROGRAMS / "alloc_host_off", "environment", env={"LD_PRELOAD": f"{other}: {other}"})
     assert environment(result.stdout)[0] == f"own <{other}: {other}>"
     result = run(PROGRAMS / "alloc_calls_off", env={"LD_PRELOAD": other})
-    assert "calls 17" in result.stdout and counts_allocations(result)
+    assert result.told["calls"] > 10 and counts_allocations(result)
 
 
 @with_glibc("the programs of this machine have it")
@@ -238,14 +378,6 @@ def test_library_elsewhere(run):
     assert counts_allocations(run("--alloc-library", LIBRARY, TRUE))
     result = run("--alloc-library", "/nowhere/libhotpath_alloc.so", TRUE)
     assert result.stdout.endswith("end\n") and "/nowhere/libhotpath_alloc.so was not found" in own_lines(result.stderr)[0]
-
-
-@pytest.fixture
-def folder():
-    """Where programs can be executed, and may have rights."""
-    with tempfile.TemporaryDirectory(prefix="hotpath-alloc-") as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
 
 
 def build(folder, *flags):
