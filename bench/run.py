@@ -7,6 +7,7 @@ Exit status 1 when a budget that must hold is missed by more than 10 %.
 """
 import datetime
 import json
+import math
 import os
 import platform
 import re
@@ -18,6 +19,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "peers"))
+import heap_peers  # noqa: E402
 import peers  # noqa: E402
 
 TOLERANCE = 1.10
@@ -150,6 +152,133 @@ def zones(folder, gate):
     return cases, table("Zones", rows)
 
 
+# ------------------------------------------------------------------------------------------ allocations
+
+ALLOC_TURNS = 7  # processes of each kind, in turns
+PAIR_BUDGET_NS = 8.0
+TWO_THREADS_BUDGET = 1.15  # what is added on two threads at once, against one
+HEAPTRACK_BUDGET = 30  # what heaptrack adds, against what we add
+ALLOC_NOTE = """One pair: free one of 512 blocks, chosen at random, and allocate 16 to 271 bytes. Time is that of the thread, the lower quartile
+of the rounds of a process, and of those again the lower quartile of %d processes that ran in turns with all others of this
+table. Other profilers got the same binary and time of the same thread; what they leave to other processes is not in it.
+""" % ALLOC_TURNS
+
+
+class Watched:
+    """One way to run alloc_cost, and what its processes found: {case: nanoseconds}, one for each."""
+
+    def __init__(self, command, **variables):
+        self.command, self.variables, self.found = command, variables, []
+
+    def take_turn(self):
+        done = subprocess.run(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                              env=dict(os.environ, HOTPATH_OUTPUT_FORMAT="none", **self.variables), timeout=300)
+        cases = {name: case[0] for name, case in parse_cases(done.stdout).items() if case[4] >= ENOUGH_ROUNDS}
+        if done.returncode != 0:
+            raise peers.Missing("it ended with status %d: %s" % (done.returncode, done.stderr.strip()[-200:]))
+        self.found.append(cases)
+
+    def ns(self, case):
+        values = sorted(cases[case] for cases in self.found if case in cases)
+        return values[len(values) // 4] if values else float("nan")
+
+    def added(self, case="pair", base="base"):
+        return self.ns(case) - self.ns(base)
+
+
+def watch_peers(program, folder):
+    """{name: Watched, or why not}"""
+    found = {}
+    for name, peer in heap_peers.PEERS:
+        try:
+            command, variables = peer(folder)
+            found[name] = Watched(command + [program, "--pairs"], HOTPATH="0", **variables)
+        except peers.Missing as problem:
+            found[name] = str(problem)
+    return found
+
+
+def take_turns(ours, others):
+    for _ in range(ALLOC_TURNS):
+        for watched in ours.values():
+            watched.take_turn()
+        for name, watched in others.items():
+            try:
+                if isinstance(watched, Watched):
+                    watched.take_turn()
+            except (peers.Missing, OSError, subprocess.TimeoutExpired) as problem:
+                others[name] = str(problem)
+
+
+def added_row(title, ns, added, base, must="", verdict=""):
+    return (title, "%.1f" % ns, "%+.1f ns" % added, "%.2f" % (ns / base), must, verdict)
+
+
+def two_threads_row(one, two, gate):
+    must, title = "%g x" % TWO_THREADS_BUDGET, "pair, counted, on two threads at once"
+    if math.isnan(two.added()):
+        return (title, "-", "not measured: they seldom ran at once", "", must, "unknown")
+    slower = two.added() / one.added()
+    return added_row("%s: %.2f x what one adds" % (title, slower), two.ns("pair"), two.added(), two.ns("base"), must,
+                     gate.verdict(title, slower, TWO_THREADS_BUDGET, None))
+
+
+def pair_rows(ours, gate):
+    on, off, plain = ours["on"], ours["off"], ours["plain"]
+    added = on.added()
+    return [
+        ("pair, by the C library alone", "%.1f" % on.ns("base"), "", "1", "", ""),
+        added_row("(with nobody in front of malloc)", plain.ns("pair"), plain.added(), plain.ns("base")),
+        added_row("pair, counted", on.ns("pair"), added, on.ns("base"), "+%g ns" % PAIR_BUDGET_NS,
+                  gate.verdict("pair, counted", added, PAIR_BUDGET_NS, None)),
+        added_row("pair, counted, inside a zone", on.ns("pair_in_zone"), on.added("pair_in_zone", "base_in_zone"),
+                  on.ns("base_in_zone"), "+%g ns" % PAIR_BUDGET_NS,
+                  gate.verdict("pair, counted, inside a zone", on.added("pair_in_zone", "base_in_zone"), PAIR_BUDGET_NS, None)),
+        two_threads_row(on, ours["two"], gate),
+        added_row("pair, switched off at run time (HOTPATH=0)", off.ns("pair"), off.added(), off.ns("base")),
+    ]
+
+
+def zone_rows(ours):
+    on, timing = ours["on"], ours["timing"]
+    return [
+        added_row("zone, nothing allocated inside, against one where malloc is not watched", on.ns("zone"),
+                  on.ns("zone") - timing.ns("zone"), timing.ns("zone")),
+        added_row("zone with one pair inside, against one where it is not counted", on.ns("zone_pair"),
+                  on.added("zone_pair", "zone_base"), on.ns("zone_base")),
+    ]
+
+
+def peer_row(name, watched, ours, gate):
+    if not isinstance(watched, Watched):
+        return (name, "-", "skipped: " + watched, "", "", "")
+    added_by_us, base = ours["on"].added(), ours["plain"].ns("base")
+    added = watched.ns("pair") - base
+    title = "%s: %.0f x what counting adds" % (name, added / added_by_us)
+    if name != heap_peers.HEAPTRACK:
+        return added_row(title, watched.ns("pair"), added, base)
+    return added_row(title, watched.ns("pair"), added, base, "%d x" % HEAPTRACK_BUDGET,
+                     gate.verdict("counting against heaptrack", added_by_us, added / HEAPTRACK_BUDGET, None))
+
+
+def allocations(build, gate, has_peers):
+    program = os.path.join(build, "bench", "alloc_cost")
+    library = os.path.join(os.path.abspath(build), "lib", "libhotpath_alloc.so")
+    if subprocess.run([program, "--pairs"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 77:
+        return "Allocations: skipped, as this C library has no __libc_malloc to compare with.\n"
+    ours = {"on": Watched([program], HOTPATH="1", LD_PRELOAD=library),
+            "two": Watched([program, "--threads"], HOTPATH="1", LD_PRELOAD=library),
+            "off": Watched([program, "--pairs"], HOTPATH="0", LD_PRELOAD=library),
+            "timing": Watched([program], HOTPATH="1"),
+            "plain": Watched([program, "--pairs"], HOTPATH="0")}
+    with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
+        others = watch_peers(program, folder) if has_peers else {}
+        take_turns(ours, others)
+    rows = [("what", "ns", "added", "ratio", "must", "verdict")] + pair_rows(ours, gate) + zone_rows(ours)
+    rows += [peer_row(name, watched, ours, gate) for name, watched in others.items()]
+    return table("Allocations", rows) + "\n" + ALLOC_NOTE
+
+
 # ----------------------------------------------------------------------------------------------- memory
 
 def points(folder, *arguments):
@@ -251,7 +380,7 @@ Written by `./dev bench`; do not edit.
 - compiler: %s
 - load average before and after: %s, %s
 
-All ratios of a table come from one process and one run: many short rounds, each runs every case once in random order,
+Unless a table says otherwise, all its ratios come from one process and one run: many short rounds, each runs every case once in random order,
 the ratio is taken within a round, and the table shows the median over all rounds and the middle half. Other work on
 the machine shows as a wide middle half. Nanoseconds are of this machine at this hour; compare ratios.
 """ % (datetime.date.today().isoformat(), cpu_model(), os.cpu_count(),
@@ -272,8 +401,9 @@ def main():
     build, bench = folders[0], os.path.join(folders[0], "bench")
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
-    parts = [zone_table, memory(bench, gate, extent), scale(bench)]
-    if "--no-peers" not in arguments:
+    has_peers = "--no-peers" not in arguments
+    parts = [zone_table, allocations(build, gate, has_peers), memory(bench, gate, extent), scale(bench)]
+    if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))
     text = "\n".join([introduction(build, load_before, load())] + parts)
