@@ -15077,12 +15077,12 @@ struct hp_allocations_idle_counts_ {
 };
 static __thread struct hp_allocations_idle_counts_ hp_allocations_idle_counts HOTPATH_TLS_;
 
-static void hp_allocations_count_idle(const struct hp_allocations_event *event)
+static inline void hp_allocations_count_idle(const void *allocated, uint64_t asked, const void *freed, uint64_t freed_bytes)
 {
-    hp_allocations_idle_counts.count += event->allocated != NULL;
-    hp_allocations_idle_counts.bytes += event->asked;
-    hp_allocations_idle_counts.freed_count += event->freed != NULL;
-    hp_allocations_idle_counts.freed_bytes += event->freed_bytes;
+    hp_allocations_idle_counts.count += allocated != NULL;
+    hp_allocations_idle_counts.bytes += asked;
+    hp_allocations_idle_counts.freed_count += freed != NULL;
+    hp_allocations_idle_counts.freed_bytes += freed_bytes;
 }
 
 /*
@@ -15324,7 +15324,7 @@ static void hp_allocations_count_around(struct hp_head *head, const struct hp_al
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
 
-static bool hp_allocations_is_recorded(void)
+static inline __attribute__((always_inline)) bool hp_allocations_is_recorded(void)
 {
     const struct hp_fork_page *page = hp_page();
     return page != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
@@ -15362,17 +15362,28 @@ static bool hp_allocations_count_in_head(const struct hp_allocations_event *even
     return is_done;
 }
 
-/* What follows takes what it is about in registers, so that the usual way in has nothing to put on the stack. */
-static __attribute__((noinline, cold)) void hp_allocations_count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
-                                                         const void *freed, uint64_t freed_bytes, uintptr_t stack)
+/*
+ * What follows takes what it is about in registers and calls the next last, so that neither the usual way in nor that of a
+ * program that is not recorded has anything to put on the stack.
+ */
+static __attribute__((noinline, cold)) void hp_allocations_count_with_care(const void *allocated, uint64_t asked, uint64_t usable,
+                                                            const void *freed, uint64_t freed_bytes,
+                                                            uintptr_t stack)
 {
     const int saved = errno;
     const struct hp_allocations_event event = {allocated, asked, usable, freed, freed_bytes};
-    if (!hp_allocations_is_recorded())
-        hp_allocations_count_idle(&event);
-    else if (!hp_allocations_is_our_own() && !hp_allocations_count_in_head(&event, stack))
+    if (!hp_allocations_is_our_own() && !hp_allocations_count_in_head(&event, stack))
         hp_allocations_count_late(&event);
     errno = saved;
+}
+
+static __attribute__((noinline)) void hp_allocations_count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
+                                                   const void *freed, uint64_t freed_bytes, uintptr_t stack)
+{
+    if (hp_allocations_is_recorded())
+        hp_allocations_count_with_care(allocated, asked, usable, freed, freed_bytes, stack);
+    else
+        hp_allocations_count_idle(allocated, asked, freed, freed_bytes);
 }
 
 static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_head *head, const void *allocated, const void *freed,

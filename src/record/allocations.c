@@ -47,12 +47,12 @@ struct idle_counts {
 };
 static __thread struct idle_counts idle_counts HOTPATH_TLS_;
 
-static void count_idle(const struct event *event)
+static inline void count_idle(const void *allocated, uint64_t asked, const void *freed, uint64_t freed_bytes)
 {
-    idle_counts.count += event->allocated != NULL;
-    idle_counts.bytes += event->asked;
-    idle_counts.freed_count += event->freed != NULL;
-    idle_counts.freed_bytes += event->freed_bytes;
+    idle_counts.count += allocated != NULL;
+    idle_counts.bytes += asked;
+    idle_counts.freed_count += freed != NULL;
+    idle_counts.freed_bytes += freed_bytes;
 }
 
 /*
@@ -294,7 +294,7 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
 
-static bool is_recorded(void)
+static inline __attribute__((always_inline)) bool is_recorded(void)
 {
     const struct hp_fork_page *page = hp_page();
     return page != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
@@ -332,17 +332,28 @@ static bool count_in_head(const struct event *event, uintptr_t stack)
     return is_done;
 }
 
-/* What follows takes what it is about in registers, so that the usual way in has nothing to put on the stack. */
-static __attribute__((noinline, cold)) void count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
-                                                         const void *freed, uint64_t freed_bytes, uintptr_t stack)
+/*
+ * What follows takes what it is about in registers and calls the next last, so that neither the usual way in nor that of a
+ * program that is not recorded has anything to put on the stack.
+ */
+static __attribute__((noinline, cold)) void count_with_care(const void *allocated, uint64_t asked, uint64_t usable,
+                                                            const void *freed, uint64_t freed_bytes,
+                                                            uintptr_t stack)
 {
     const int saved = errno;
     const struct event event = {allocated, asked, usable, freed, freed_bytes};
-    if (!is_recorded())
-        count_idle(&event);
-    else if (!is_our_own() && !count_in_head(&event, stack))
+    if (!is_our_own() && !count_in_head(&event, stack))
         count_late(&event);
     errno = saved;
+}
+
+static __attribute__((noinline)) void count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
+                                                   const void *freed, uint64_t freed_bytes, uintptr_t stack)
+{
+    if (is_recorded())
+        count_with_care(allocated, asked, usable, freed, freed_bytes, stack);
+    else
+        count_idle(allocated, asked, freed, freed_bytes);
 }
 
 static __attribute__((noinline)) void end_among_many(struct hp_head *head, const void *allocated, const void *freed,
