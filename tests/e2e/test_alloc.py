@@ -1,11 +1,10 @@
 """Allocations against what is known by construction: programs whose number and sizes of allocations follow from their text, and
 usable sizes that the program has asked of the allocator itself."""
-import json
 import subprocess
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, SANITIZER, TIMEOUT, nearest_rank
+from harness import BUILD, SANITIZER, SOURCE, nearest_rank, with_glibc, without_emulator
 
 pytestmark = pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
 
@@ -238,3 +237,37 @@ def test_a_session_that_was_killed(box):
     read = box.read(session)
     assert {found.name: found.own_bytes for found in read.rows("alloc-bytes") if found.own_bytes} == {
         "outer": 1000, "inner": 30000}
+
+
+# --------------------------------------------------------------------------------------- scopes that may not allocate
+
+@pytest.mark.parametrize("case", ["told", "measured_told"])
+def test_a_scope_that_allocates_too_often(box, case):
+    """With and without a session."""
+    result = box.run("expects", case)
+    assert result.told == {"counted": 1, "expected": 3, "count": 5, "bytes": 50}
+
+
+def test_what_becomes_of_the_program(box):
+    assert box.run("expects", "kept").stderr == ""
+    broken = box.run("expects", "broken", status=-6)
+    assert [line.split(": ", 2)[2] for line in broken.lines] == ["scope may allocate 1 time and did so 2 times, 20 bytes"]
+    begun = box.run("expects", "session", status=-6)
+    assert "session_inside: allocations cannot be counted here" in begun.lines[0]
+
+
+def test_counters_of_a_thread(box):
+    for case, session in (("readings", 0), ("measured", 1)):
+        assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4, "session": session}
+
+
+@with_glibc("the compiler here builds for that")
+@without_emulator("the compiler here builds for this machine")
+def test_where_malloc_is_not_watched(box):
+    """A check that counts nothing must not pass."""
+    plain = box.path / "plain"
+    subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", "-I", str(SOURCE / "include"), "-I", str(SOURCE / "tests/programs"),
+                    str(SOURCE / "tests/programs/expects.c"), "-o", str(plain), "-L", str(BUILD / "lib"), "-lhotpath",
+                    f"-Wl,-rpath,{BUILD / 'lib'}", "-pthread"], check=True)
+    assert "link the program with -lhotpath_alloc" in box.run(plain, "kept", status=-6).lines[0]
+    assert box.run(plain, "readings").told == {"status": 3}
