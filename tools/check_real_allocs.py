@@ -11,8 +11,8 @@ for; there heaptrack counts, which knows no bytes.) For each program:
   - number of allocations and bytes are the same, to within 1 %;
   - output and exit status are the same as without us.
 
-What may differ is named below, with the reason. Takes two minutes, so it is no part of the other tests. Programs that are not installed are skipped; exits with 77 where none
-can be tried. SPDX-License-Identifier: MIT
+What may differ is named below, with the reason. Takes two minutes, so it is no part of the other tests. Programs that are
+not installed are skipped; exits with 77 where none can be tried. SPDX-License-Identifier: MIT
 """
 import argparse
 import json
