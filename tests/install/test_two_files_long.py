@@ -2,6 +2,7 @@
 import pytest
 
 from harness import SOURCE
+from test_two_files import STRICT, WRAP, build_and_count, with_glibc
 from workshop import CONSUMER, HERE, SINGLE, do, need
 
 
@@ -40,3 +41,16 @@ def test_part_of_a_cmake_project(workshop):
     workshop.do("cmake", "--build", "out")
     for program in ("hotpath_c", "hotpath_cxx", "static_c", "static_cxx", "whole"):
         assert workshop.calls(f"out/{program}") == CONSUMER, program
+
+
+@pytest.mark.parametrize("macro", ["HOTPATH_ALLOC", "HOTPATH_ALLOC_WRAP"])
+def test_no_warnings_with_allocations(workshop, compiler, macro):
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
+    workshop.do(compiler, "-O2", *STRICT, f"-D{macro}", "-c", "hotpath.c")
+
+
+@with_glibc
+@pytest.mark.parametrize("flags", [["-DHOTPATH_ALLOC"], ["-DHOTPATH_ALLOC", "-O2"],
+                                   ["-DHOTPATH_ALLOC_WRAP", "-DALLOC_CALLS_STATIC", "-static", *WRAP]])
+def test_allocations_by_both_compilers(workshop, compiler, flags):
+    build_and_count(workshop, compiler, *flags)
