@@ -583,8 +583,12 @@ HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
 /* After an allocation that succeeded; before a block is freed, while its address is not anybody else's yet. */
 HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);
-/* After a block became another, or got another size where it is: both a free and an allocation. */
-HOTPATH_API_ void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
+/*
+ * After a block became another, or got another size where it is: both a free and an allocation. Whether another thread had
+ * allocated it has to be asked before.
+ */
+HOTPATH_API_ int hotpath_v1_is_foreign(const void *block);
+HOTPATH_API_ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked,
                                          size_t usable, uintptr_t stack);
 /* An allocation that did not succeed. */
 HOTPATH_API_ void hotpath_v1_alloc_failed(void);

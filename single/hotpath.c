@@ -14844,6 +14844,8 @@ HP_PRIVATE struct hp_head *hp_thread_head(void);
  * lock is taken just now, and nothing is counted as lost.
  */
 HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
+/* The same for events of pools, which count what they lose themselves. */
+HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.
@@ -15159,12 +15161,23 @@ static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *t
     return (uint64_t)(hp_allocations_live_bytes(thread) - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED;
 }
 
+/*
+ * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_is_foreign), and these stand
+ * for the block.
+ */
+static const char hp_allocations_own_block, hp_allocations_foreign_block;
+
+static inline bool hp_allocations_is_foreign(const struct hp_head *head, const void *freed)
+{
+    return freed != &hp_allocations_own_block && (freed == &hp_allocations_foreign_block || hp_owner_of(freed) != head->owner);
+}
+
 /* What matters only where there are more threads than one. The head is held, and has counters. */
 static inline __attribute__((always_inline)) void hp_allocations_tell_others(struct hp_head *head, const void *allocated,
                                                               const void *freed, uint64_t freed_bytes)
 {
     struct hp_alloc_thread *thread = head->alloc;
-    if (freed != NULL && hp_owner_of(freed) != head->owner) {
+    if (freed != NULL && hp_allocations_is_foreign(head, freed)) {
         HOTPATH_ADD_(thread->foreign_count, 1);
         HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
@@ -15180,9 +15193,10 @@ static inline __attribute__((always_inline)) void hp_allocations_tell_others(str
 static inline __attribute__((always_inline)) bool hp_allocations_told_quickly(const struct hp_head *head,
                                                                const struct hp_allocations_event *event)
 {
-    uint16_t *freed = event->freed != NULL ? hp_owner_near_place(head, event->freed) : NULL;
+    const bool asks_for_owner = event->freed != NULL && event->freed != &hp_allocations_own_block;
+    const uint16_t *freed = asks_for_owner ? hp_owner_near_place(head, event->freed) : NULL;
     uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
-    if ((event->freed != NULL && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
+    if ((asks_for_owner && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
         (event->allocated != NULL && allocated == NULL) || hp_allocations_has_to_publish(head->alloc))
         return false;
     if (allocated != NULL)
@@ -15342,8 +15356,12 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
     if (gate == (head->hot.epoch | HP_GATE_PAUSED))
         return true; /* nothing is counted now */
-    if (gate != head->hot.epoch || !hp_allocations_mark_all(head))
+    if (gate != head->hot.epoch)
         return false;
+    if (!hp_allocations_mark_all(head)) {
+        hp_lose(head, HP_LOSS_ALLOCS);
+        return false;
+    }
     hp_allocations_count_around(head, event, stack);
     if (hp_allocations_is_one_of_many(head))
         hp_allocations_tell_others(head, event->allocated, event->freed, event->freed_bytes);
@@ -15449,12 +15467,18 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
     hp_allocations_tell(&(struct hp_allocations_event){.freed = block, .freed_bytes = usable}, stack);
 }
 
-void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
-                            size_t usable, uintptr_t stack)
+/* Without holding the head: its number is its own, and blocks have theirs as long as they are not freed. */
+int hotpath_v1_is_foreign(const void *block)
 {
-    HP_ALLOCATIONS_IS_BLOCK(old_block);
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    return &head->hot != &hotpath_idle_head_ && hp_allocations_is_one_of_many(head) && hp_owner_of(block) != head->owner;
+}
+
+void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
+                            uintptr_t stack)
+{
     HP_ALLOCATIONS_IS_BLOCK(block);
-    hp_allocations_tell(&(struct hp_allocations_event){block, asked, usable, old_block, old_usable}, stack);
+    hp_allocations_tell(&(struct hp_allocations_event){block, asked, usable, was_foreign ? &hp_allocations_foreign_block : &hp_allocations_own_block, old_usable}, stack);
 }
 
 void hotpath_v1_alloc_failed(void)
@@ -17384,6 +17408,10 @@ int hotpath_stop(void)
     struct hp_signals held;
     if (!hp_lifecycle_close_if_active())
         return HOTPATH_E_INACTIVE;
+    if (hp_lock(&held)) { /* calls that are being counted right now belong to it */
+        hp_lifecycle_wait_until_quiet();
+        hp_unlock(&held);
+    }
     const int status = hp_exit_report(false);
     if (hp_lock(&held)) {
         if (!hp_lifecycle_is_active())
@@ -17732,7 +17760,6 @@ uint16_t *hp_owner_make_place(const void *block)
 #define HP_POOLS_SHARDS 64u
 #define HP_POOLS_FIRST_BLOCKS 64u
 #define HP_POOLS_MOST_POOLS 256u
-#define HP_POOLS_PATIENCE 100000u /* tries to get the lock of a shard */
 
 struct hp_pools_block {
     uintptr_t address; /* 0: free; 1: was taken back */
@@ -17792,16 +17819,14 @@ static uint32_t hp_pools_make_pool(const char *label)
     return offset;
 }
 
-static uint32_t hp_pools_pool_of(const char *label)
+static void hp_pools_need_pool(const char *label)
 {
     struct hp_signals held;
-    uint32_t offset = hp_pools_find_pool(label);
-    if (offset != 0 || !hp_lock(&held))
-        return offset;
-    if (hotpath_runtime_->gate != 0 && (offset = hp_pools_find_pool(label)) == 0)
-        offset = hp_pools_make_pool(label);
+    if (!hp_lock(&held))
+        return;
+    if (hotpath_runtime_->gate != 0 && hp_pools_find_pool(label) == 0)
+        hp_pools_make_pool(label);
     hp_unlock(&held);
-    return offset;
 }
 
 static void hp_pools_raise_to(int64_t *peak, int64_t value)
@@ -17846,16 +17871,15 @@ static struct hp_pools_shard *hp_pools_all_shards(void)
 
 static uint64_t hp_pools_hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
-/* False: its holder does not let go of it; it may be what we have interrupted. */
-static bool hp_pools_lock_shard(struct hp_pools_shard *shard)
+/*
+ * Whoever has it also holds the head of its thread, so it cannot be what we have interrupted: a handler finds that head held
+ * and does not come here.
+ */
+static void hp_pools_lock_shard(struct hp_pools_shard *shard)
 {
-    for (uint32_t tries = 0; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++) {
-        if (tries == HP_POOLS_PATIENCE)
-            return false;
-        if (tries % 64 == 63)
+    for (uint32_t tries = 1; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++)
+        if (tries % 64 == 0)
             sched_yield();
-    }
-    return true;
 }
 
 static void hp_pools_unlock_shard(struct hp_pools_shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
@@ -17951,26 +17975,38 @@ struct hp_pools_on_the_way {
     struct hp_pools_shard *shards;
 };
 
+/* The head, held, and the pool of the label; both or none. Looked for once the head is held: before that, the session may go. */
+static bool hp_pools_hold_pool(const char *label, struct hp_pools_on_the_way *event)
+{
+    event->head = hp_thread_hold();
+    event->pool = event->head != NULL ? hp_pools_find_pool(label) : 0;
+    if (event->head != NULL && event->pool == 0)
+        hp_thread_let_go(event->head);
+    return event->pool != 0;
+}
+
 /* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
 static bool hp_pools_begin_event(const char *label, struct hp_pools_on_the_way *event)
 {
-    const struct hp_head *own = hp_pools_is_recorded() && label != NULL ? hp_thread_head() : NULL;
-    const uint32_t epoch = hp_epoch();
-    if (own == NULL || (event->shards = hp_pools_all_shards()) == NULL || (event->pool = hp_pools_pool_of(label)) == 0)
+    if (!hp_pools_is_recorded() || label == NULL)
         return false;
-    event->head = hp_thread_hold();
-    if (event->head != NULL && event->head->hot.epoch == epoch)
-        return true;
-    if (event->head != NULL)
-        hp_thread_let_go(event->head);
-    return false;
+    event->shards = hp_thread_head_for_pools() != NULL ? hp_pools_all_shards() : NULL;
+    if (event->shards != NULL && !hp_pools_hold_pool(label, event)) {
+        hp_pools_need_pool(label);
+        if (!hp_pools_hold_pool(label, event))
+            event->shards = NULL;
+    }
+    if (event->shards == NULL)
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ALLOCS, 1);
+    return event->shards != NULL;
 }
 
-/* The shard of a block, locked, or NULL. */
+/* The shard of a block, locked. */
 static struct hp_pools_shard *hp_pools_locked_shard(const struct hp_pools_on_the_way *event, const void *block)
 {
     struct hp_pools_shard *shard = &event->shards[hp_pools_hash_of(block) >> 58];
-    return hp_pools_lock_shard(shard) ? shard : NULL;
+    hp_pools_lock_shard(shard);
+    return shard;
 }
 
 void hotpath_alloc_event(const char *label, const void *block, size_t size)
@@ -17979,12 +18015,11 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
     struct hp_pools_on_the_way event;
     if (block != NULL && hp_pools_begin_event(label, &event)) {
         struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
-        if (shard != NULL && hp_pools_remember(shard, block, size, event.pool))
+        if (hp_pools_remember(shard, block, size, event.pool))
             hp_pools_count_allocation(hp_pools_pool_at(event.pool), size);
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
-        if (shard != NULL)
-            hp_pools_unlock_shard(shard);
+        hp_pools_unlock_shard(shard);
         hp_thread_let_go(event.head);
     }
     errno = saved;
@@ -17996,12 +18031,10 @@ void hotpath_free_event(const char *label, const void *block)
     struct hp_pools_on_the_way event;
     if (block != NULL && hp_pools_begin_event(label, &event)) {
         struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
-        struct hp_pools_block *place =
-            shard != NULL && shard->capacity > 0 ? hp_pools_place_of(shard->blocks, shard->capacity, block) : NULL;
+        struct hp_pools_block *place = shard->capacity > 0 ? hp_pools_place_of(shard->blocks, shard->capacity, block) : NULL;
         if (place != NULL && hp_pools_is_present(place) && place->pool == event.pool)
             hp_pools_take_back(shard, place);
-        if (shard != NULL)
-            hp_pools_unlock_shard(shard);
+        hp_pools_unlock_shard(shard);
         hp_thread_let_go(event.head);
     }
     errno = saved;
@@ -18013,8 +18046,9 @@ void hotpath_free_all_event(const char *label)
     struct hp_pools_on_the_way event;
     if (hp_pools_begin_event(label, &event)) {
         for (struct hp_pools_shard *shard = event.shards; shard < event.shards + HP_POOLS_SHARDS; shard++) {
-            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0 || !hp_pools_lock_shard(shard))
+            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0)
                 continue;
+            hp_pools_lock_shard(shard);
             hp_pools_take_back_all(shard, event.pool);
             hp_pools_unlock_shard(shard);
         }
@@ -18673,15 +18707,15 @@ static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t threa
 
 /* -------------------------------------------------------------------------------------------- registering */
 
-/* Under the lock. */
-static struct hp_head *hp_threads_register_thread(void)
+/* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
+static struct hp_head *hp_threads_register_thread(uint64_t losses)
 {
     if ((hp_is_forked_child() && !hp_session_begin_child()) || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hotpath_idle_head_;
         return NULL;
     }
     if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
-        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, 1);
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     const uint32_t thread_id = hp_sys_thread_id();
@@ -18695,7 +18729,7 @@ static struct hp_head *hp_threads_register_thread(void)
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
     if (head == NULL || is_busy || (!is_current && !hp_threads_attach_with_handlers(head, thread_id))) {
-        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, 1);
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (!is_shared) {
@@ -18727,7 +18761,7 @@ struct hp_head *hp_thread_head(void)
     struct hp_signals held;
     if (!hp_lock(&held))
         return NULL;
-    head = hp_threads_register_thread();
+    head = hp_threads_register_thread(1);
     hp_unlock(&held);
     return head;
 }
@@ -18738,7 +18772,18 @@ struct hp_head *hp_thread_head_if_free(void)
     struct hp_signals held;
     if (head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_lock_if_free(&held))
         return head;
-    head = hp_threads_register_thread();
+    head = hp_threads_register_thread(0);
+    hp_unlock(&held);
+    return head;
+}
+
+struct hp_head *hp_thread_head_for_pools(void)
+{
+    struct hp_head *head = hp_threads_present_head();
+    struct hp_signals held;
+    if (head != NULL || !hp_lock(&held))
+        return head;
+    head = hp_threads_register_thread(0);
     hp_unlock(&held);
     return head;
 }
@@ -18772,7 +18817,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
 
 void hp_thread_reserve(void)
 {
-    struct hp_head *head = hp_threads_register_thread();
+    struct hp_head *head = hp_threads_register_thread(1);
     if (head != NULL && head->handler == NULL)
         hp_threads_add_handler_head(head);
 }
@@ -19716,7 +19761,7 @@ struct hp_next {
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */
-    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+    void (*reallocated)(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
                         uintptr_t stack);
     void (*failed)(void);
     int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);
@@ -20414,11 +20459,12 @@ static void *hp_overrides_resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
     const size_t old_usable = hp_usable_size(block);
+    const int was_foreign = hotpath_v1_is_foreign(block);
     void *resized;
     errno = 0;
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
     if (resized != NULL)
-        HP_NEXT(reallocated)(block, old_usable, resized, 0, hp_usable_size(resized), stack);
+        HP_NEXT(reallocated)(was_foreign, old_usable, resized, 0, hp_usable_size(resized), stack);
     else if (errno == ENOMEM)
         HP_NEXT(failed)();
     else
@@ -20442,12 +20488,13 @@ static HP_OVERRIDES_INLINED void *hp_overrides_resize(void *block, size_t size, 
     if (HP_OVERRIDES_RARELY(size == 0))
         return hp_overrides_resize_to_nothing(block, stack);
     const size_t old_usable = hp_usable_size(block);
+    const int was_foreign = hotpath_v1_is_foreign(block);
     HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (HP_OVERRIDES_RARELY(resized == NULL)) {
         HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(reallocated)(block, old_usable, resized, size, hp_usable_size(resized), stack);
+    HP_NEXT(reallocated)(was_foreign, old_usable, resized, size, hp_usable_size(resized), stack);
     return resized;
 }
 
@@ -20639,10 +20686,10 @@ static void hp_watch_no_allocated(const void *block, size_t asked, size_t usable
 
 static void hp_watch_no_freed(const void *block, size_t usable, uintptr_t stack) { (void)block, (void)usable, (void)stack; }
 
-static void hp_watch_no_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+static void hp_watch_no_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
                            uintptr_t stack)
 {
-    (void)old_block, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
+    (void)was_foreign, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
 }
 
 static void hp_watch_no_failed(void) {}

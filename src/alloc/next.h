@@ -22,7 +22,7 @@ struct hp_next {
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */
-    void (*reallocated)(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+    void (*reallocated)(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
                         uintptr_t stack);
     void (*failed)(void);
     int (*posix_memalign)(void **ret_block, size_t alignment, size_t size);

@@ -137,11 +137,12 @@ static void *resize_to_nothing(void *block, uintptr_t stack)
 {
     const int saved = errno;
     const size_t old_usable = hp_usable_size(block);
+    const int was_foreign = hotpath_v1_is_foreign(block);
     void *resized;
     errno = 0;
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
     if (resized != NULL)
-        HP_NEXT(reallocated)(block, old_usable, resized, 0, hp_usable_size(resized), stack);
+        HP_NEXT(reallocated)(was_foreign, old_usable, resized, 0, hp_usable_size(resized), stack);
     else if (errno == ENOMEM)
         HP_NEXT(failed)();
     else
@@ -165,12 +166,13 @@ static INLINED void *resize(void *block, size_t size, uintptr_t stack)
     if (RARELY(size == 0))
         return resize_to_nothing(block, stack);
     const size_t old_usable = hp_usable_size(block);
+    const int was_foreign = hotpath_v1_is_foreign(block);
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, size));
     if (RARELY(resized == NULL)) {
         HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(reallocated)(block, old_usable, resized, size, hp_usable_size(resized), stack);
+    HP_NEXT(reallocated)(was_foreign, old_usable, resized, size, hp_usable_size(resized), stack);
     return resized;
 }
 

@@ -23,10 +23,10 @@ static void no_allocated(const void *block, size_t asked, size_t usable, uintptr
 
 static void no_freed(const void *block, size_t usable, uintptr_t stack) { (void)block, (void)usable, (void)stack; }
 
-static void no_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked, size_t usable,
+static void no_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
                            uintptr_t stack)
 {
-    (void)old_block, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
+    (void)was_foreign, (void)old_usable, (void)block, (void)asked, (void)usable, (void)stack;
 }
 
 static void no_failed(void) {}

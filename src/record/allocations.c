@@ -129,12 +129,23 @@ static inline bool has_to_publish(const struct hp_alloc_thread *thread)
     return (uint64_t)(live_bytes(thread) - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED;
 }
 
+/*
+ * What realloc has freed somebody else may have by now, so whose it was is asked before (hotpath_v1_is_foreign), and these stand
+ * for the block.
+ */
+static const char own_block, foreign_block;
+
+static inline bool is_foreign(const struct hp_head *head, const void *freed)
+{
+    return freed != &own_block && (freed == &foreign_block || hp_owner_of(freed) != head->owner);
+}
+
 /* What matters only where there are more threads than one. The head is held, and has counters. */
 static inline __attribute__((always_inline)) void tell_others(struct hp_head *head, const void *allocated,
                                                               const void *freed, uint64_t freed_bytes)
 {
     struct hp_alloc_thread *thread = head->alloc;
-    if (freed != NULL && hp_owner_of(freed) != head->owner) {
+    if (freed != NULL && is_foreign(head, freed)) {
         HOTPATH_ADD_(thread->foreign_count, 1);
         HOTPATH_ADD_(thread->foreign_bytes, freed_bytes);
     }
@@ -150,9 +161,10 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
 static inline __attribute__((always_inline)) bool told_quickly(const struct hp_head *head,
                                                                const struct event *event)
 {
-    uint16_t *freed = event->freed != NULL ? hp_owner_near_place(head, event->freed) : NULL;
+    const bool asks_for_owner = event->freed != NULL && event->freed != &own_block;
+    const uint16_t *freed = asks_for_owner ? hp_owner_near_place(head, event->freed) : NULL;
     uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
-    if ((event->freed != NULL && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
+    if ((asks_for_owner && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
         (event->allocated != NULL && allocated == NULL) || has_to_publish(head->alloc))
         return false;
     if (allocated != NULL)
@@ -312,8 +324,12 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
     const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
     if (gate == (head->hot.epoch | HP_GATE_PAUSED))
         return true; /* nothing is counted now */
-    if (gate != head->hot.epoch || !mark_all(head))
+    if (gate != head->hot.epoch)
         return false;
+    if (!mark_all(head)) {
+        hp_lose(head, HP_LOSS_ALLOCS);
+        return false;
+    }
     count_around(head, event, stack);
     if (is_one_of_many(head))
         tell_others(head, event->allocated, event->freed, event->freed_bytes);
@@ -419,12 +435,18 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
     tell(&(struct event){.freed = block, .freed_bytes = usable}, stack);
 }
 
-void hotpath_v1_reallocated(const void *old_block, size_t old_usable, const void *block, size_t asked,
-                            size_t usable, uintptr_t stack)
+/* Without holding the head: its number is its own, and blocks have theirs as long as they are not freed. */
+int hotpath_v1_is_foreign(const void *block)
 {
-    IS_BLOCK(old_block);
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    return &head->hot != &hp_idle_head && is_one_of_many(head) && hp_owner_of(block) != head->owner;
+}
+
+void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
+                            uintptr_t stack)
+{
     IS_BLOCK(block);
-    tell(&(struct event){block, asked, usable, old_block, old_usable}, stack);
+    tell(&(struct event){block, asked, usable, was_foreign ? &foreign_block : &own_block, old_usable}, stack);
 }
 
 void hotpath_v1_alloc_failed(void)

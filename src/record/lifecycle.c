@@ -331,6 +331,10 @@ int hotpath_stop(void)
     struct hp_signals held;
     if (!close_if_active())
         return HOTPATH_E_INACTIVE;
+    if (hp_lock(&held)) { /* calls that are being counted right now belong to it */
+        wait_until_quiet();
+        hp_unlock(&held);
+    }
     const int status = hp_exit_report(false);
     if (hp_lock(&held)) {
         if (!is_active())

@@ -17,7 +17,6 @@
 #define SHARDS 64u
 #define FIRST_BLOCKS 64u
 #define MOST_POOLS 256u
-#define PATIENCE 100000u /* tries to get the lock of a shard */
 
 struct block {
     uintptr_t address; /* 0: free; 1: was taken back */
@@ -77,16 +76,14 @@ static uint32_t make_pool(const char *label)
     return offset;
 }
 
-static uint32_t pool_of(const char *label)
+static void need_pool(const char *label)
 {
     struct hp_signals held;
-    uint32_t offset = find_pool(label);
-    if (offset != 0 || !hp_lock(&held))
-        return offset;
-    if (hp_runtime->gate != 0 && (offset = find_pool(label)) == 0)
-        offset = make_pool(label);
+    if (!hp_lock(&held))
+        return;
+    if (hp_runtime->gate != 0 && find_pool(label) == 0)
+        make_pool(label);
     hp_unlock(&held);
-    return offset;
 }
 
 static void raise_to(int64_t *peak, int64_t value)
@@ -131,16 +128,15 @@ static struct shard *all_shards(void)
 
 static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
-/* False: its holder does not let go of it; it may be what we have interrupted. */
-static bool lock_shard(struct shard *shard)
+/*
+ * Whoever has it also holds the head of its thread, so it cannot be what we have interrupted: a handler finds that head held
+ * and does not come here.
+ */
+static void lock_shard(struct shard *shard)
 {
-    for (uint32_t tries = 0; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++) {
-        if (tries == PATIENCE)
-            return false;
-        if (tries % 64 == 63)
+    for (uint32_t tries = 1; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++)
+        if (tries % 64 == 0)
             sched_yield();
-    }
-    return true;
 }
 
 static void unlock_shard(struct shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
@@ -236,26 +232,38 @@ struct on_the_way {
     struct shard *shards;
 };
 
+/* The head, held, and the pool of the label; both or none. Looked for once the head is held: before that, the session may go. */
+static bool hold_pool(const char *label, struct on_the_way *event)
+{
+    event->head = hp_thread_hold();
+    event->pool = event->head != NULL ? find_pool(label) : 0;
+    if (event->head != NULL && event->pool == 0)
+        hp_thread_let_go(event->head);
+    return event->pool != 0;
+}
+
 /* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
 static bool begin_event(const char *label, struct on_the_way *event)
 {
-    const struct hp_head *own = is_recorded() && label != NULL ? hp_thread_head() : NULL;
-    const uint32_t epoch = hp_epoch();
-    if (own == NULL || (event->shards = all_shards()) == NULL || (event->pool = pool_of(label)) == 0)
+    if (!is_recorded() || label == NULL)
         return false;
-    event->head = hp_thread_hold();
-    if (event->head != NULL && event->head->hot.epoch == epoch)
-        return true;
-    if (event->head != NULL)
-        hp_thread_let_go(event->head);
-    return false;
+    event->shards = hp_thread_head_for_pools() != NULL ? all_shards() : NULL;
+    if (event->shards != NULL && !hold_pool(label, event)) {
+        need_pool(label);
+        if (!hold_pool(label, event))
+            event->shards = NULL;
+    }
+    if (event->shards == NULL)
+        hp_store_lose(hp_runtime->store, HP_LOSS_ALLOCS, 1);
+    return event->shards != NULL;
 }
 
-/* The shard of a block, locked, or NULL. */
+/* The shard of a block, locked. */
 static struct shard *locked_shard(const struct on_the_way *event, const void *block)
 {
     struct shard *shard = &event->shards[hash_of(block) >> 58];
-    return lock_shard(shard) ? shard : NULL;
+    lock_shard(shard);
+    return shard;
 }
 
 void hotpath_alloc_event(const char *label, const void *block, size_t size)
@@ -264,12 +272,11 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
     struct on_the_way event;
     if (block != NULL && begin_event(label, &event)) {
         struct shard *shard = locked_shard(&event, block);
-        if (shard != NULL && remember(shard, block, size, event.pool))
+        if (remember(shard, block, size, event.pool))
             count_allocation(pool_at(event.pool), size);
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
-        if (shard != NULL)
-            unlock_shard(shard);
+        unlock_shard(shard);
         hp_thread_let_go(event.head);
     }
     errno = saved;
@@ -281,12 +288,10 @@ void hotpath_free_event(const char *label, const void *block)
     struct on_the_way event;
     if (block != NULL && begin_event(label, &event)) {
         struct shard *shard = locked_shard(&event, block);
-        struct block *place =
-            shard != NULL && shard->capacity > 0 ? place_of(shard->blocks, shard->capacity, block) : NULL;
+        struct block *place = shard->capacity > 0 ? place_of(shard->blocks, shard->capacity, block) : NULL;
         if (place != NULL && is_present(place) && place->pool == event.pool)
             take_back(shard, place);
-        if (shard != NULL)
-            unlock_shard(shard);
+        unlock_shard(shard);
         hp_thread_let_go(event.head);
     }
     errno = saved;
@@ -298,8 +303,9 @@ void hotpath_free_all_event(const char *label)
     struct on_the_way event;
     if (begin_event(label, &event)) {
         for (struct shard *shard = event.shards; shard < event.shards + SHARDS; shard++) {
-            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0 || !lock_shard(shard))
+            if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0)
                 continue;
+            lock_shard(shard);
             take_back_all(shard, event.pool);
             unlock_shard(shard);
         }

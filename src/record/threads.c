@@ -237,15 +237,15 @@ static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
 
 /* -------------------------------------------------------------------------------------------- registering */
 
-/* Under the lock. */
-static struct hp_head *register_thread(void)
+/* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
+static struct hp_head *register_thread(uint64_t losses)
 {
     if ((hp_is_forked_child() && !hp_session_begin_child()) || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
     if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
-        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
+        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     const uint32_t thread_id = hp_sys_thread_id();
@@ -259,7 +259,7 @@ static struct hp_head *register_thread(void)
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
     if (head == NULL || is_busy || (!is_current && !attach_with_handlers(head, thread_id))) {
-        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, 1);
+        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (!is_shared) {
@@ -291,7 +291,7 @@ struct hp_head *hp_thread_head(void)
     struct hp_signals held;
     if (!hp_lock(&held))
         return NULL;
-    head = register_thread();
+    head = register_thread(1);
     hp_unlock(&held);
     return head;
 }
@@ -302,7 +302,18 @@ struct hp_head *hp_thread_head_if_free(void)
     struct hp_signals held;
     if (head != NULL || hp_thread_is_over || hp_is_sealed() || !hp_lock_if_free(&held))
         return head;
-    head = register_thread();
+    head = register_thread(0);
+    hp_unlock(&held);
+    return head;
+}
+
+struct hp_head *hp_thread_head_for_pools(void)
+{
+    struct hp_head *head = present_head();
+    struct hp_signals held;
+    if (head != NULL || !hp_lock(&held))
+        return head;
+    head = register_thread(0);
     hp_unlock(&held);
     return head;
 }
@@ -336,7 +347,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
 
 void hp_thread_reserve(void)
 {
-    struct hp_head *head = register_thread();
+    struct hp_head *head = register_thread(1);
     if (head != NULL && head->handler == NULL)
         add_handler_head(head);
 }

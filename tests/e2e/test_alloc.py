@@ -239,6 +239,31 @@ def test_a_session_that_was_killed(box):
         "outer": 1000, "inner": 30000}
 
 
+def test_blocks_that_wander_between_threads(box):
+    """Freed or made larger by whoever has them: exactly as many as the program saw are another thread's."""
+    for _ in range(3):
+        result = box.run("alloc_storm", "exchange")
+        found = totals(result)
+        assert (found["foreign_freed_blocks"], found["foreign_freed_usable_bytes"]) == (
+            result.told["foreign"], result.told["foreign_bytes"])
+        in_threads = row(result, "<outside>").own_count + row(result, "handle").own_count
+        assert found["allocations"] == in_threads >= result.told["allocations"]
+        assert result.report.lost == {}
+
+
+def test_pools_of_several_threads(box):
+    result = box.run("alloc_storm", "pools")
+    pool = result.row("cells", "alloc-pools")
+    assert pool.allocations == pool.freed_blocks == result.told["pooled"] == 80000
+    assert (pool.allocated_bytes, pool.live_bytes, pool.live_blocks) == (240000, 0, 0)
+    assert 1 <= pool.peak_blocks <= 4 and result.report.lost == {}
+
+
+def test_sessions_come_and_go_under_threads_that_allocate(box):
+    """Of each the rows are whole: all that ended inside is counted with everything it did."""
+    assert box.run("alloc_storm", "sessions", 150, env={"HOTPATH_OUTPUT_FORMAT": "none"}, timeout=120).told == {"sessions": 150}
+
+
 # --------------------------------------------------------------------------------------- scopes that may not allocate
 
 @pytest.mark.parametrize("case", ["told", "measured_told"])
