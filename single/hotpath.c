@@ -17905,7 +17905,7 @@ static void hp_pools_set_used(struct hp_pools_shard *shard, uint32_t used) { __a
 static bool hp_pools_make_room(struct hp_pools_shard *shard)
 {
     size_t present = 0;
-    if (shard->capacity > 0 && (shard->used + 1) * 4 <= shard->capacity * 3)
+    if (shard->capacity > 0 && ((size_t)shard->used + 1) * 4 <= shard->capacity * 3)
         return true;
     for (size_t at = 0; at < shard->capacity; at++)
         present += hp_pools_is_present(&shard->blocks[at]);

@@ -162,7 +162,7 @@ static void set_used(struct shard *shard, uint32_t used) { __atomic_store_n(&sha
 static bool make_room(struct shard *shard)
 {
     size_t present = 0;
-    if (shard->capacity > 0 && (shard->used + 1) * 4 <= shard->capacity * 3)
+    if (shard->capacity > 0 && ((size_t)shard->used + 1) * 4 <= shard->capacity * 3)
         return true;
     for (size_t at = 0; at < shard->capacity; at++)
         present += is_present(&shard->blocks[at]);

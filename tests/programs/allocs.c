@@ -10,16 +10,22 @@
 #include <setjmp.h>
 #include <stdint.h>
 
+/*
+ * In the frame of whoever calls it: what longjmp left is known by where it is on the stack, and another frame may be there by
+ * now.
+ */
+#define INLINED static inline __attribute__((always_inline))
+
 /* Keeps the compiler from seeing that nothing is done with a block. */
 static void *seen;
-static void *take(void *block)
+INLINED void *take(void *block)
 {
     MUST(block != NULL);
     __atomic_store_n(&seen, block, __ATOMIC_RELAXED);
     return block;
 }
 
-static void *get(size_t size) { return take(malloc(size)); }
+INLINED void *get(size_t size) { return take(malloc(size)); }
 
 /* How much of a block of this size can be used. Asked outside of what is measured. */
 static void tell_usable(size_t size)
