@@ -43,7 +43,8 @@ int main(int argc, char **)
     tell_counts("exception", since);
     if (argc == 1) { // one allocator ends the program then
         try {
-            hold = new char[static_cast<size_t>(-1) / 4];
+            volatile size_t too_much = static_cast<size_t>(-1) / 4; // the compiler must not know
+            hold = new char[too_much];
         } catch (const std::bad_alloc &) {
             printf("bad_alloc\n");
         }
