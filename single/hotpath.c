@@ -14840,8 +14840,8 @@ HP_PRIVATE void hp_sites_reserve(void);
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 HP_PRIVATE struct hp_head *hp_thread_head(void);
 /*
- * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours. NULL, too, where the
- * lock is taken just now, and nothing is counted as lost.
+ * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours for long. NULL, too,
+ * where somebody keeps the lock, and nothing is counted as lost.
  */
 HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
 /* The same for events of pools, which count what they lose themselves. */
@@ -18766,11 +18766,27 @@ struct hp_head *hp_thread_head(void)
     return head;
 }
 
+/*
+ * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
+ * little, but not for ever.
+ */
+#define HP_THREADS_SHORT_PATIENCE 1000
+
+static bool hp_threads_lock_soon(struct hp_signals *held)
+{
+    for (int tries = 0; tries < HP_THREADS_SHORT_PATIENCE; tries++) {
+        if (hp_lock_if_free(held))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 struct hp_head *hp_thread_head_if_free(void)
 {
     struct hp_head *head = hp_threads_present_head();
     struct hp_signals held;
-    if (head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_lock_if_free(&held))
+    if (head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_threads_lock_soon(&held))
         return head;
     head = hp_threads_register_thread(0);
     hp_unlock(&held);

@@ -213,8 +213,8 @@ void hp_sites_reserve(void);
 /* The head of the calling thread for the running session, or NULL. Begins a child's session after fork. */
 struct hp_head *hp_thread_head(void);
 /*
- * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours. NULL, too, where the
- * lock is taken just now, and nothing is counted as lost.
+ * The same for callers that may hold any lock of the host or of the C library, so must not wait for ours for long. NULL, too,
+ * where somebody keeps the lock, and nothing is counted as lost.
  */
 struct hp_head *hp_thread_head_if_free(void);
 /* The same for events of pools, which count what they lose themselves. */

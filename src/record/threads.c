@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 
 #include "memory.h"
@@ -296,11 +297,27 @@ struct hp_head *hp_thread_head(void)
     return head;
 }
 
+/*
+ * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
+ * little, but not for ever.
+ */
+#define SHORT_PATIENCE 1000
+
+static bool lock_soon(struct hp_signals *held)
+{
+    for (int tries = 0; tries < SHORT_PATIENCE; tries++) {
+        if (hp_lock_if_free(held))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 struct hp_head *hp_thread_head_if_free(void)
 {
     struct hp_head *head = present_head();
     struct hp_signals held;
-    if (head != NULL || hp_thread_is_over || hp_is_sealed() || !hp_lock_if_free(&held))
+    if (head != NULL || hp_thread_is_over || hp_is_sealed() || !lock_soon(&held))
         return head;
     head = register_thread(0);
     hp_unlock(&held);
