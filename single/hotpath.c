@@ -18520,11 +18520,18 @@ static void hp_threads_say_farewell(struct hp_head *head)
     hp_unlock(&held);
 }
 
+/* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
+#if defined(__x86_64__) || defined(__i386__)
+#define HP_THREADS_REALIGNED __attribute__((force_align_arg_pointer))
+#else
+#define HP_THREADS_REALIGNED
+#endif
+
 /*
  * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
  * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
  */
-static void hp_threads_at_thread_exit(void *value)
+HP_THREADS_REALIGNED static void hp_threads_at_thread_exit(void *value)
 {
     const int saved = errno;
     struct hp_head *head = value;

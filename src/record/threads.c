@@ -51,11 +51,18 @@ static void say_farewell(struct hp_head *head)
     hp_unlock(&held);
 }
 
+/* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
+#if defined(__x86_64__) || defined(__i386__)
+#define REALIGNED __attribute__((force_align_arg_pointer))
+#else
+#define REALIGNED
+#endif
+
 /*
  * Destructors of other keys may hold zones: stay for as many rounds as there are but one. The last belongs to tools that
  * must outlive everybody, such as ThreadSanitizer, which no longer follows the thread after it.
  */
-static void at_thread_exit(void *value)
+REALIGNED static void at_thread_exit(void *value)
 {
     const int saved = errno;
     struct hp_head *head = value;

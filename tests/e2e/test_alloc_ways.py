@@ -138,6 +138,7 @@ def test_what_the_allocator_does_not_have(box, allocator):
     assert (result.stdout, end(result.status)) == (plain.stdout, end(plain.status))
 
 
+@with_glibc("gcc builds for it")
 def test_allocator_that_does_not_know_sizes(box, folder):
     """Blocks of an area of its own, of which the C library knows nothing: it must not be asked for their sizes."""
     allocator, program = folder / "allocator.so", folder / "program"

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, SOURCE, TIMEOUT, without_thread_sanitizer
+from harness import EMULATOR, HOTPATH, SOURCE, TIMEOUT, without_emulator, without_thread_sanitizer
 
 
 def names(report, section="timing"):
@@ -136,6 +136,7 @@ def adds_up(split, merged):
         assert all("thread" not in other.values for other in merged.rows())
 
 
+@without_emulator("the main thread has its name")
 def test_threads_at_the_same_time(box):
     result = box.run("by_thread", "crowd")
     [session] = result.sessions()
@@ -166,6 +167,7 @@ def test_threads_one_after_the_other(box):
     assert f"worker {result.told['worker_tid']} (3 threads)" in text and "one after the other" in text
 
 
+@without_emulator("the main thread has its name")
 def test_threads_of_several_processes(box):
     result = box.run("by_thread", "processes")
     parent, child = result.told["main_tid"], result.told["child"]
@@ -175,6 +177,7 @@ def test_threads_of_several_processes(box):
     assert f"by_thread {child}/{child}" in table(box, result.folder, "--by", "thread")
 
 
+@without_emulator("the main thread has its name")
 @without_thread_sanitizer("timers that fast starve it")
 def test_handlers_belong_to_the_thread_they_interrupt(box):
     """Handlers that interrupt the recorder have a record of their own, of the same thread."""

@@ -54,9 +54,11 @@ static HOTPATH_SKIP void *outlive(void *case_name)
 HOTPATH_SKIP int main(int argc, char **argv)
 {
     pthread_t thread;
+    pthread_attr_t roomy;
     MUST(argc == 2);
     hotpath_start(NULL);
-    MUST(pthread_create(&thread, NULL, outlive, argv[1]) == 0);
+    MUST(pthread_attr_init(&roomy) == 0 && pthread_attr_setstacksize(&roomy, 8 << 20) == 0); /* musl's are small */
+    MUST(pthread_create(&thread, &roomy, outlive, argv[1]) == 0);
     wait_for(&has_grown);
     hotpath_stop();
     hotpath_start(NULL);
