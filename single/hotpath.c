@@ -15289,9 +15289,9 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
 /*
  * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
  * that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone 16 bytes below at least, since frames are that large.
+ * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
  */
-#define HP_ALLOCATIONS_HOOK_REACH 16u
+#define HP_ALLOCATIONS_HOOK_REACH (2 * sizeof(void *))
 
 static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
 {

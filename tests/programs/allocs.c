@@ -181,7 +181,7 @@ static void family(void)
 static void failures(void)
 {
     HOTPATH_MEASURE();
-    volatile size_t too_much = PTRDIFF_MAX;
+    volatile size_t too_much = (size_t)PTRDIFF_MAX + 1;
     void *block = get(40);
     MUST(malloc(too_much) == NULL);
     MUST(calloc(too_much, 3) == NULL);
