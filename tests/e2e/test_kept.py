@@ -108,6 +108,7 @@ def test_notes_stay_with_their_calls(box):
     assert notes(report, "inner") == [f"inner {number}" for number in (202, 102, 2, 201, 101, 1, 200, 100, 0)]
 
 
+@without_emulator("its clock is too coarse to tell these calls apart")
 def test_notes_of_recursion(box):
     report = box.run("notes", "recursion").report
     assert notes(report, "descend") == [f"down {level}" + (f", up {level}" if level % 2 else "")
@@ -320,6 +321,7 @@ def test_the_slowest_call_of_a_deeper_tree(box):
     assert inside(row) == {"step": 2, "handle": 1, "handle step": 4, "handle load": 1}
 
 
+@without_emulator("calls are not short then")
 def test_calls_too_short_to_be_followed(box):
     """The slow one was not looked into: its duration is all there is, and a line says that it is not the one shown."""
     result, row = slowest_once(box, "short", name="tiny")
