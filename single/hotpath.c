@@ -4819,6 +4819,22 @@ struct hp_alloc_thread {
     uint32_t reserved[11];
 };
 
+static inline int64_t hp_alloc_live(const struct hp_alloc_thread *thread)
+{
+    return (int64_t)(thread->usable - thread->freed);
+}
+
+static inline int64_t hp_alloc_live_blocks(const struct hp_alloc_thread *thread)
+{
+    return (int64_t)(thread->count - thread->freed_count);
+}
+
+/*
+ * How far what lives may be from what the header knows of it, per thread. Small, since the peak of the process is only as good
+ * as this; large enough that what comes and goes in a loop does not touch what all threads share.
+ */
+#define HP_ALLOC_UNPUBLISHED 32768
+
 /*
  * What the thread's counters were when an open zone began. Made by the first allocation or free inside a zone, for that
  * zone and all around it that have none yet: until then nothing has changed since they began. A frame that has one bears
@@ -7447,6 +7463,7 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
  * here that returns a pointer returns NULL when the memory does not suffice.
  */
 
+struct hp_allocs;
 struct hp_arena;
 struct hp_profile;
 struct hp_site_sums;
@@ -7562,7 +7579,8 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_profile *by_thread; /* see hp_results_profile_of_rows */
+    struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
+    const struct hp_allocs *allocs; /* see hp_results_allocs */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -7627,6 +7645,9 @@ HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
+
+/* What the run allocated, made by the first section that asks. NULL: no memory. */
+HP_PRIVATE const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
@@ -8064,6 +8085,11 @@ struct hp_allocs {
 /* NULL: no memory. */
 HP_PRIVATE const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run);
 
+/* What a section says that has none. */
+#define HP_NO_ALLOCS                                                                                               \
+    "no allocations were recorded: malloc is watched in programs that are linked with -lhotpath_alloc or "         \
+    "started by 'hotpath run'"
+
 /* Whether a session of the run has counted allocations. */
 HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
 
@@ -8117,9 +8143,6 @@ HP_PRIVATE const struct hp_thread_label *hp_thread_list_label(const struct hp_th
  * changes meanwhile are not below zero.
  */
 
-/* As far as `live` of a thread may be from what the sum of all threads knows: see src/record/allocations.c. */
-#define HP_ALLOC_PROFILE_UNPUBLISHED 32768u
-
 static int64_t hp_alloc_profile_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 static int64_t hp_alloc_profile_minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
@@ -8145,12 +8168,6 @@ static uint64_t hp_alloc_profile_height(int64_t peak, int64_t at_begin)
     return hp_alloc_profile_height > 0 ? (uint64_t)hp_alloc_profile_height : 0;
 }
 
-static int64_t hp_alloc_profile_live_bytes(const struct hp_alloc_thread *alloc) { return (int64_t)(alloc->usable - alloc->freed); }
-static int64_t hp_alloc_profile_live_blocks(const struct hp_alloc_thread *alloc)
-{
-    return (int64_t)(alloc->count - alloc->freed_count);
-}
-
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
                            struct hp_open_link *innermost)
@@ -8172,8 +8189,8 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = hp_alloc_profile_height(alloc.peak_live, begun.live),
                          [HP_ALLOC_PEAK_BLOCKS] = hp_alloc_profile_height(alloc.peak_blocks, begun.blocks)},
-            .net_bytes = hp_alloc_profile_minus(hp_alloc_profile_live_bytes(&alloc), begun.live),
-            .net_blocks = hp_alloc_profile_minus(hp_alloc_profile_live_blocks(&alloc), begun.blocks),
+            .net_bytes = hp_alloc_profile_minus(hp_alloc_live(&alloc), begun.live),
+            .net_blocks = hp_alloc_profile_minus(hp_alloc_live_blocks(&alloc), begun.blocks),
         };
         inside_bytes = all_bytes;
         inside_count = all_count;
@@ -8331,8 +8348,8 @@ static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struc
         .freed_bytes = alloc.freed,
         .foreign_count = alloc.foreign_count,
         .foreign_bytes = alloc.foreign_bytes,
-        .live_bytes = hp_alloc_profile_live_bytes(&alloc),
-        .live_blocks = hp_alloc_profile_live_blocks(&alloc),
+        .live_bytes = hp_alloc_live(&alloc),
+        .live_blocks = hp_alloc_live_blocks(&alloc),
         .peak_bytes = alloc.peak_live,
         .peak_blocks = alloc.peak_blocks,
     };
@@ -8370,7 +8387,7 @@ static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct 
     if (!is_exact)
         totals.peak_bytes = hp_alloc_profile_higher(hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes), 0);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
-        allocs->peak_error = is_exact ? 0 : HP_ALLOC_PROFILE_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
+        allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;
     hp_alloc_profile_add_totals(&allocs->totals, &totals);
 }
@@ -9020,7 +9037,7 @@ static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_resul
                           .section = section,
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_allocs_of_run(results->arena, &results->run),
+                          .allocs = hp_results_allocs(results),
                           .is_peak_first = hp_alloc_table_is_peak(results->settings->alloc_metric)};
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
@@ -9032,8 +9049,7 @@ static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_
     if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
         return false;
     if (!hp_alloc_table_has_data(results)) {
-        section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
-                            "-lhotpath_alloc or started by 'hotpath run'";
+        section->if_empty = HP_NO_ALLOCS;
         return hp_section_make_rows(results, section, 0);
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
@@ -9174,7 +9190,7 @@ static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { r
 
 static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_allocs *allocs = hp_allocs_of_run(results->arena, &results->run);
+    const struct hp_allocs *allocs = hp_results_allocs(results);
     if (allocs == NULL)
         return false;
     const struct hp_thread_allocs **order =
@@ -9184,8 +9200,7 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
     const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
     hp_section_show_columns(results, section);
     section->description = "What each thread allocated and freed.";
-    section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
-                        "-lhotpath_alloc or started by 'hotpath run'";
+    section->if_empty = HP_NO_ALLOCS;
     section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
         order[at] = &allocs->threads[at];
@@ -11742,6 +11757,13 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
     return results->by_thread;
+}
+
+const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
+{
+    if (results->allocs == NULL)
+        results->allocs = hp_allocs_of_run(results->arena, &results->run);
+    return results->allocs;
 }
 
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
@@ -14784,6 +14806,22 @@ HP_PRIVATE void hp_copies_join(void);
 /* Whether the state is this copy's: then it is the one to write the report at exit. */
 HP_PRIVATE bool hp_copy_owns_state(void);
 
+/* Lets go of a head that was held: `ready` was 0, and all that was written meanwhile comes before it is not. */
+static inline void hp_let_go(struct hotpath_head_ *hot)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+}
+
+/* Raises what any thread may raise. */
+static inline void hp_raise(int64_t *highest, int64_t value)
+{
+    int64_t present = __atomic_load_n(highest, __ATOMIC_RELAXED);
+    while (value > present)
+        if (__atomic_compare_exchange_n(highest, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
 /* --- runtime.c */
 /* The page, once there is one. Acquire pairs with its publication in hp_runtime_prepare. */
 static inline struct hp_fork_page *hp_page(void)
@@ -14814,6 +14852,11 @@ HP_PRIVATE bool hp_lock_if_free(struct hp_signals *held);
 HP_PRIVATE void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 HP_PRIVATE void *hp_more_memory(size_t size);
+/*
+ * The memory that `place` leads to, made by the first who asks; NULL without memory. Who finds it finds it empty. A forked
+ * child has it as it was, or emptied by the kernel.
+ */
+HP_PRIVATE void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork);
 /* Ticks by the clock this session uses. */
 HP_PRIVATE uint64_t hp_now(void);
 /* True in a child that has not noticed the fork yet. */
@@ -14856,7 +14899,6 @@ HP_PRIVATE bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 HP_PRIVATE struct hp_head *hp_thread_hold(void);
-HP_PRIVATE void hp_thread_let_go(struct hp_head *head);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -14914,6 +14956,13 @@ HP_PRIVATE uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site
 HP_PRIVATE void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
 HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* Whether there is a session that counts allocations. */
+static inline bool hp_records_allocations(void)
+{
+    return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
+           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC);
+}
 
 /* --- allocations.c */
 /* What was asked for, and how often. */
@@ -15087,19 +15136,9 @@ static inline void hp_allocations_count_idle(const void *allocated, uint64_t ask
     hp_allocations_idle_counts.freed_bytes += freed_bytes;
 }
 
-/*
- * How far `live` of a thread may be from what the sum of all knows. Small, since the peak of the process is only as good as
- * this times the number of threads; large enough that what comes and goes in a loop does not touch what all threads share.
- */
-#define HP_ALLOCATIONS_UNPUBLISHED ((int64_t)32768)
-
 static void hp_allocations_publish(struct hp_header *header, int64_t change)
 {
-    const int64_t live = __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED);
-    int64_t peak = __atomic_load_n(&header->alloc_peak, __ATOMIC_RELAXED);
-    while (live > peak)
-        if (__atomic_compare_exchange_n(&header->alloc_peak, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
+    hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
 static void hp_allocations_declare_feature(struct hp_header *header)
@@ -15126,16 +15165,6 @@ static void hp_allocations_count_late(const struct hp_allocations_event *event)
 
 /* ------------------------------------------------------------------------------------------------------ counting */
 
-static inline int64_t hp_allocations_live_bytes(const struct hp_alloc_thread *thread)
-{
-    return (int64_t)(thread->usable - thread->freed);
-}
-
-static inline int64_t hp_allocations_live_blocks(const struct hp_alloc_thread *thread)
-{
-    return (int64_t)(thread->count - thread->freed_count);
-}
-
 /* The head is held, and its innermost zone is marked. Free is the quickest: it adds, and no peak can come of it. */
 static inline __attribute__((always_inline)) void hp_allocations_count(struct hp_alloc_thread *thread, const struct hp_allocations_event *event)
 {
@@ -15158,7 +15187,8 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
 
 static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
 {
-    return (uint64_t)(hp_allocations_live_bytes(thread) - thread->published + HP_ALLOCATIONS_UNPUBLISHED) > 2 * HP_ALLOCATIONS_UNPUBLISHED;
+    const int64_t drift = hp_alloc_live(thread) - thread->published;
+    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * HP_ALLOC_UNPUBLISHED;
 }
 
 /*
@@ -15184,8 +15214,8 @@ static inline __attribute__((always_inline)) void hp_allocations_tell_others(str
     if (allocated != NULL)
         hp_owner_write(head, allocated);
     if (hp_allocations_has_to_publish(thread)) {
-        hp_allocations_publish(hp_store_header(head->store), hp_allocations_live_bytes(thread) - thread->published);
-        HOTPATH_PUT_(thread->published, hp_allocations_live_bytes(thread));
+        hp_allocations_publish(hp_store_header(head->store), hp_alloc_live(thread) - thread->published);
+        HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
     }
 }
 
@@ -15207,12 +15237,6 @@ static inline __attribute__((always_inline)) bool hp_allocations_told_quickly(co
 static bool hp_allocations_is_one_of_many(const struct hp_head *head)
 {
     return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
-}
-
-static inline void hp_allocations_let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }
 
 /* -------------------------------------------------------------------------------------------------------- marks */
@@ -15248,12 +15272,12 @@ static void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *fra
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
     *hp_allocations_beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
                                                    .bytes = thread->bytes,
-                                                   .live = hp_allocations_live_bytes(thread),
-                                                   .blocks = hp_allocations_live_blocks(thread),
+                                                   .live = hp_alloc_live(thread),
+                                                   .blocks = hp_alloc_live_blocks(thread),
                                                    .peak_live = thread->peak_live,
                                                    .peak_blocks = thread->peak_blocks};
-    HOTPATH_PUT_(thread->peak_live, hp_allocations_live_bytes(thread));
-    HOTPATH_PUT_(thread->peak_blocks, hp_allocations_live_blocks(thread));
+    HOTPATH_PUT_(thread->peak_live, hp_alloc_live(thread));
+    HOTPATH_PUT_(thread->peak_blocks, hp_alloc_live_blocks(thread));
     HOTPATH_ORDER_();
     HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
@@ -15330,19 +15354,18 @@ static void hp_allocations_count_around(struct hp_head *head, const struct hp_al
         }
     }
     struct hp_alloc_frame *first = hp_allocations_beside(head, frame + 1);
-    if (hp_allocations_live_bytes(thread) > first->peak_live)
-        HOTPATH_PUT_(first->peak_live, hp_allocations_live_bytes(thread));
-    if (hp_allocations_live_blocks(thread) > first->peak_blocks)
-        HOTPATH_PUT_(first->peak_blocks, hp_allocations_live_blocks(thread));
+    if (hp_alloc_live(thread) > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, hp_alloc_live(thread));
+    if (hp_alloc_live_blocks(thread) > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, hp_alloc_live_blocks(thread));
 }
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
 
+/* Not in a forked child before its session has begun: to allocate does not begin it. */
 static inline __attribute__((always_inline)) bool hp_allocations_is_recorded(void)
 {
-    const struct hp_fork_page *page = hp_page();
-    return page != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
-           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC) && !hp_is_forked_child();
+    return hp_records_allocations() && !hp_is_forked_child();
 }
 
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
@@ -15376,7 +15399,7 @@ static bool hp_allocations_count_in_head(const struct hp_allocations_event *even
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
     const bool is_done = hp_allocations_count_held(head, event, stack);
-    hp_allocations_let_go(head);
+    hp_let_go(&head->hot);
     return is_done;
 }
 
@@ -15408,7 +15431,7 @@ static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_he
                                                      uint64_t freed_bytes)
 {
     hp_allocations_tell_others(head, allocated, freed, freed_bytes);
-    hp_allocations_let_go(head);
+    hp_let_go(&head->hot);
 }
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
@@ -15424,8 +15447,7 @@ static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold
     /* Zones of hooks are up to 3 bytes below the place; see is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+    hp_let_go(hot);
     return NULL;
 }
 
@@ -15441,7 +15463,7 @@ static inline __attribute__((always_inline)) void hp_allocations_tell(const stru
         hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
-    hp_allocations_let_go(head);
+    hp_let_go(&head->hot);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -15571,8 +15593,8 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
     if (!is_nested) {
         HOTPATH_ADD_(stat->all_bytes, all.bytes);
         HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_allocations_live_bytes(thread) - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_allocations_live_blocks(thread) - begun->blocks);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_alloc_live(thread) - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_alloc_live_blocks(thread) - begun->blocks);
     }
     hp_allocations_add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
     hp_allocations_add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
@@ -16185,8 +16207,7 @@ static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t 
         if (place_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
             place = (uintptr_t)HOTPATH_BELOW_(zone);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    hp_let_go(head);
     return place;
 }
 
@@ -16222,12 +16243,6 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
         enter_otherwise(site, place, state);
 }
 
-HP_FUNCTIONS_WITHIN void let_go(struct hotpath_head_ *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-}
-
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
 #define HP_FUNCTIONS_CALLS_UNTIL_ASKED 4096u
 
@@ -16239,7 +16254,7 @@ HP_FUNCTIONS_APART void ask(struct hotpath_head_ *head, const struct hotpath_fra
         hp_tree_review(owner, counted->node, now - counted->start);
     if (hp_node_at(owner, counted->node)->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0)
         hp_tree_limit(owner, counted[-1].node, counted->node);
-    let_go(head);
+    hp_let_go(head);
 }
 
 /* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
@@ -16248,7 +16263,7 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
     const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        let_go(head);
+        hp_let_go(head);
         return true;
     }
     const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
@@ -16256,7 +16271,7 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
     if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % HP_FUNCTIONS_CALLS_UNTIL_ASKED == 0), 0))
         ask(head, frame, flags, *ret_now);
     else
-        let_go(head);
+        hp_let_go(head);
     return is_counted;
 }
 
@@ -16278,7 +16293,7 @@ HP_FUNCTIONS_WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_
             if (HOTPATH_LIKELY_(count(head, frame, &now)))
                 return;
         } else {
-            let_go(head);
+            hp_let_go(head);
         }
     }
     leave_otherwise(site, now);
@@ -17677,8 +17692,7 @@ static void hp_notes_attach_to_top(struct hp_head *head, const char *text, size_
         if (kept != NULL)
             hp_notes_attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
 }
 
 void hotpath_v1_note(const char *format, ...)
@@ -17715,34 +17729,16 @@ void hp_owner_begin(struct hp_head *head)
             __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
 }
 
-/* What is at `place`, made if there is nothing yet; NULL without memory. */
-static void *hp_owners_made_at(void **place, size_t size, bool is_emptied_by_fork)
-{
-    void *present = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (present != NULL)
-        return present;
-    void *fresh = hp_more_memory(size);
-    if (fresh == NULL)
-        return NULL;
-    if (is_emptied_by_fork)
-        hp_memory_wipe_on_fork(fresh, size);
-    /* Release pairs with the acquire in hp_owner_place. */
-    if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return fresh;
-    hp_memory_unmap(fresh, size);
-    return present;
-}
-
 uint16_t *hp_owner_make_place(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
     if (address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES)
         return NULL;
     struct hp_owner_branch *branch =
-        hp_owners_made_at(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof *branch, false);
+        hp_memory_at(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof *branch, false);
     void **leaf =
         branch == NULL ? NULL : (void **)&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES];
-    if (leaf == NULL || hp_owners_made_at(leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
+    if (leaf == NULL || hp_memory_at(leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
         return NULL;
     return hp_owner_place(block);
 }
@@ -17779,7 +17775,7 @@ struct hp_pools_shard {
     char apart[128 - 4 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
 };
 
-static struct hp_pools_shard *hp_pools_shards; /* atomic; made when it is first needed */
+static void *hp_pools_shards; /* see hp_memory_at */
 
 /* ------------------------------------------------------------------------------------------------------- pools */
 
@@ -17800,8 +17796,8 @@ static uint32_t hp_pools_find_pool(const char *label)
     return 0;
 }
 
-/* Under the lock. */
-static uint32_t hp_pools_make_pool(const char *label)
+/* Under the lock. Without space there is none; whoever needs it counts what is lost. */
+static void hp_pools_make_pool(const char *label)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     uint32_t count = 0;
@@ -17809,14 +17805,11 @@ static uint32_t hp_pools_make_pool(const char *label)
         count++;
     const uint32_t name = count < HP_POOLS_MOST_POOLS ? hp_store_text(hotpath_runtime_->store, label) : 0;
     const uint32_t offset = name != 0 ? hp_store_allocate(hotpath_runtime_->store, sizeof(struct hp_pool), 64) : 0;
-    if (offset == 0) {
-        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ALLOCS, 1);
-        return 0;
-    }
+    if (offset == 0)
+        return;
     hp_pools_pool_at(offset)->name = name;
     hp_pools_pool_at(offset)->next = header->pools;
     __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
-    return offset;
 }
 
 static void hp_pools_need_pool(const char *label)
@@ -17829,20 +17822,12 @@ static void hp_pools_need_pool(const char *label)
     hp_unlock(&held);
 }
 
-static void hp_pools_raise_to(int64_t *peak, int64_t value)
-{
-    int64_t present = __atomic_load_n(peak, __ATOMIC_RELAXED);
-    while (value > present)
-        if (__atomic_compare_exchange_n(peak, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
-}
-
 static void hp_pools_count_allocation(struct hp_pool *pool, uint64_t size)
 {
     const uint64_t count = __atomic_add_fetch(&pool->count, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&pool->bytes, size, __ATOMIC_RELAXED);
-    hp_pools_raise_to(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
-    hp_pools_raise_to(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
+    hp_raise(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
+    hp_raise(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
 }
 
 static void hp_pools_count_free(struct hp_pool *pool, uint64_t size)
@@ -17854,20 +17839,7 @@ static void hp_pools_count_free(struct hp_pool *pool, uint64_t size)
 
 /* ------------------------------------------------------------------------------------------------------ blocks */
 
-static struct hp_pools_shard *hp_pools_all_shards(void)
-{
-    struct hp_pools_shard *present = __atomic_load_n(&hp_pools_shards, __ATOMIC_ACQUIRE);
-    if (present != NULL)
-        return present;
-    struct hp_pools_shard *fresh = hp_more_memory(HP_POOLS_SHARDS * sizeof *fresh);
-    if (fresh == NULL)
-        return NULL;
-    hp_memory_wipe_on_fork(fresh, HP_POOLS_SHARDS * sizeof *fresh);
-    if (__atomic_compare_exchange_n(&hp_pools_shards, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return fresh;
-    hp_memory_unmap(fresh, HP_POOLS_SHARDS * sizeof *fresh);
-    return present;
-}
+static struct hp_pools_shard *hp_pools_all_shards(void) { return hp_memory_at(&hp_pools_shards, HP_POOLS_SHARDS * sizeof(struct hp_pools_shard), true); }
 
 static uint64_t hp_pools_hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
@@ -17962,12 +17934,6 @@ static void hp_pools_take_back_all(struct hp_pools_shard *shard, uint32_t pool)
 
 /* ------------------------------------------------------------------------------------------------------ events */
 
-static bool hp_pools_is_recorded(void)
-{
-    return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
-           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC);
-}
-
 /* An event on its way: the pool in the session, which stays as long as the head is held. */
 struct hp_pools_on_the_way {
     struct hp_head *head;
@@ -17981,14 +17947,14 @@ static bool hp_pools_hold_pool(const char *label, struct hp_pools_on_the_way *ev
     event->head = hp_thread_hold();
     event->pool = event->head != NULL ? hp_pools_find_pool(label) : 0;
     if (event->head != NULL && event->pool == 0)
-        hp_thread_let_go(event->head);
+        hp_let_go(&event->head->hot);
     return event->pool != 0;
 }
 
 /* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
 static bool hp_pools_begin_event(const char *label, struct hp_pools_on_the_way *event)
 {
-    if (!hp_pools_is_recorded() || label == NULL)
+    if (!hp_records_allocations() || label == NULL)
         return false;
     event->shards = hp_thread_head_for_pools() != NULL ? hp_pools_all_shards() : NULL;
     if (event->shards != NULL && !hp_pools_hold_pool(label, event)) {
@@ -18020,7 +17986,7 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         hp_pools_unlock_shard(shard);
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -18035,7 +18001,7 @@ void hotpath_free_event(const char *label, const void *block)
         if (place != NULL && hp_pools_is_present(place) && place->pool == event.pool)
             hp_pools_take_back(shard, place);
         hp_pools_unlock_shard(shard);
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -18052,7 +18018,7 @@ void hotpath_free_all_event(const char *label)
             hp_pools_take_back_all(shard, event.pool);
             hp_pools_unlock_shard(shard);
         }
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -18188,6 +18154,23 @@ void hp_unlock(const struct hp_signals *held)
 }
 
 void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }
+
+void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork)
+{
+    void *present = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (present != NULL)
+        return present;
+    void *fresh = hp_more_memory(size);
+    if (fresh == NULL)
+        return NULL;
+    if (is_emptied_by_fork)
+        hp_memory_wipe_on_fork(fresh, size);
+    /* Release pairs with the acquire of whoever finds it. */
+    if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    hp_memory_unmap(fresh, size);
+    return present;
+}
 
 bool hp_is_forked_child(void)
 {
@@ -18697,8 +18680,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->base;
     head->thread_id = thread_id;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return true;
 }
 
@@ -18760,19 +18742,6 @@ static struct hp_head *hp_threads_present_head(void)
     return is_there ? head : NULL;
 }
 
-struct hp_head *hp_thread_head(void)
-{
-    struct hp_head *head = hp_threads_present_head();
-    if (head != NULL)
-        return head;
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return NULL;
-    head = hp_threads_register_thread(1);
-    hp_unlock(&held);
-    return head;
-}
-
 /*
  * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
  * little, but not for ever.
@@ -18789,26 +18758,27 @@ static bool hp_threads_lock_soon(struct hp_signals *held)
     return false;
 }
 
-struct hp_head *hp_thread_head_if_free(void)
+typedef bool hp_threads_take_lock(struct hp_signals *held);
+
+/* The head of this thread, registered now if need be. */
+static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t losses)
 {
     struct hp_head *head = hp_threads_present_head();
     struct hp_signals held;
-    if (head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_threads_lock_soon(&held))
+    if (head != NULL || !take(&held))
         return head;
-    head = hp_threads_register_thread(0);
+    head = hp_threads_register_thread(losses);
     hp_unlock(&held);
     return head;
 }
 
-struct hp_head *hp_thread_head_for_pools(void)
+struct hp_head *hp_thread_head(void) { return hp_threads_head_by(hp_lock, 1); }
+
+struct hp_head *hp_thread_head_for_pools(void) { return hp_threads_head_by(hp_lock, 0); }
+
+struct hp_head *hp_thread_head_if_free(void)
 {
-    struct hp_head *head = hp_threads_present_head();
-    struct hp_signals held;
-    if (head != NULL || !hp_lock(&held))
-        return head;
-    head = hp_threads_register_thread(0);
-    hp_unlock(&held);
-    return head;
+    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_threads_present_head() : hp_threads_head_by(hp_threads_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
@@ -18859,12 +18829,6 @@ bool hp_thread_has_head(uintptr_t state)
 
 /* ---------------------------------------------------------------------------------------------- holding */
 
-void hp_thread_let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-}
-
 /* The gate is asked again once the head is held: only then does the session stay. */
 struct hp_head *hp_thread_hold(void)
 {
@@ -18876,7 +18840,7 @@ struct hp_head *hp_thread_hold(void)
     HOTPATH_ORDER_();
     if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
         return head;
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
     return NULL;
 }
 
@@ -19614,8 +19578,7 @@ static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct ho
     uintptr_t state = HOTPATH_SKIPPED_;
     if (hp_zones_is_on(head))
         state = hp_zones_enter(head, zone, id);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return state;
 }
 
@@ -19684,7 +19647,7 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
 }
 
 bool hp_zone_was_skipped(void)
@@ -19696,7 +19659,7 @@ bool hp_zone_was_skipped(void)
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
     return was_skipped;
 }
 
@@ -19722,8 +19685,7 @@ static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t no
             hp_zones_abandon_top(head);
         hp_zones_close_top(head, now);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return frame != NULL;
 }
 

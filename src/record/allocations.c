@@ -55,19 +55,9 @@ static inline void count_idle(const void *allocated, uint64_t asked, const void 
     idle_counts.freed_bytes += freed_bytes;
 }
 
-/*
- * How far `live` of a thread may be from what the sum of all knows. Small, since the peak of the process is only as good as
- * this times the number of threads; large enough that what comes and goes in a loop does not touch what all threads share.
- */
-#define UNPUBLISHED ((int64_t)32768)
-
 static void publish(struct hp_header *header, int64_t change)
 {
-    const int64_t live = __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED);
-    int64_t peak = __atomic_load_n(&header->alloc_peak, __ATOMIC_RELAXED);
-    while (live > peak)
-        if (__atomic_compare_exchange_n(&header->alloc_peak, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
+    hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
 static void declare_feature(struct hp_header *header)
@@ -94,16 +84,6 @@ static void count_late(const struct event *event)
 
 /* ------------------------------------------------------------------------------------------------------ counting */
 
-static inline int64_t live_bytes(const struct hp_alloc_thread *thread)
-{
-    return (int64_t)(thread->usable - thread->freed);
-}
-
-static inline int64_t live_blocks(const struct hp_alloc_thread *thread)
-{
-    return (int64_t)(thread->count - thread->freed_count);
-}
-
 /* The head is held, and its innermost zone is marked. Free is the quickest: it adds, and no peak can come of it. */
 static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *thread, const struct event *event)
 {
@@ -126,7 +106,8 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
 
 static inline bool has_to_publish(const struct hp_alloc_thread *thread)
 {
-    return (uint64_t)(live_bytes(thread) - thread->published + UNPUBLISHED) > 2 * UNPUBLISHED;
+    const int64_t drift = hp_alloc_live(thread) - thread->published;
+    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * HP_ALLOC_UNPUBLISHED;
 }
 
 /*
@@ -152,8 +133,8 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
     if (allocated != NULL)
         hp_owner_write(head, allocated);
     if (has_to_publish(thread)) {
-        publish(hp_store_header(head->store), live_bytes(thread) - thread->published);
-        HOTPATH_PUT_(thread->published, live_bytes(thread));
+        publish(hp_store_header(head->store), hp_alloc_live(thread) - thread->published);
+        HOTPATH_PUT_(thread->published, hp_alloc_live(thread));
     }
 }
 
@@ -175,12 +156,6 @@ static inline __attribute__((always_inline)) bool told_quickly(const struct hp_h
 static bool is_one_of_many(const struct hp_head *head)
 {
     return __atomic_load_n(&head->is_one_of_many, __ATOMIC_RELAXED);
-}
-
-static inline void let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
 }
 
 /* -------------------------------------------------------------------------------------------------------- marks */
@@ -216,12 +191,12 @@ static void mark(struct hp_head *head, struct hotpath_frame_ *frame)
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
     *beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
                                                    .bytes = thread->bytes,
-                                                   .live = live_bytes(thread),
-                                                   .blocks = live_blocks(thread),
+                                                   .live = hp_alloc_live(thread),
+                                                   .blocks = hp_alloc_live_blocks(thread),
                                                    .peak_live = thread->peak_live,
                                                    .peak_blocks = thread->peak_blocks};
-    HOTPATH_PUT_(thread->peak_live, live_bytes(thread));
-    HOTPATH_PUT_(thread->peak_blocks, live_blocks(thread));
+    HOTPATH_PUT_(thread->peak_live, hp_alloc_live(thread));
+    HOTPATH_PUT_(thread->peak_blocks, hp_alloc_live_blocks(thread));
     HOTPATH_ORDER_();
     HOTPATH_PUT_(frame->stat, head->record->blank_stat | flags | HOTPATH_ALLOCATES_ |
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
@@ -298,19 +273,18 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
         }
     }
     struct hp_alloc_frame *first = beside(head, frame + 1);
-    if (live_bytes(thread) > first->peak_live)
-        HOTPATH_PUT_(first->peak_live, live_bytes(thread));
-    if (live_blocks(thread) > first->peak_blocks)
-        HOTPATH_PUT_(first->peak_blocks, live_blocks(thread));
+    if (hp_alloc_live(thread) > first->peak_live)
+        HOTPATH_PUT_(first->peak_live, hp_alloc_live(thread));
+    if (hp_alloc_live_blocks(thread) > first->peak_blocks)
+        HOTPATH_PUT_(first->peak_blocks, hp_alloc_live_blocks(thread));
 }
 
 /* ------------------------------------------------------------------------------------------------- the slow way in */
 
+/* Not in a forked child before its session has begun: to allocate does not begin it. */
 static inline __attribute__((always_inline)) bool is_recorded(void)
 {
-    const struct hp_fork_page *page = hp_page();
-    return page != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
-           (hp_runtime->settings.record & HP_RECORD_ALLOC) && !hp_is_forked_child();
+    return hp_records_allocations() && !hp_is_forked_child();
 }
 
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
@@ -344,7 +318,7 @@ static bool count_in_head(const struct event *event, uintptr_t stack)
     HOTPATH_PUT_(head->hot.ready, 0);
     HOTPATH_ORDER_();
     const bool is_done = count_held(head, event, stack);
-    let_go(head);
+    hp_let_go(&head->hot);
     return is_done;
 }
 
@@ -376,7 +350,7 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
                                                      uint64_t freed_bytes)
 {
     tell_others(head, allocated, freed, freed_bytes);
-    let_go(head);
+    hp_let_go(&head->hot);
 }
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
@@ -392,8 +366,7 @@ static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uin
     /* Zones of hooks are up to 3 bytes below the place; see is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+    hp_let_go(hot);
     return NULL;
 }
 
@@ -409,7 +382,7 @@ static inline __attribute__((always_inline)) void tell(const struct event *event
         end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
-    let_go(head);
+    hp_let_go(&head->hot);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -539,8 +512,8 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
     if (!is_nested) {
         HOTPATH_ADD_(stat->all_bytes, all.bytes);
         HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + live_bytes(thread) - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + live_blocks(thread) - begun->blocks);
+        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_alloc_live(thread) - begun->live);
+        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_alloc_live_blocks(thread) - begun->blocks);
     }
     add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
     add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);

@@ -209,8 +209,7 @@ static uintptr_t stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook
         if (place_of_hook - zone < INLINED_REACH)
             place = (uintptr_t)HOTPATH_BELOW_(zone);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    hp_let_go(head);
     return place;
 }
 
@@ -246,12 +245,6 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
         enter_otherwise(site, place, state);
 }
 
-WITHIN void let_go(struct hotpath_head_ *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-}
-
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
 #define CALLS_UNTIL_ASKED 4096u
 
@@ -263,7 +256,7 @@ APART void ask(struct hotpath_head_ *head, const struct hotpath_frame_ *counted,
         hp_tree_review(owner, counted->node, now - counted->start);
     if (hp_node_at(owner, counted->node)->calls % CALLS_UNTIL_ASKED == 0)
         hp_tree_limit(owner, counted[-1].node, counted->node);
-    let_go(head);
+    hp_let_go(head);
 }
 
 /* Counts the innermost zone and lets go of the head. False: see hotpath_count_. */
@@ -272,7 +265,7 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
     const uint32_t flags = frame->stat;
     if (__builtin_expect(flags & HOTPATH_UNTIMED_, 0)) {
         hotpath_count_untimed_(head, frame);
-        let_go(head);
+        hp_let_go(head);
         return true;
     }
     const struct hotpath_node_ *node = (const struct hotpath_node_ *)(const void *)(head->base + frame->node);
@@ -280,7 +273,7 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
     if (__builtin_expect(is_counted && (flags & HOTPATH_CHOSEN_ || node->calls % CALLS_UNTIL_ASKED == 0), 0))
         ask(head, frame, flags, *ret_now);
     else
-        let_go(head);
+        hp_let_go(head);
     return is_counted;
 }
 
@@ -302,7 +295,7 @@ WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)
             if (HOTPATH_LIKELY_(count(head, frame, &now)))
                 return;
         } else {
-            let_go(head);
+            hp_let_go(head);
         }
     }
     leave_otherwise(site, now);

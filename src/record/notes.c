@@ -58,8 +58,7 @@ static void attach_to_top(struct hp_head *head, const char *text, size_t length)
         if (kept != NULL)
             attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
 }
 
 void hotpath_v1_note(const char *format, ...)

@@ -36,7 +36,7 @@ struct shard {
     char apart[128 - 4 * sizeof(uint32_t) - sizeof(size_t) - sizeof(void *)];
 };
 
-static struct shard *shards; /* atomic; made when it is first needed */
+static void *shards; /* see hp_memory_at */
 
 /* ------------------------------------------------------------------------------------------------------- pools */
 
@@ -57,8 +57,8 @@ static uint32_t find_pool(const char *label)
     return 0;
 }
 
-/* Under the lock. */
-static uint32_t make_pool(const char *label)
+/* Under the lock. Without space there is none; whoever needs it counts what is lost. */
+static void make_pool(const char *label)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     uint32_t count = 0;
@@ -66,14 +66,11 @@ static uint32_t make_pool(const char *label)
         count++;
     const uint32_t name = count < MOST_POOLS ? hp_store_text(hp_runtime->store, label) : 0;
     const uint32_t offset = name != 0 ? hp_store_allocate(hp_runtime->store, sizeof(struct hp_pool), 64) : 0;
-    if (offset == 0) {
-        hp_store_lose(hp_runtime->store, HP_LOSS_ALLOCS, 1);
-        return 0;
-    }
+    if (offset == 0)
+        return;
     pool_at(offset)->name = name;
     pool_at(offset)->next = header->pools;
     __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
-    return offset;
 }
 
 static void need_pool(const char *label)
@@ -86,20 +83,12 @@ static void need_pool(const char *label)
     hp_unlock(&held);
 }
 
-static void raise_to(int64_t *peak, int64_t value)
-{
-    int64_t present = __atomic_load_n(peak, __ATOMIC_RELAXED);
-    while (value > present)
-        if (__atomic_compare_exchange_n(peak, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
-}
-
 static void count_allocation(struct hp_pool *pool, uint64_t size)
 {
     const uint64_t count = __atomic_add_fetch(&pool->count, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&pool->bytes, size, __ATOMIC_RELAXED);
-    raise_to(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
-    raise_to(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
+    hp_raise(&pool->peak_live, __atomic_add_fetch(&pool->live, (int64_t)size, __ATOMIC_RELAXED));
+    hp_raise(&pool->peak_blocks, (int64_t)(count - __atomic_load_n(&pool->freed_count, __ATOMIC_RELAXED)));
 }
 
 static void count_free(struct hp_pool *pool, uint64_t size)
@@ -111,20 +100,7 @@ static void count_free(struct hp_pool *pool, uint64_t size)
 
 /* ------------------------------------------------------------------------------------------------------ blocks */
 
-static struct shard *all_shards(void)
-{
-    struct shard *present = __atomic_load_n(&shards, __ATOMIC_ACQUIRE);
-    if (present != NULL)
-        return present;
-    struct shard *fresh = hp_more_memory(SHARDS * sizeof *fresh);
-    if (fresh == NULL)
-        return NULL;
-    hp_memory_wipe_on_fork(fresh, SHARDS * sizeof *fresh);
-    if (__atomic_compare_exchange_n(&shards, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return fresh;
-    hp_memory_unmap(fresh, SHARDS * sizeof *fresh);
-    return present;
-}
+static struct shard *all_shards(void) { return hp_memory_at(&shards, SHARDS * sizeof(struct shard), true); }
 
 static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
@@ -219,12 +195,6 @@ static void take_back_all(struct shard *shard, uint32_t pool)
 
 /* ------------------------------------------------------------------------------------------------------ events */
 
-static bool is_recorded(void)
-{
-    return hp_page() != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
-           (hp_runtime->settings.record & HP_RECORD_ALLOC);
-}
-
 /* An event on its way: the pool in the session, which stays as long as the head is held. */
 struct on_the_way {
     struct hp_head *head;
@@ -238,14 +208,14 @@ static bool hold_pool(const char *label, struct on_the_way *event)
     event->head = hp_thread_hold();
     event->pool = event->head != NULL ? find_pool(label) : 0;
     if (event->head != NULL && event->pool == 0)
-        hp_thread_let_go(event->head);
+        hp_let_go(&event->head->hot);
     return event->pool != 0;
 }
 
 /* The session of a forked child begins here, as with a zone. False: nothing is to be counted, or can be. */
 static bool begin_event(const char *label, struct on_the_way *event)
 {
-    if (!is_recorded() || label == NULL)
+    if (!hp_records_allocations() || label == NULL)
         return false;
     event->shards = hp_thread_head_for_pools() != NULL ? all_shards() : NULL;
     if (event->shards != NULL && !hold_pool(label, event)) {
@@ -277,7 +247,7 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         unlock_shard(shard);
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -292,7 +262,7 @@ void hotpath_free_event(const char *label, const void *block)
         if (place != NULL && is_present(place) && place->pool == event.pool)
             take_back(shard, place);
         unlock_shard(shard);
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }
@@ -309,7 +279,7 @@ void hotpath_free_all_event(const char *label)
             take_back_all(shard, event.pool);
             unlock_shard(shard);
         }
-        hp_thread_let_go(event.head);
+        hp_let_go(&event.head->hot);
     }
     errno = saved;
 }

@@ -137,6 +137,23 @@ void hp_unlock(const struct hp_signals *held)
 
 void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }
 
+void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork)
+{
+    void *present = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (present != NULL)
+        return present;
+    void *fresh = hp_more_memory(size);
+    if (fresh == NULL)
+        return NULL;
+    if (is_emptied_by_fork)
+        hp_memory_wipe_on_fork(fresh, size);
+    /* Release pairs with the acquire of whoever finds it. */
+    if (__atomic_compare_exchange_n(place, &present, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
+    hp_memory_unmap(fresh, size);
+    return present;
+}
+
 bool hp_is_forked_child(void)
 {
     const struct hp_fork_page *page = hp_page();

@@ -157,6 +157,22 @@ void hp_copies_join(void);
 /* Whether the state is this copy's: then it is the one to write the report at exit. */
 bool hp_copy_owns_state(void);
 
+/* Lets go of a head that was held: `ready` was 0, and all that was written meanwhile comes before it is not. */
+static inline void hp_let_go(struct hotpath_head_ *hot)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+}
+
+/* Raises what any thread may raise. */
+static inline void hp_raise(int64_t *highest, int64_t value)
+{
+    int64_t present = __atomic_load_n(highest, __ATOMIC_RELAXED);
+    while (value > present)
+        if (__atomic_compare_exchange_n(highest, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            break;
+}
+
 /* --- runtime.c */
 /* The page, once there is one. Acquire pairs with its publication in hp_runtime_prepare. */
 static inline struct hp_fork_page *hp_page(void)
@@ -187,6 +203,11 @@ bool hp_lock_if_free(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 void *hp_more_memory(size_t size);
+/*
+ * The memory that `place` leads to, made by the first who asks; NULL without memory. Who finds it finds it empty. A forked
+ * child has it as it was, or emptied by the kernel.
+ */
+void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork);
 /* Ticks by the clock this session uses. */
 uint64_t hp_now(void);
 /* True in a child that has not noticed the fork yet. */
@@ -229,7 +250,6 @@ bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 struct hp_head *hp_thread_hold(void);
-void hp_thread_let_go(struct hp_head *head);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -287,6 +307,13 @@ uint32_t hp_kept_from_start(const struct hp_head *head, uint32_t site);
 void hp_kept_reconsider(struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Keeps what is wanted of a call that ends; it is counted already, and on top of the stack still. */
 void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested);
+
+/* Whether there is a session that counts allocations. */
+static inline bool hp_records_allocations(void)
+{
+    return hp_page() != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
+           (hp_runtime->settings.record & HP_RECORD_ALLOC);
+}
 
 /* --- allocations.c */
 /* What was asked for, and how often. */

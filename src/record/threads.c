@@ -228,8 +228,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
     head->hot.epoch = hp_epoch();
     head->hot.base = hp_runtime->store->base;
     head->thread_id = thread_id;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return true;
 }
 
@@ -291,19 +290,6 @@ static struct hp_head *present_head(void)
     return is_there ? head : NULL;
 }
 
-struct hp_head *hp_thread_head(void)
-{
-    struct hp_head *head = present_head();
-    if (head != NULL)
-        return head;
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return NULL;
-    head = register_thread(1);
-    hp_unlock(&held);
-    return head;
-}
-
 /*
  * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
  * little, but not for ever.
@@ -320,26 +306,27 @@ static bool lock_soon(struct hp_signals *held)
     return false;
 }
 
-struct hp_head *hp_thread_head_if_free(void)
+typedef bool take_lock(struct hp_signals *held);
+
+/* The head of this thread, registered now if need be. */
+static struct hp_head *head_by(take_lock *take, uint64_t losses)
 {
     struct hp_head *head = present_head();
     struct hp_signals held;
-    if (head != NULL || hp_thread_is_over || hp_is_sealed() || !lock_soon(&held))
+    if (head != NULL || !take(&held))
         return head;
-    head = register_thread(0);
+    head = register_thread(losses);
     hp_unlock(&held);
     return head;
 }
 
-struct hp_head *hp_thread_head_for_pools(void)
+struct hp_head *hp_thread_head(void) { return head_by(hp_lock, 1); }
+
+struct hp_head *hp_thread_head_for_pools(void) { return head_by(hp_lock, 0); }
+
+struct hp_head *hp_thread_head_if_free(void)
 {
-    struct hp_head *head = present_head();
-    struct hp_signals held;
-    if (head != NULL || !hp_lock(&held))
-        return head;
-    head = register_thread(0);
-    hp_unlock(&held);
-    return head;
+    return hp_thread_is_over || hp_is_sealed() ? present_head() : head_by(lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
@@ -390,12 +377,6 @@ bool hp_thread_has_head(uintptr_t state)
 
 /* ---------------------------------------------------------------------------------------------- holding */
 
-void hp_thread_let_go(struct hp_head *head)
-{
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
-}
-
 /* The gate is asked again once the head is held: only then does the session stay. */
 struct hp_head *hp_thread_hold(void)
 {
@@ -407,6 +388,6 @@ struct hp_head *hp_thread_hold(void)
     HOTPATH_ORDER_();
     if ((HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch)
         return head;
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
     return NULL;
 }

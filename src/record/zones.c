@@ -254,8 +254,7 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     uintptr_t state = HOTPATH_SKIPPED_;
     if (is_on(head))
         state = enter(head, zone, id);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return state;
 }
 
@@ -324,7 +323,7 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
 }
 
 bool hp_zone_was_skipped(void)
@@ -336,7 +335,7 @@ bool hp_zone_was_skipped(void)
     const bool was_skipped = head->skip_runs > 0 && head->skips[head->skip_runs - 1].depth == depth;
     if (was_skipped && --head->skips[head->skip_runs - 1].count == 0)
         head->skip_runs--;
-    hp_thread_let_go(head);
+    hp_let_go(&head->hot);
     return was_skipped;
 }
 
@@ -362,8 +361,7 @@ static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
             abandon_top(head);
         close_top(head, now);
     }
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->hot.ready, HOTPATH_READY_);
+    hp_let_go(&head->hot);
     return frame != NULL;
 }
 

@@ -11,9 +11,6 @@
 #include "arena.h"
 #include "thread_list.h"
 
-/* As far as `live` of a thread may be from what the sum of all threads knows: see src/record/allocations.c. */
-#define UNPUBLISHED 32768u
-
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
@@ -39,12 +36,6 @@ static uint64_t height(int64_t peak, int64_t at_begin)
     return height > 0 ? (uint64_t)height : 0;
 }
 
-static int64_t live_bytes(const struct hp_alloc_thread *alloc) { return (int64_t)(alloc->usable - alloc->freed); }
-static int64_t live_blocks(const struct hp_alloc_thread *alloc)
-{
-    return (int64_t)(alloc->count - alloc->freed_count);
-}
-
 /* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
 void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
                            struct hp_open_link *innermost)
@@ -66,8 +57,8 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = height(alloc.peak_live, begun.live),
                          [HP_ALLOC_PEAK_BLOCKS] = height(alloc.peak_blocks, begun.blocks)},
-            .net_bytes = minus(live_bytes(&alloc), begun.live),
-            .net_blocks = minus(live_blocks(&alloc), begun.blocks),
+            .net_bytes = minus(hp_alloc_live(&alloc), begun.live),
+            .net_blocks = minus(hp_alloc_live_blocks(&alloc), begun.blocks),
         };
         inside_bytes = all_bytes;
         inside_count = all_count;
@@ -225,8 +216,8 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
         .freed_bytes = alloc.freed,
         .foreign_count = alloc.foreign_count,
         .foreign_bytes = alloc.foreign_bytes,
-        .live_bytes = live_bytes(&alloc),
-        .live_blocks = live_blocks(&alloc),
+        .live_bytes = hp_alloc_live(&alloc),
+        .live_blocks = hp_alloc_live_blocks(&alloc),
         .peak_bytes = alloc.peak_live,
         .peak_blocks = alloc.peak_blocks,
     };
@@ -264,7 +255,7 @@ static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs 
     if (!is_exact)
         totals.peak_bytes = higher(higher(header->alloc_peak, totals.live_bytes), 0);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
-        allocs->peak_error = is_exact ? 0 : UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
+        allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;
     add_totals(&allocs->totals, &totals);
 }

@@ -62,6 +62,11 @@ struct hp_allocs {
 /* NULL: no memory. */
 const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp_run *run);
 
+/* What a section says that has none. */
+#define HP_NO_ALLOCS                                                                                               \
+    "no allocations were recorded: malloc is watched in programs that are linked with -lhotpath_alloc or "         \
+    "started by 'hotpath run'"
+
 /* Whether a session of the run has counted allocations. */
 bool hp_run_has_allocs(const struct hp_run *run);
 

@@ -579,7 +579,7 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                           .section = section,
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_allocs_of_run(results->arena, &results->run),
+                          .allocs = hp_results_allocs(results),
                           .is_peak_first = is_peak(results->settings->alloc_metric)};
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
@@ -591,8 +591,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL || !set_description(view) || !describe(view) || !gather(view))
         return false;
     if (!has_data(results)) {
-        section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
-                            "-lhotpath_alloc or started by 'hotpath run'";
+        section->if_empty = HP_NO_ALLOCS;
         return hp_section_make_rows(results, section, 0);
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;

@@ -105,7 +105,7 @@ static bool has_data(const struct hotpath_results *results) { return hp_run_has_
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_allocs *allocs = hp_allocs_of_run(results->arena, &results->run);
+    const struct hp_allocs *allocs = hp_results_allocs(results);
     if (allocs == NULL)
         return false;
     const struct hp_thread_allocs **order =
@@ -115,8 +115,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     const struct columns columns = describe(results, section);
     hp_section_show_columns(results, section);
     section->description = "What each thread allocated and freed.";
-    section->if_empty = "no allocations were recorded: malloc is watched in programs that are linked with "
-                        "-lhotpath_alloc or started by 'hotpath run'";
+    section->if_empty = HP_NO_ALLOCS;
     section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
         order[at] = &allocs->threads[at];

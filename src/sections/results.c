@@ -249,6 +249,13 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     return results->by_thread;
 }
 
+const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
+{
+    if (results->allocs == NULL)
+        results->allocs = hp_allocs_of_run(results->arena, &results->run);
+    return results->allocs;
+}
+
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
 {
     char qualified[256];

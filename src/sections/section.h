@@ -22,6 +22,7 @@
 #include "run.h"
 #include "snapshot.h"
 
+struct hp_allocs;
 struct hp_arena;
 struct hp_profile;
 struct hp_site_sums;
@@ -137,7 +138,8 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_profile *by_thread; /* see hp_results_profile_of_rows */
+    struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
+    const struct hp_allocs *allocs; /* see hp_results_allocs */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -202,6 +204,9 @@ void hp_section_add_total(struct hotpath_section *section, const char *key, enum
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
+
+/* What the run allocated, made by the first section that asks. NULL: no memory. */
+const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);

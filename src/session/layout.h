@@ -275,6 +275,22 @@ struct hp_alloc_thread {
     uint32_t reserved[11];
 };
 
+static inline int64_t hp_alloc_live(const struct hp_alloc_thread *thread)
+{
+    return (int64_t)(thread->usable - thread->freed);
+}
+
+static inline int64_t hp_alloc_live_blocks(const struct hp_alloc_thread *thread)
+{
+    return (int64_t)(thread->count - thread->freed_count);
+}
+
+/*
+ * How far what lives may be from what the header knows of it, per thread. Small, since the peak of the process is only as good
+ * as this; large enough that what comes and goes in a loop does not touch what all threads share.
+ */
+#define HP_ALLOC_UNPUBLISHED 32768
+
 /*
  * What the thread's counters were when an open zone began. Made by the first allocation or free inside a zone, for that
  * zone and all around it that have none yet: until then nothing has changed since they began. A frame that has one bears

@@ -253,6 +253,13 @@ def near(value, truth, percent=1.0, plus=0):
     return abs(value - truth) <= truth * percent / 100 + plus
 
 
+def between(least, value, most, grain=50):
+    """A duration that the program bounded with its own clock, inside a zone and around it. Two clocks that were compared at the
+    start of a run part by some millionths until its end, emulated ones by more; `grain` is for the steps of the clocks."""
+    part = 0.02 if EMULATOR else 0.0005
+    return least * (1 - part) - grain <= value <= most * (1 + part) + grain
+
+
 def nearest_rank(sorted_values, percentile):
     """The exact percentile: the smallest value that at least this part of all values is not above."""
     count = len(sorted_values)

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, SANITIZER, SOURCE, TIMEOUT, near, without_emulator, without_sanitizer
+from harness import EMULATOR, HOTPATH, SANITIZER, SOURCE, TIMEOUT, between, near, without_emulator, without_sanitizer
 
 ON = {"HOTPATH": "1"}
 
@@ -28,12 +28,6 @@ def in_one_of_three(check):
         except AssertionError:
             if attempt == 2:
                 raise
-
-
-def between(least, value, most):
-    """Two clocks that were compared at the start of a run part by some millionths until its end; emulated ones by more."""
-    part = 0.02 if EMULATOR else 0.0005
-    return least * (1 - part) - 50 <= value <= most * (1 + part) + 50
 
 
 def table(box, session, *args):

@@ -6,12 +6,11 @@ import re
 
 import pytest
 
-from harness import EMULATOR, SANITIZER, SOURCE, near, nearest_rank
+from harness import EMULATOR, SANITIZER, SOURCE, between, near, nearest_rank
 
 # Sanitizers and emulators make the few instructions between the program's clock and ours long, not wrong.
 SLACK_PERCENT = 1.0 if not SANITIZER and not EMULATOR else 5.0
 CLOCK_GRAIN = 1000 if EMULATOR else 50  # nanoseconds; the counter of an emulator steps by a microsecond
-CLOCK_SLACK = 0.02 if EMULATOR else 0.0005  # two clocks that were compared at the start part until the end of a run
 
 
 # ---------------------------------------------------------------------------------------------- counts
@@ -148,11 +147,10 @@ def test_percentiles(box):
     for percentile in wanted:
         value = row.values[f"p{percentile}_ns".replace(".", "_")]
         bounds = nearest_rank(inside, percentile), nearest_rank(around, percentile)
-        assert bounds[0] * (0.99 - CLOCK_SLACK) - CLOCK_GRAIN <= value, (percentile, value, bounds)
-        assert value <= bounds[1] * (1.01 + CLOCK_SLACK) + CLOCK_GRAIN, (percentile, value, bounds)
+        assert between(bounds[0] * 0.99, value, bounds[1] * 1.01, CLOCK_GRAIN), (percentile, value, bounds)
     for value, least, most in ((row.min_ns, inside[0], around[0]), (row.max_ns, inside[-1], around[-1]),
                                (row.total_ns, sum(inside), sum(around))):
-        assert least * (1 - CLOCK_SLACK) - CLOCK_GRAIN <= value <= most * (1 + CLOCK_SLACK) + CLOCK_GRAIN
+        assert between(least, value, most, CLOCK_GRAIN)
 
 
 def test_percentiles_0_and_100_are_min_and_max(box):
