@@ -4564,7 +4564,10 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
  *                                               ├▶ log: the latest calls ─▶ notes
  *                                               ├▶ slowest: the slowest call, with what was inside
  *                                               └▶ alloc: what its calls allocated ─▶ octaves
- *                              └▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
+ *                              ├▶ alloc: what the thread allocates ─▶ frames of that (beside those of zones)
+ *                              └▶ cpu: its processor time ─▶ table: by node
+ *                                                         └▶ sample chunks: the latest samples
+ *          └▶ waits: what threads waited for, by node
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -4575,10 +4578,10 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 3u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 4u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1440u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1488u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -4590,6 +4593,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
+#define HP_FEATURE_CPU 4u   /* processor time was sampled */
 
 enum hp_state {
     HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
@@ -4626,6 +4630,7 @@ enum hp_loss {
     HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
     HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
     HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
+    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -4686,6 +4691,14 @@ struct hp_header {
     uint64_t late_frees;   /* blocks freed there */
     uint64_t late_freed;   /* usable bytes */
     uint64_t alloc_failed; /* allocations that the host was refused; in no other number */
+    uint32_t cpu_engine;   /* enum hp_cpu_engine */
+    uint32_t cpu_rate;     /* samples for a second of processor time, as asked for */
+    uint64_t cpu_start_ns; /* processor time of the whole process when the session began ... */
+    uint64_t cpu_start_kernel_ns;
+    uint64_t cpu_latest_ns; /* ... and at clock_latest */
+    uint64_t cpu_latest_kernel_ns;
+    uint32_t waits; /* offset of hp_waits; 0: nobody was to watch */
+    uint32_t reserved_too;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4727,7 +4740,8 @@ struct hp_thread {
     char name[16];       /* as the kernel knows it */
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
     uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
-    uint32_t reserved[8];
+    uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
+    uint32_t reserved[7];
 };
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
@@ -4889,6 +4903,124 @@ struct hp_pool {
     int64_t peak_blocks;
 };
 
+/* --- processor time */
+
+enum hp_cpu_engine {
+    HP_CPU_NONE = 0,
+    HP_CPU_TIMERS =
+        1, /* a timer on each thread's processor clock: fires on the kernel's ticks, in user and kernel mode */
+    HP_CPU_PERF = 2 /* the same, and samples of user mode by perf's clock, which are not bound to ticks */
+};
+
+/*
+ * The processor time of a thread, and of those before it with the same record. All of it was measured by the thread's clock;
+ * samples only say which nodes it is credited to: what has passed since the last one, to where the thread is found. What is
+ * not credited yet (the time since the last sample of a thread that has ended) waits for the next sample.
+ */
+struct hp_cpu_thread {
+    uint64_t user_ns; /* measured so far, credited or not */
+    uint64_t kernel_ns;
+    uint64_t waiting_user_ns; /* of that, not credited yet */
+    uint64_t waiting_kernel_ns;
+    uint64_t samples;      /* taken, by either means; */
+    uint64_t perf_samples; /* of these, by perf */
+    uint64_t recorded;     /* samples that went into the chunks, those included that were written over */
+    uint32_t table;        /* offset of hp_cpu_table */
+    uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
+    uint32_t chunk_count;
+    uint32_t last_node; /* where it was found last; 0: never yet */
+    uint32_t reserved[14];
+};
+
+/* What was credited to a node. */
+struct hp_cpu_node {
+    uint32_t node; /* offset; 0: this place is free */
+    uint32_t reserved;
+    uint64_t samples;
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+};
+
+/* Open addressing: a node is at its hash or after that. A larger table replaces a full one. */
+struct hp_cpu_table {
+    uint32_t capacity; /* a power of two */
+    uint32_t used;
+    uint32_t reserved[6];
+    struct hp_cpu_node nodes[];
+};
+
+enum hp_sample_kind { HP_SAMPLE_TIMER = 1, HP_SAMPLE_PERF = 2 };
+
+/* One sample. */
+struct hp_sample {
+    uint64_t ticks; /* when */
+    uint32_t node;
+    uint32_t tid;
+    uint32_t stack; /* offset of the addresses on the thread's stack; 0: not recorded */
+    uint32_t kind;  /* enum hp_sample_kind */
+};
+
+/*
+ * The latest samples of a thread record, in chunks that form a ring: `next` of the one that is being filled is the oldest,
+ * which is used again when there is to be no further one. The number of a sample within its thread is `first` plus its place.
+ */
+struct hp_sample_chunk {
+    uint32_t next;
+    uint32_t capacity;
+    uint32_t used;
+    uint32_t reserved;
+    uint64_t first;
+    uint64_t reserved_too;
+    struct hp_sample samples[];
+};
+
+/* --- waiting */
+
+enum hp_wait_cause {
+    HP_WAIT_OTHER,     /* a system call that is none of the following */
+    HP_WAIT_RUN_QUEUE, /* ready to run, with no processor to run on */
+    HP_WAIT_LOCK,      /* futex: mutexes, condition variables, the end of a thread */
+    HP_WAIT_SLEEP,     /* nanosleep and the like */
+    HP_WAIT_POLL,      /* poll, select, epoll_wait: one of several descriptors */
+    HP_WAIT_DISK,      /* a file system or a block device */
+    HP_WAIT_SOCKET,
+    HP_WAIT_PIPE,
+    HP_WAIT_TERMINAL,
+    HP_WAIT_CHILD,   /* the end of a process */
+    HP_WAIT_SIGNAL,  /* sigwait, pause */
+    HP_WAIT_FAULT,   /* a page that had to be read */
+    HP_WAIT_STOPPED, /* by a signal, or by a debugger */
+    HP_WAIT_CAUSES
+};
+
+/* What threads waited for at one place. */
+struct hp_wait {
+    uint32_t
+        node; /* of the innermost open zone; of the root of the thread's tree: outside of all; 0: a thread without record */
+    uint32_t cause; /* enum hp_wait_cause */
+    int32_t call;   /* number of the system call; -1: none */
+    uint32_t looks; /* how often it was found so */
+    uint64_t ns;
+    char what[40]; /* the file, socket or pipe, if known: its end, if it is longer; filled up with zeros */
+};
+
+/*
+ * Written from outside by whoever watches the process (`hotpath run`), or by a thread of the library; by one of them at a
+ * time. The place is made when the session begins, since nobody else may make space in it.
+ */
+struct hp_waits {
+    uint32_t capacity;
+    uint32_t used;        /* entries that are valid: raised when an entry is written */
+    uint32_t watcher;     /* process that watches, or did; 0: nobody came */
+    uint32_t period_us;   /* between two looks, as it was last */
+    uint64_t looks;       /* at threads */
+    uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
+    uint64_t left_out_ns; /* waiting for which there was no entry left */
+    uint64_t watcher_ns;  /* processor time that watching took */
+    uint32_t reserved[4];
+    struct hp_wait all[];
+};
+
 /* Site ids of nodes that stand for no place in code. */
 #define HP_SITE_ROOT 0xffffffffu
 #define HP_SITE_OTHER 0xfffffffeu
@@ -4907,6 +5039,10 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
+_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
@@ -13622,6 +13758,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
     [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
     [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
                         "calls have their allocations in no row: no space for them"},
+    [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
+                         "samples of processor time were counted as outside: no space for their zones"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];

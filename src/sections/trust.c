@@ -28,6 +28,8 @@ const struct hp_loss_words hp_loss_words[] = {
     [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
     [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
                         "calls have their allocations in no row: no space for them"},
+    [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
+                         "samples of processor time were counted as outside: no space for their zones"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];
