@@ -124,7 +124,8 @@ struct hotpath_options {
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    allocations of measured functions inside count, too */
-    uint8_t reserved[7];
+    uint8_t waits;            /* HOTPATH_WAITS           a thread of the library watches what threads wait for */
+    uint8_t reserved[6];
 };
 /* clang-format on */
 
@@ -248,6 +249,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(bool, leave_signals)
     HOTPATH_OPTION_(bool, reserve)
     HOTPATH_OPTION_(bool, alloc_cumulative)
+    HOTPATH_OPTION_(bool, waits)
 #undef HOTPATH_OPTION_
 };
 

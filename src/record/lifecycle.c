@@ -20,6 +20,7 @@
 #include "process.h"
 #include "runtime.h"
 #include "sys.h"
+#include "waits.h"
 
 #ifdef __clang__
 #define HP_COMPILER __VERSION__
@@ -133,6 +134,7 @@ static bool open_session(void)
     struct hp_header *header = hp_store_header(hp_runtime->store);
     __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     fill_header();
+    hp_waits_begin();
     hp_sites_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
     if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run && is_turn_to_prune())
@@ -192,6 +194,7 @@ static int begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_SPACE;
     /* HOTPATH=1 may have begun it before the program said how. */
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    hp_waits_begin();
     set_auto(false);
     return HOTPATH_OK;
 }
@@ -240,6 +243,8 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
         return HOTPATH_E_ACTIVE;
     const int status = begin_locked(settings);
     hp_unlock(&held);
+    if (status == HOTPATH_OK)
+        hp_waits_start();
     return status;
 }
 

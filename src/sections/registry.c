@@ -9,6 +9,7 @@
 #include "section.h"
 #include "slowest.h"
 #include "timing.h"
+#include "wait_table.h"
 
 const struct hp_section_type *const hp_section_types[] = {
     &hp_section_timing,        /* one line each */
@@ -16,6 +17,7 @@ const struct hp_section_type *const hp_section_types[] = {
     &hp_section_alloc_count,   /* the same in numbers of blocks */
     &hp_section_alloc_threads, /* on request */
     &hp_section_alloc_pools,   /* where the program has some */
+    &hp_section_waits,         /* where somebody watched */
     &hp_section_calltree,      /* on request */
     &hp_section_calls,         /* where some were logged */
     &hp_section_slowest,       /* on request */

@@ -226,4 +226,12 @@ void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct h
 /* The pools of a session, newest first. */
 bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
 
+/* --- waiting */
+
+/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
+bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
+
+/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
+bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
+
 #endif

@@ -100,6 +100,7 @@ static void assert_defaults(void)
     assert_false(settings.alloc_is_asked);
     assert_false(settings.leave_signals);
     assert_false(settings.reserve);
+    assert_false(settings.waits);
     assert_false(settings.no_color);
     assert_false(settings.is_run);
     assert_int_equal(settings.functions_limit, 15);
@@ -185,7 +186,8 @@ static void table_is_complete(void **state)
                                          "measuring_bound",
                                          "skip",
                                          "alloc_cumulative",
-                                         "alloc_metric"};
+                                         "alloc_metric",
+                                         "waits"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -794,6 +796,7 @@ static void flags(void **state)
         {"HOTPATH_LEAVE_SIGNALS", &settings.leave_signals},
         {"HOTPATH_RESERVE", &settings.reserve},
         {"HOTPATH_ALLOC_CUMULATIVE", &settings.alloc_cumulative},
+        {"HOTPATH_WAITS", &settings.waits},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[256];
@@ -801,7 +804,7 @@ static void flags(void **state)
         assert_no_warning();
         assert_true(*cases[i].flag);
         assert_int_equal(settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals +
-                             settings.reserve + settings.alloc_cumulative,
+                             settings.reserve + settings.alloc_cumulative + settings.waits,
                          1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();
