@@ -50,6 +50,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/perf_event.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -75,6 +76,7 @@
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "hotpath.h"
@@ -3133,6 +3135,278 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
         *ret_ticks = *ret_ns;
 }
 
+/* ---- src/os/cpu.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * Processor time: how much of it threads and the process have used, and signals that come as they use it.
+ *
+ * Two sources of signals, both of the calling thread alone, neither of which comes while it sleeps:
+ *
+ *   timer  on the thread's processor clock. The kernel looks at such timers on its ticks (100 to 1000 a second), whether
+ *          the thread is in user or in kernel mode. The signal comes on the way back to user mode.
+ *   perf   the kernel's software clock event, which is not bound to ticks but, without privileges, sees user mode only.
+ *          The descriptor is closed at once: a mapping of one page keeps the event alive, and so nothing is left that a
+ *          host could close, inherit or mistake for its own.
+ *
+ * System calls only, usable in signal handlers.
+ */
+
+/* Ignored by default, and by debuggers: a program that takes it for its own, or resets it, comes to no harm. */
+#define HP_CPU_SIGNAL SIGURG
+
+struct hp_cpu_time {
+    uint64_t ns;        /* user and kernel mode together, exactly */
+    uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
+};
+
+HP_PRIVATE struct hp_cpu_time hp_cpu_of_thread(void);
+HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
+
+/* Both in nanoseconds of processor time; the first signal may be due earlier. False: the kernel has refused. */
+HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns);
+HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t period_ns);
+HP_PRIVATE void hp_cpu_timer_stop(int timer);
+
+/* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
+HP_PRIVATE void *hp_cpu_perf_start(uint64_t period_ns);
+HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
+/* Whether perf's clock may be used here: 0, or why not, as an errno. */
+HP_PRIVATE int hp_cpu_perf_refusal(void);
+
+/* Lets the signal through in the calling thread. */
+HP_PRIVATE void hp_cpu_signal_unblock(void);
+
+enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
+
+/* Who sent a signal, by what it says of itself (a siginfo_t); for timers, which one. */
+HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer);
+
+/* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
+HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
+
+/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
+ * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
+ * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ *
+ * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ */
+
+static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
+
+static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
+}
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+
+/* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
+
+/* Processor time, by system calls alone. */
+
+#define HP_CPU_SECOND UINT64_C(1000000000)
+
+/* ------------------------------------------------------------------------------------------------ clocks */
+
+/* As the kernel has them where the C library's are newer: 64 bits of time on machines of 32 are another system call. */
+struct hp_cpu_kernel_timespec {
+    long seconds, nanoseconds;
+};
+
+struct hp_cpu_kernel_timerspec {
+    struct hp_cpu_kernel_timespec interval, value;
+};
+
+#ifdef SYS_clock_gettime
+#define HP_CPU_READ_CLOCK SYS_clock_gettime
+#define HP_CPU_SET_TIMER SYS_timer_settime
+#else
+#define HP_CPU_READ_CLOCK SYS_clock_gettime64
+#define HP_CPU_SET_TIMER SYS_timer_settime64
+#endif
+
+static uint64_t hp_cpu_read_clock(clockid_t clock)
+{
+    struct hp_cpu_kernel_timespec now = {0, 0};
+    syscall(HP_CPU_READ_CLOCK, clock, &now);
+    return (uint64_t)now.seconds * HP_CPU_SECOND + (uint64_t)now.nanoseconds;
+}
+
+static struct hp_cpu_time hp_cpu_read_time(clockid_t clock, int who)
+{
+    struct rusage usage;
+    struct hp_cpu_time time = {.ns = hp_cpu_read_clock(clock)};
+    if (getrusage(who, &usage) == 0)
+        time.kernel_ns = (uint64_t)usage.ru_stime.tv_sec * HP_CPU_SECOND + (uint64_t)usage.ru_stime.tv_usec * 1000u;
+    if (time.kernel_ns > time.ns)
+        time.kernel_ns = time.ns;
+    return time;
+}
+
+struct hp_cpu_time hp_cpu_of_thread(void) { return hp_cpu_read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD); }
+
+struct hp_cpu_time hp_cpu_of_process(void) { return hp_cpu_read_time(CLOCK_PROCESS_CPUTIME_ID, RUSAGE_SELF); }
+
+/* ------------------------------------------------------------------------------------------------ timers */
+
+/* The kernel's own: the C library's names for the last member differ. */
+struct hp_cpu_kernel_sigevent {
+    union sigval value;
+    int signal;
+    int notify;
+    int thread;
+    char padding[64];
+};
+
+static struct hp_cpu_kernel_timespec hp_cpu_as_timespec(uint64_t ns)
+{
+    return (struct hp_cpu_kernel_timespec){(long)(ns / HP_CPU_SECOND), (long)(ns % HP_CPU_SECOND)};
+}
+
+static bool hp_cpu_set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
+{
+    const struct hp_cpu_kernel_timerspec when = {hp_cpu_as_timespec(period_ns), hp_cpu_as_timespec(first_ns > 0 ? first_ns : 1)};
+    return syscall(HP_CPU_SET_TIMER, timer, 0, &when, NULL) == 0;
+}
+
+bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns)
+{
+    struct hp_cpu_kernel_sigevent event;
+    memset(&event, 0, sizeof event);
+    event.signal = HP_CPU_SIGNAL;
+    event.notify = SIGEV_THREAD_ID;
+    event.thread = (int)hp_sys_thread_id();
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
+        return false;
+    if (hp_cpu_set_timer(*ret_timer, first_ns, period_ns))
+        return true;
+    hp_cpu_timer_stop(*ret_timer);
+    return false;
+}
+
+void hp_cpu_timer_change(int timer, uint64_t period_ns) { hp_cpu_set_timer(timer, period_ns, period_ns); }
+
+void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
+
+/* -------------------------------------------------------------------------------------------------- perf */
+
+/* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
+static int hp_cpu_open_event(uint64_t period_ns)
+{
+    struct perf_event_attr event;
+    memset(&event, 0, sizeof event);
+    event.size = sizeof event;
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = PERF_COUNT_SW_CPU_CLOCK;
+    event.sample_period = period_ns;
+    event.exclude_kernel = 1;
+    event.exclude_hv = 1;
+    event.wakeup_events = 1;
+    return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool hp_cpu_send_signals(int fd)
+{
+    const struct f_owner_ex owner = {F_OWNER_TID, (pid_t)hp_sys_thread_id()};
+    return fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, HP_CPU_SIGNAL) == 0 &&
+           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+}
+
+static size_t hp_cpu_page_size(void)
+{
+    const long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (size_t)size : 4096;
+}
+
+void *hp_cpu_perf_start(uint64_t period_ns)
+{
+    const int fd = hp_cpu_open_event(period_ns);
+    if (fd < 0)
+        return NULL;
+    void *mapping = hp_cpu_send_signals(fd) ? mmap(NULL, hp_cpu_page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    hp_sys_close(fd);
+    return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+void hp_cpu_perf_stop(void *mapping)
+{
+    if (mapping != NULL)
+        munmap(mapping, hp_cpu_page_size());
+}
+
+int hp_cpu_perf_refusal(void)
+{
+    void *mapping = hp_cpu_perf_start(HP_CPU_SECOND);
+    const int refusal = mapping != NULL ? 0 : errno;
+    hp_cpu_perf_stop(mapping);
+    return refusal;
+}
+
+/* ----------------------------------------------------------------------------------------------- signals */
+
+void hp_cpu_signal_unblock(void)
+{
+    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
+}
+
+enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer)
+{
+    const siginfo_t *sent = info;
+    *ret_timer = -1;
+    if (sent->si_code == SI_TIMER) {
+        *ret_timer = sent->si_timerid;
+        return HP_CPU_BY_TIMER;
+    }
+    return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
+}
+
+uintptr_t hp_cpu_stack_of(const void *context)
+{
+    const ucontext_t *interrupted = context;
+#if defined __x86_64__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
+#elif defined __i386__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_ESP];
+#elif defined __aarch64__
+    return (uintptr_t)interrupted->uc_mcontext.sp;
+#elif defined __arm__
+    return (uintptr_t)interrupted->uc_mcontext.arm_sp;
+#elif defined __riscv
+    return (uintptr_t)interrupted->uc_mcontext.__gregs[REG_SP];
+#else
+    (void)interrupted;
+    return 0;
+#endif
+}
+
 /* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
 
 /*
@@ -3180,49 +3454,6 @@ HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) *
 HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
 HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
-
-/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
-
-/*
- * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
- * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
- * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
- *
- * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
- */
-
-static inline int hp_sys_open(const char *path, int flags, unsigned mode)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
-}
-
-static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
-
-static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
-{
-    return (ssize_t)syscall(SYS_read, fd, bytes, size);
-}
-
-static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
-{
-    return (ssize_t)syscall(SYS_write, fd, bytes, size);
-}
-
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
-static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
-{
-#if UINTPTR_MAX > UINT32_MAX
-    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
-#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
-#else
-    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
-#endif
-}
-
-static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
-
-static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
 
 /* ---- src/os/elf_file.c --------------------------------------------------------------------------------------- */
 
@@ -4432,14 +4663,16 @@ enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_
 /* As users write it: "bytes-total". */
 HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
 
-/*
- * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
- * write already; it is never set in struct hp_settings.
- */
+/* What samples processor time: the best there is, or timers alone. */
+enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
+
+/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
 #define HP_RECORD_CPU 4u
-#define HP_RECORD_AVAILABLE (HP_RECORD_TIMING | HP_RECORD_ALLOC)
+#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
+
+#define HP_MAX_CPU_RATE 10000u
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
@@ -4448,6 +4681,7 @@ struct hp_settings {
     uint32_t format;       /* enum hp_format */
     uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
     uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
     uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -4456,6 +4690,8 @@ struct hp_settings {
     bool exclude_wrapper;
     bool time_exclusive;
     bool alloc_cumulative;
+    bool cpu; /* as it was given; what holds is in `record` */
+    bool cpu_inclusive;
     bool leave_signals;
     bool reserve;
     bool no_color;            /* NO_COLOR is set and not empty */
@@ -4466,6 +4702,7 @@ struct hp_settings {
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
     uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
     uint32_t measuring_bound; /* percent; 0: none */
     uint32_t keys_limit;
     uint64_t max_bytes; /* 0: choose from what is free */
@@ -4697,8 +4934,8 @@ struct hp_header {
     uint64_t cpu_start_kernel_ns;
     uint64_t cpu_latest_ns; /* ... and at clock_latest */
     uint64_t cpu_latest_kernel_ns;
-    uint32_t waits; /* offset of hp_waits; 0: nobody was to watch */
-    uint32_t reserved_too;
+    uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
+    uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4939,6 +5176,12 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    /*
+     * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
+     * not above it in the tree, though its call is on the stack.
+     */
+    uint64_t also_samples;
+    uint64_t also_ns;
 };
 
 /* Open addressing: a node is at its hash or after that. A larger table replaces a full one. */
@@ -5039,7 +5282,7 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
-_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 48, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
@@ -5495,13 +5738,21 @@ static uint32_t hp_options_record_bits(const char *list)
     return bits;
 }
 
-/* A flag or a list. What this version cannot record stays set here; drop_unavailable takes it away and warns. */
+static bool hp_options_parse_engine(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_CPU_ENGINE_AUTO] = "auto", [HP_CPU_ENGINE_TIMERS] = "timers"};
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of auto, timers");
+}
+
+/* A flag or a list. */
 static bool hp_options_parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
     bool is_on = true;
     const bool is_flag = hp_number_flag(text, strlen(text), &is_on);
-    const uint32_t bits = is_flag ? HP_RECORD_AVAILABLE : hp_options_record_bits(text);
+    const uint32_t bits = is_flag ? HP_RECORD_USUAL : hp_options_record_bits(text);
     (void)option;
     if (bits == 0)
         return hp_options_complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
@@ -5519,6 +5770,17 @@ static bool hp_options_parse_count(const struct hp_option *option, const char *t
         return hp_options_complain(ret_problem, "is not a number from 0 to 4294967295");
     const uint32_t count = (uint32_t)number;
     memcpy(hp_options_setting(option, settings), &count, sizeof count);
+    return true;
+}
+
+static bool hp_options_parse_cpu_rate(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    uint64_t number;
+    (void)option;
+    if (!hp_number_unsigned(text, strlen(text), HP_MAX_CPU_RATE, &number) || number == 0)
+        return hp_options_complain(ret_problem, "is not a number from 1 to 10000");
+    settings->cpu_rate = (uint32_t)number;
     return true;
 }
 
@@ -5628,7 +5890,9 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 
 /* ------------------------------------------------------------------------------------------------ table */
 
-#define HP_OPTIONS_RECORD_INDEX 0 /* the one entry that is looked at by itself */
+/* Entries that are looked at by themselves. */
+#define HP_OPTIONS_RECORD_INDEX 0
+#define HP_OPTIONS_CPU_INDEX 1
 
 /* Where the values of an option are: in both structs under the same name, or in one of them only. */
 #define HP_OPTIONS_AT_BOTH(name)                                                                                              \
@@ -5647,10 +5911,19 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 
 const struct hp_option hotpath_options_[] = {
     [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
-                      "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
-                      "records timing and, where malloc is watched, alloc); other than 0 it also starts recording "
-                      "in programs without HOTPATH_MAIN.",
+                      "What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is "
+                      "watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
+    [HP_OPTIONS_CPU_INDEX] = {"HOTPATH_CPU", "cpu", HP_OPTIONS_FLAG("cpu", 0, RECORD), "0|1", "0", "",
+                   "Sample whose processor time it is, beside what else is recorded; hotpath run does unless told "
+                   "otherwise.",
+                   HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(cpu), hp_options_parse_flag},
+    {"HOTPATH_CPU_RATE", "cpu_rate", HP_OPTIONS_FLAG("cpu-rate", 0, RECORD), "N", "997", "",
+     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(cpu_rate),
+     hp_options_parse_cpu_rate},
+    {"HOTPATH_CPU_ENGINE", "cpu_engine", HP_OPTIONS_FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
+     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(cpu_engine),
+     hp_options_parse_engine},
     {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
@@ -5725,6 +5998,9 @@ const struct hp_option hotpath_options_[] = {
      "lived "
      "at once during it.",
      HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(alloc_metric), hp_options_parse_metric},
+    {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", HP_OPTIONS_FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
+     "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_BOTH(cpu_inclusive), hp_options_parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTIONS_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(exclude_wrapper), hp_options_parse_flag},
@@ -6044,39 +6320,17 @@ static void hp_options_warn_about_all(const struct hp_options_resolution *resolu
                 hp_options_warn_about(resolution, level, i);
 }
 
-static void hp_options_add_record_names(struct hp_text *line, uint32_t record)
+/* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
+static void hp_options_choose_cpu(const struct hp_options_resolution *resolution)
 {
-    bool is_first = true;
-    for (size_t i = 0; i < HP_OPTIONS_RECORD_COUNT; i++) {
-        if (!(record & hp_options_records[i].bit))
-            continue;
-        hp_text_string(line, is_first ? "" : " and ");
-        hp_text_string(line, hp_options_records[i].name);
-        is_first = false;
-    }
-    if (is_first)
-        hp_text_string(line, "nothing");
-}
-
-/* Takes away what this version cannot record, with one warning. */
-static void hp_options_drop_unavailable(const struct hp_options_resolution *resolution)
-{
-    const struct hp_option *option = &hotpath_options_[HP_OPTIONS_RECORD_INDEX];
     struct hp_settings *settings = resolution->settings;
-    const uint32_t missing = settings->record & ~HP_RECORD_AVAILABLE;
-    const enum hp_options_level level = (enum hp_options_level)resolution->origin[HP_OPTIONS_RECORD_INDEX];
-    char number[HP_OPTIONS_NUMBER_BYTES];
-    char bytes[HP_OPTIONS_LINE_BYTES];
-    struct hp_text line;
-    settings->record &= HP_RECORD_AVAILABLE;
-    if (missing == 0)
+    const bool is_listed = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && settings->record_is_list;
+    if (settings->record_is_off || settings->record == 0)
         return;
-    hp_options_begin_warning(&line, bytes, level, option, hp_options_value_at(resolution, level, option, number));
-    hp_text_string(&line, "asks for ");
-    hp_options_add_record_names(&line, missing);
-    hp_text_string(&line, ", which this version does not record; recording ");
-    hp_options_add_record_names(&line, settings->record);
-    hp_options_give_warning(resolution, &line);
+    if (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->cpu)
+        settings->record &= ~HP_RECORD_CPU;
+    else if (settings->cpu && (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT || !is_listed))
+        settings->record |= HP_RECORD_CPU;
 }
 
 static void hp_options_finish_record(const struct hp_options_resolution *resolution)
@@ -6085,7 +6339,7 @@ static void hp_options_finish_record(const struct hp_options_resolution *resolut
     settings->alloc_is_asked = resolution->origin[HP_OPTIONS_RECORD_INDEX] != HP_OPTIONS_LEVEL_DEFAULT && settings->record_is_list &&
                                (settings->record & HP_RECORD_ALLOC);
     settings->record_is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record_is_off;
-    hp_options_drop_unavailable(resolution);
+    hp_options_choose_cpu(resolution);
 }
 
 void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
@@ -6309,6 +6563,7 @@ HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
 struct hp_node {
     uint32_t site;
     uint32_t parent; /* offset; 0: none */
+    uint32_t stat;   /* offset of the site's stat in its thread record */
     uint64_t calls;
     uint64_t outermost; /* ticks of calls that were not inside another call of this node */
     uint64_t nested;    /* ticks of those that were */
@@ -6412,6 +6667,20 @@ HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, con
 /* The pools of a session, newest first. */
 HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
 
+/* --- processor time */
+
+/* Copies what a thread used. False: it was not sampled, or that is broken. */
+HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu);
+
+/* The nodes that something was credited to. */
+HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node);
+
+/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
+HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample);
+
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -6514,11 +6783,12 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
         return false;
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, stat);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, calls);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = hp_snapshot_typical_of(snapshot, hp_snapshot_load32(from + offsetof(struct hotpath_node_, stat)));
+    ret_node->typical = hp_snapshot_typical_of(snapshot, ret_node->stat);
     ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
@@ -6937,6 +7207,78 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
     if (walk->is_begun)
         hp_snapshot_copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
     return walk->is_begun;
+}
+
+/* ---------------------------------------------------------------------------------------- processor time */
+
+bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu)
+{
+    if (thread->cpu == 0 || !hp_snapshot_has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
+        return false;
+    const size_t wide = offsetof(struct hp_cpu_thread, table) / 8;
+    hp_snapshot_copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu, (UINT64_C(1) << wide) - 1);
+    return true;
+}
+
+static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32_t table)
+{
+    if (table == 0 || !hp_snapshot_has(snapshot, table, sizeof(struct hp_cpu_table), 8))
+        return 0;
+    const uint32_t capacity = hp_snapshot_field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
+    const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
+    return hp_snapshot_has(snapshot, table, (size_t)(sizeof(struct hp_cpu_table) + bytes), 8) ? capacity : 0;
+}
+
+/* `index` is that of the next place. */
+bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node)
+{
+    const uint32_t places = hp_snapshot_places_in(snapshot, cpu->table);
+    while (walk->index < places && hp_snapshot_may_step(snapshot, walk, sizeof *ret_node)) {
+        walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
+        walk->index++;
+        hp_snapshot_copy_words(ret_node, snapshot->bytes + walk->offset, sizeof *ret_node, ~HP_SNAPSHOT_BIT_OF(struct hp_cpu_node, node));
+        if (ret_node->node != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool hp_snapshot_copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
+{
+    if (chunk == 0 || !hp_snapshot_has(snapshot, chunk, sizeof *ret_chunk, 8))
+        return false;
+    hp_snapshot_copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
+    const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
+    return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has(snapshot, chunk, (size_t)(sizeof *ret_chunk + bytes), 8);
+}
+
+/* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */
+bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample)
+{
+    struct hp_sample_chunk chunk;
+    if (!walk->is_begun) {
+        if (!hp_snapshot_copy_chunk(snapshot, cpu->chunk, &chunk))
+            return false;
+        walk->is_begun = true;
+        walk->chunk = chunk.next;
+    }
+    while (hp_snapshot_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_sample)) {
+        if (walk->index < chunk.used) {
+            walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
+            walk->number = chunk.first + walk->index++;
+            hp_snapshot_copy_words(ret_sample, snapshot->bytes + walk->offset, sizeof *ret_sample,
+                       HP_SNAPSHOT_BIT_OF(struct hp_sample, ticks));
+            return true;
+        }
+        if (walk->chunk == cpu->chunk)
+            return false;
+        walk->chunk = chunk.next;
+        walk->index = 0;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -7601,6 +7943,7 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
 struct hp_allocs;
 struct hp_arena;
+struct hp_cpu;
 struct hp_profile;
 struct hp_site_sums;
 
@@ -7707,6 +8050,7 @@ struct hp_trust {
     double share_percent; /* of the run's time; at most */
     double clock_hz;      /* 0: not known */
     const char *clock;
+    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
 };
 
@@ -7717,6 +8061,7 @@ struct hotpath_results {
     struct hp_profile *profile;
     struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
     const struct hp_allocs *allocs; /* see hp_results_allocs */
+    const struct hp_cpu *cpu;       /* see hp_results_cpu */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -7784,6 +8129,9 @@ HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_re
 
 /* What the run allocated, made by the first section that asks. NULL: no memory. */
 HP_PRIVATE const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
+
+/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
@@ -10331,6 +10679,600 @@ const struct hp_section_type hotpath_section_cold_ = {
     .fill = hp_cold_fill,
 };
 
+/* ---- src/sections/cpu_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
+ *
+ * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
+ */
+
+struct hp_cpu_sums {
+    uint64_t samples;
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+};
+
+static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
+
+/* A site of the profile. */
+struct hp_site_cpu {
+    struct hp_cpu_sums own; /* found in the function itself */
+    struct hp_cpu_sums all; /* or in a measured one inside it */
+};
+
+struct hp_cpu {
+    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
+    struct hp_cpu_sums total;
+    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t perf_samples; /* of all samples */
+    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
+    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
+    bool has_perf;         /* of the engines: user time was sampled by perf ... */
+    bool has_timers;       /* ... or by timers alone, in some process */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Samples for a second of the processor time that was sampled. */
+HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
+
+/* "perf and timers" */
+HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
+
+/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
+HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
+
+/* Whether a session of the run was sampled. */
+HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
+
+/* What a section says that has none. */
+#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+
+/* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
+ * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
+ *
+ * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
+ * for those that the recorder found on the stack beside the tree.
+ */
+
+#define HP_CPU_PROFILE_SECOND 1e9
+
+/* A stat of a site. */
+struct hp_cpu_profile_link {
+    const struct hp_snapshot *session;
+    uint32_t offset;
+    uint32_t site; /* index in the profile */
+};
+
+struct hp_cpu_profile_builder {
+    const struct hp_profile *profile;
+    struct hp_cpu *cpu;
+    struct hp_cpu_profile_link **links; /* by session and offset */
+    size_t link_count;
+    uint64_t *last_entry; /* of each site: the last entry that was counted for it */
+    uint64_t entry;
+};
+
+bool hp_run_has_cpu(const struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & HP_FEATURE_CPU)
+            return true;
+    return false;
+}
+
+double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
+{
+    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * HP_CPU_PROFILE_SECOND / (double)cpu->sampled_ns : 0;
+}
+
+const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
+{
+    return !cpu->has_perf ? "timers" : cpu->has_timers ? "perf and timers, or timers alone" : "perf and timers";
+}
+
+const char *hp_cpu_advice(uint32_t refusal)
+{
+    switch (refusal) {
+    case 0:
+        return NULL;
+    case EACCES:
+        return "perf, which samples finer, is not allowed here: as root, 'sysctl kernel.perf_event_paranoid=2' "
+               "allows it";
+    case EPERM:
+        return "perf, which samples finer, is not allowed here: start the container with '--cap-add PERFMON'";
+    case EMFILE:
+    case ENFILE:
+        return "perf, which samples finer, found no free descriptor: 'ulimit -n 1024' gives more";
+    default:
+        return "perf, which samples finer, is not to be had on this kernel";
+    }
+}
+
+/* --------------------------------------------------------------------------------------- from stats to sites */
+
+static int hp_cpu_profile_compare_links(const void *a, const void *b)
+{
+    const struct hp_cpu_profile_link *x = a, *y = b;
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+static size_t hp_cpu_profile_count_links(const struct hp_profile *profile)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats; stat != NULL; stat = stat->next)
+            count++;
+    return count;
+}
+
+static bool hp_cpu_profile_link_stats(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
+{
+    const struct hp_profile *profile = builder->profile;
+    const size_t count = hp_cpu_profile_count_links(profile);
+    struct hp_cpu_profile_link *links = hp_arena_take_array(arena, count + 1, sizeof *links);
+    builder->links = hp_arena_take_array(arena, count + 1, sizeof(void *));
+    if (links == NULL || builder->links == NULL)
+        return false;
+    for (uint32_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats;
+             stat != NULL && builder->link_count < count; stat = stat->next) {
+            links[builder->link_count] =
+                (struct hp_cpu_profile_link){.session = stat->session, .offset = stat->offset, .site = at};
+            builder->links[builder->link_count] = &links[builder->link_count];
+            builder->link_count++;
+        }
+    hp_sort(builder->links, builder->link_count, hp_cpu_profile_compare_links);
+    return true;
+}
+
+/* The site of a node; NULL: that of none, such as the root of a tree. */
+static const struct hp_cpu_profile_link *hp_cpu_profile_find_link(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t stat)
+{
+    const struct hp_cpu_profile_link wanted = {.session = session, .offset = stat};
+    size_t from = 0, to = builder->link_count;
+    while (stat != 0 && from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const int order = hp_cpu_profile_compare_links(builder->links[middle], &wanted);
+        if (order == 0)
+            return builder->links[middle];
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------- adding up */
+
+static void hp_cpu_profile_add(struct hp_cpu_sums *to, const struct hp_cpu_sums *from)
+{
+    to->samples += from->samples;
+    to->user_ns += from->user_ns;
+    to->kernel_ns += from->kernel_ns;
+}
+
+static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *builder, const struct hp_cpu_profile_link *link, const struct hp_cpu_sums *sums)
+{
+    if (link == NULL || builder->last_entry[link->site] == builder->entry)
+        return;
+    builder->last_entry[link->site] = builder->entry;
+    hp_cpu_profile_add(&builder->cpu->sites[link->site].all, sums);
+}
+
+/* A broken file may have nodes in a circle: no way up is longer than this. */
+#define HP_CPU_PROFILE_MAX_HEIGHT 100000u
+
+static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
+                      const struct hp_cpu_sums *sums)
+{
+    struct hp_node node;
+    if (!hp_snapshot_node(session, offset, &node))
+        return;
+    const struct hp_cpu_profile_link *link = hp_cpu_profile_find_link(builder, session, node.stat);
+    builder->entry++;
+    if (link != NULL)
+        hp_cpu_profile_add(&builder->cpu->sites[link->site].own, sums);
+    hp_cpu_profile_add_to_all(builder, link, sums);
+    for (uint32_t height = 0; height < HP_CPU_PROFILE_MAX_HEIGHT && hp_snapshot_node(session, node.parent, &node); height++)
+        hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), sums);
+}
+
+/* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
+static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_cpu_node *entry)
+{
+    struct hp_node node;
+    const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
+    if (entry->also_samples == 0 || !hp_snapshot_node(session, entry->node, &node))
+        return;
+    builder->entry++;
+    hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), &sums);
+}
+
+static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
+                       struct hp_walk *nodes)
+{
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return;
+    builder->cpu->perf_samples += cpu.perf_samples;
+    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
+        builder->cpu->total.samples += entry.samples;
+        hp_cpu_profile_add_entry(builder, session, entry.node,
+                  &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
+        hp_cpu_profile_add_beside(builder, session, &entry);
+    }
+    hp_cpu_profile_add_entry(builder, session, cpu.last_node,
+              &(struct hp_cpu_sums){0, cpu.waiting_user_ns, cpu.waiting_kernel_ns});
+}
+
+static uint64_t hp_cpu_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. */
+static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_header *header, uint64_t sampled_ns)
+{
+    const uint64_t kernel = hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns);
+    const uint64_t all = hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns);
+    cpu->total.kernel_ns += kernel;
+    cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
+    if (header->cpu_refusal != 0)
+        cpu->refusal = header->cpu_refusal;
+    cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
+    cpu->has_timers |= header->cpu_engine == HP_CPU_TIMERS;
+    if (header->cpu_engine != HP_CPU_NONE)
+        cpu->rate = cpu->rate == 0 || cpu->rate == header->cpu_rate ? header->cpu_rate : 0;
+}
+
+static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    const uint64_t before = builder->cpu->sampled_ns;
+    while (hp_snapshot_next_thread(session, &threads, &thread))
+        hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
+    hp_cpu_profile_add_process(builder->cpu, &session->header, builder->cpu->sampled_ns - before);
+}
+
+/* What no site has is outside. The kernel's share is estimated twice, of threads and of the process: neither is below zero. */
+static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
+{
+    struct hp_cpu_sums inside = {0, 0, 0};
+    for (size_t at = 0; at < site_count; at++)
+        hp_cpu_profile_add(&inside, &cpu->sites[at].own);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
+    const uint64_t kernel = hp_cpu_profile_less(cpu->total.kernel_ns, inside.kernel_ns);
+    cpu->outside.samples = hp_cpu_profile_less(cpu->total.samples, inside.samples);
+    cpu->outside.kernel_ns = kernel < all ? kernel : all;
+    cpu->outside.user_ns = all - cpu->outside.kernel_ns;
+}
+
+const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_cpu_profile_builder builder = {.profile = profile, .cpu = hp_arena_take(arena, sizeof *builder.cpu)};
+    builder.last_entry = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.last_entry);
+    if (builder.cpu == NULL || builder.last_entry == NULL || !hp_cpu_profile_link_stats(&builder, arena))
+        return NULL;
+    builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
+    if (builder.cpu->sites == NULL)
+        return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        hp_cpu_profile_add_session(&builder, profile->run->sessions[at]);
+    hp_cpu_profile_settle_outside(builder.cpu, profile->site_count);
+    return builder.cpu;
+}
+
+/* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
+
+/* The section `cpu`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_cpu_;
+
+/* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
+ *
+ * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
+ * so that exclusive times add up to that of the run.
+ */
+
+#define HP_CPU_TABLE_OUTSIDE "<outside>"
+#define HP_CPU_TABLE_LINE_BYTES 240u
+
+struct hp_cpu_table_columns {
+    size_t name, thread, samples, time, user, kernel, percent, own, all, location, open;
+};
+
+/* What becomes a row. */
+struct hp_cpu_table_entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_cpu *cpu;
+    const struct hp_cpu_sums *shown; /* its own, or with all inside */
+};
+
+struct hp_cpu_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_cpu *cpu;
+    struct hp_site_cpu outside;
+    uint64_t whole;
+    struct hp_cpu_table_columns columns;
+    struct hp_cpu_table_entry **entries;
+    size_t count;
+};
+
+static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_cpu_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_CPU_TABLE_OUTSIDE; }
+
+static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? hp_thread_number(entry->site) : 0;
+}
+
+static int hp_cpu_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static int hp_cpu_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_cpu_table_entry *x = a, *y = b;
+    int order = hp_cpu_table_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    if (order == 0)
+        order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
+    return order != 0 ? order : hp_cpu_table_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+}
+
+static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
+{
+    const struct hp_pattern_subject outside = {.names = {HP_CPU_TABLE_OUTSIDE}};
+    return entry->site != NULL ? hp_results_show(view->results, entry->site)
+                               : hp_results_show_subject(view->results, &outside);
+}
+
+static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
+static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
+{
+    view->section->percent_of = "cpu";
+    view->whole = hp_cpu_ns(&view->cpu->total);
+    if (!view->results->settings->exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += hp_cpu_ns(view->entries[at]->shown);
+}
+
+static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
+{
+    const bool is_inclusive = view->results->settings->cpu_inclusive;
+    *view->entries[view->count++] = (struct hp_cpu_table_entry){site, cpu, is_inclusive ? &cpu->all : &cpu->own};
+}
+
+/* False: no memory. */
+static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
+{
+    const size_t most = view->profile->site_count + 1;
+    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
+            hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
+    view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
+    if (hp_cpu_ns(&view->cpu->outside) > 0)
+        hp_cpu_table_add_entry(view, NULL, &view->outside);
+    hp_cpu_table_set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    view->section->total_rows = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_cpu_table_entry *entry = view->entries[at];
+        const bool is_wanted = hp_cpu_table_is_shown(view, entry);
+        view->section->total_rows += is_wanted;
+        if (is_wanted && !hp_profile_is_small(hp_cpu_ns(entry->shown), view->whole, settings))
+            view->entries[kept++] = entry;
+    }
+    view->count = kept;
+    hp_sort(view->entries, view->count, hp_cpu_table_compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row *row, const struct hp_cpu_table_entry *entry)
+{
+    const struct hp_cpu_table_columns *columns = &view->columns;
+    const struct hp_cpu_sums *shown = entry->shown;
+    hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
+    hp_section_set_count(row, columns->samples, shown->samples);
+    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
+    hp_section_set_number(row, columns->user, (double)shown->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
+    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
+    if (entry->site == NULL)
+        return true;
+    row->is_main = entry->site->is_main;
+    row->is_open = entry->site->sums.open > 0;
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    if (entry->site->thread != NULL &&
+        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
+        return false;
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
+    size_t count = view->count;
+    if (view->section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!hp_cpu_table_fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "Total: 2.00 s, 1.93 s in user and 66.00 ms in kernel mode; 1991 samples by perf and timers" */
+static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
+{
+    char bytes[HP_CPU_TABLE_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    hp_units_ns(&line, (double)hp_cpu_ns(total));
+    hp_text_string(&line, ", ");
+    hp_units_ns(&line, (double)total->user_ns);
+    hp_text_string(&line, " in user and ");
+    hp_units_ns(&line, (double)total->kernel_ns);
+    hp_text_string(&line, " in kernel mode; ");
+    hp_text_u64(&line, total->samples);
+    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
+    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
+    view->section->summary = hp_arena_copy(view->results->arena, bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
+{
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
+    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+}
+
+static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[view->columns.open].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_outside)
+        hp_section_note(section, HP_CPU_TABLE_OUTSIDE " was used outside of all measured functions");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->run); }
+
+static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->cpu_inclusive ? "Processor time of each function and those it calls, thread by thread."
+                                       : "Exclusive processor time by each function, thread by thread.";
+    return settings->cpu_inclusive ? "Processor time of each function and those it calls."
+                                   : "Exclusive processor time by each function.";
+}
+
+/* The profile of the results has its own; one by thread has it made anew. */
+static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
+{
+    return profile == results->profile ? hp_results_cpu(results) : hp_cpu_of_profile(results->arena, profile);
+}
+
+static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_arena_take(results->arena, sizeof *view);
+    const struct hp_profile *profile = hp_results_profile_of_rows(results);
+    if (view == NULL || profile == NULL)
+        return NULL;
+    *view =
+        (struct hp_cpu_table_view){.results = results, .section = section, .profile = profile, .cpu = hp_cpu_table_cpu_of(results, profile)};
+    return view->cpu != NULL ? view : NULL;
+}
+
+static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_cpu_table_make_view(results, section);
+    if (view == NULL)
+        return false;
+    section->description = hp_cpu_table_description_of(results->settings);
+    hp_cpu_table_describe(view);
+    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
+        return false;
+    if (!hp_cpu_table_has_data(results)) {
+        section->if_empty = HP_NO_CPU;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    hp_cpu_table_choose(view);
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : view->profile->site_count > 0 ? "no function matches the focus"
+                                                        : "no processor time was used while the session was active";
+    hp_cpu_table_add_totals(view);
+    if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
+        return false;
+    hp_cpu_table_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_cpu_ = {
+    .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
+
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
 
 /*
@@ -11617,6 +12559,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
     &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
     &hotpath_section_alloc_threads_, /* on request */
     &hotpath_section_alloc_pools_,   /* where the program has some */
+    &hotpath_section_cpu_,           /* where processor time was sampled */
     &hotpath_section_calltree_,      /* on request */
     &hotpath_section_calls_,         /* where some were logged */
     &hotpath_section_slowest_,       /* on request */
@@ -11893,6 +12836,13 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
     return results->by_thread;
+}
+
+const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
+{
+    if (results->cpu == NULL)
+        results->cpu = hp_cpu_of_profile(results->arena, results->profile);
+    return results->cpu;
 }
 
 const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
@@ -13821,6 +14771,7 @@ void hp_trust_set(struct hotpath_results *results)
         .share_percent = hp_trust_measuring_share(results),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+        .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
     };
     for (size_t at = 0; at < run->count; at++)
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
@@ -13871,6 +14822,28 @@ static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text
     hp_text_string(text, " % of the run");
 }
 
+/* "; processor time by perf and timers, 991 of 997 samples a second" */
+static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->cpu == NULL)
+        return;
+    const char *advice = hp_cpu_advice(trust->cpu->refusal);
+    hp_text_string(text, "; processor time by ");
+    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
+    hp_text_string(text, ", ");
+    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
+    if (trust->cpu->rate > 0) {
+        hp_text_string(text, " of ");
+        hp_text_u64(text, trust->cpu->rate);
+    }
+    hp_text_string(text, " samples a second");
+    if (advice != NULL) {
+        hp_text_string(text, " (");
+        hp_text_string(text, advice);
+        hp_text_char(text, ')');
+    }
+}
+
 static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -13900,6 +14873,7 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 {
     hp_trust_put_clock(trust, text);
     hp_trust_put_cost(trust, text);
+    hp_trust_put_cpu(trust, text);
     hp_trust_put_lost(trust, text);
 }
 
@@ -14150,6 +15124,20 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
 
 /* ------------------------------------------------------------------------------------------- report */
 
+static void hp_json_report_put_cpu_trust(struct hp_json *json, const struct hp_cpu *cpu)
+{
+    if (cpu == NULL)
+        return;
+    hp_json_key(json, "cpu");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "engine", hp_cpu_engine_name(cpu));
+    hp_json_put_u64(json, "rate_asked", cpu->rate);
+    hp_json_key(json, "rate");
+    hp_json_number(json, hp_cpu_achieved_rate(cpu), 8);
+    hp_json_put_u64(json, "refusal", cpu->refusal);
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust *trust)
 {
     hp_json_key(json, "trust");
@@ -14160,6 +15148,7 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
     hp_json_report_put_ns(json, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
+    hp_json_report_put_cpu_trust(json, trust->cpu);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
@@ -14214,6 +15203,8 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
     }
+    if (hp_run_has_cpu(&results->run))
+        hp_json_put_string(&json, "cpu", results->settings->cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
@@ -14797,6 +15788,77 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 
 #define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
 
+/* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
+ * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
+ * needed, and inlined or stripped functions are no exception.
+ *
+ * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
+ * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ *
+ * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
+ * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
+ * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ *
+ * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
+ * `ready`, and whoever ends the session waits for that, too.
+ */
+
+struct hp_head;
+
+#define HP_SAMPLER_SEEN 16u
+
+/* Of a thread. */
+struct hp_sampler {
+    struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
+    struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    void *perf;                 /* NULL: none */
+    int timer;                  /* stays known after it is stopped: a signal may still be on its way */
+    bool has_timer;
+    bool perf_was_tried;
+    uint32_t is_at_work;            /* the handler is in the session */
+    uint32_t seen_count;            /* in use of the following */
+    uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+};
+
+/* Of the process. */
+struct hp_sampling {
+    uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint64_t period_ns;
+};
+
+/* What the host believes to have done about the signal in use (signal_view.c). */
+struct hp_signal_view {
+    bool is_taken;
+    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
+    uint32_t current;                          /* which of the two: a handler may be reading the other one */
+    struct sigaction actions[2];
+};
+
+/* A session begins: chooses the engine. Under the lock. */
+HP_PRIVATE void hp_sampler_begin(void);
+/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_late(void);
+/* The calling thread has a record now. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
+/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
+/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+HP_PRIVATE void hp_sampler_settle(void);
+/* Stores what the process has used up to now. */
+HP_PRIVATE void hp_sampler_touch(void);
+
+/* --- signal_view.c */
+typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
+/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. */
+HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
+/* A signal that is not ours: what the host wants to happen. */
+HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
+
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -14856,6 +15918,7 @@ struct hp_head {
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    struct hp_sampler sampler;     /* see sampler.h */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
     uint16_t *owner_leaf;
@@ -14934,6 +15997,8 @@ struct hp_recorder {
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
+    struct hp_sampling sampling;   /* of processor time: sampler.h */
+    struct hp_signal_view signal_view;
     void *owner_branches[HP_OWNER_BRANCHES];
 };
 
@@ -14949,6 +16014,17 @@ static inline void hp_let_go(struct hotpath_head_ *hot)
 {
     HOTPATH_ORDER_();
     HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+}
+
+/*
+ * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
+ * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
+ * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
+ */
+#define HP_HOOK_REACH (2 * sizeof(void *))
+static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
 }
 
 /* Raises what any thread may raise. */
@@ -15037,6 +16113,8 @@ HP_PRIVATE bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 HP_PRIVATE struct hp_head *hp_thread_hold(void);
+/* Registers the calling thread. Under the lock. */
+HP_PRIVATE void hp_thread_begin(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -15449,18 +16527,6 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
 /* ---------------------------------------------------------------------------------------- zones that are not there */
 
 /*
- * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
- * that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
- */
-#define HP_ALLOCATIONS_HOOK_REACH (2 * sizeof(void *))
-
-static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
-{
-    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_ALLOCATIONS_HOOK_REACH);
-}
-
-/*
  * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
  * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
  * is the one that may rise.
@@ -15468,7 +16534,7 @@ static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_
 static void hp_allocations_count_around(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
-    while (!hp_allocations_is_there(frame, stack))
+    while (!hp_zone_is_there(frame, stack))
         frame--;
     struct hp_alloc_thread *thread = head->alloc;
     if (frame == top) {
@@ -15582,7 +16648,7 @@ static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold
         return NULL;
     HOTPATH_PUT_(hot->ready, 0);
     HOTPATH_ORDER_();
-    /* Zones of hooks are up to 3 bytes below the place; see is_there. */
+    /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
     hp_let_go(hot);
@@ -17291,6 +18357,7 @@ struct hp_clock_pair hp_session_touch(void)
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     struct hp_clock_pair now;
     hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
+    hp_sampler_touch();
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -17364,6 +18431,7 @@ static bool hp_lifecycle_open_session(void)
     __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     hp_lifecycle_fill_header();
     hp_sites_begin();
+    hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
     if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run && hp_lifecycle_is_turn_to_prune())
         hp_store_prune(hotpath_runtime_->store, hotpath_runtime_->settings.keep);
@@ -17422,6 +18490,9 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_SPACE;
     /* HOTPATH=1 may have begun it before the program said how. */
     __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    hp_sampler_begin_late();
+    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
+        hp_thread_begin(); /* what it uses before its first zone is sampled, too */
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
 }
@@ -17500,7 +18571,8 @@ int hotpath_start(const struct hotpath_options *options)
 
 static bool hp_lifecycle_is_at_rest(const struct hp_head *head)
 {
-    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+           HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
 #define HP_LIFECYCLE_PATIENCE_NS UINT64_C(50000000)
@@ -17523,6 +18595,7 @@ static bool hp_lifecycle_wait_until_quiet(void)
 static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    hp_sampler_settle();
     hp_session_touch();
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -18331,6 +19404,633 @@ void hp_say(const char *line)
     hp_file_write(2, whole, length);
 }
 
+/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
+
+/* Whose processor time. How it works is in sampler.h. */
+
+#define HP_SAMPLER_SECOND UINT64_C(1000000000)
+#define HP_SAMPLER_FIRST_TABLE 16u
+#define HP_SAMPLER_CHUNK_SAMPLES 256u
+#define HP_SAMPLER_MAX_CHUNKS 64u
+#define HP_SAMPLER_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+#define HP_SAMPLER_MAX_FOLDED 32u /* different nodes among these */
+
+/* With perf, timers are for kernel time only. */
+#define HP_SAMPLER_TIMER_PERIODS 4u
+
+/* --------------------------------------------------------------------------------------------- the table */
+
+static struct hp_cpu_table *hp_sampler_table_of(const struct hp_head *head)
+{
+    const uint32_t offset = head->sampler.cpu->table;
+    return offset != 0 ? hp_store_at(head->store, offset) : NULL;
+}
+
+static uint32_t hp_sampler_place_of(const struct hp_cpu_table *table, uint32_t node)
+{
+    uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
+    while (table->nodes[place & (table->capacity - 1)].node != node &&
+           table->nodes[place & (table->capacity - 1)].node != 0)
+        place++;
+    return place & (table->capacity - 1);
+}
+
+/* The node's place in the table, new or not; there is room. */
+static struct hp_cpu_node *hp_sampler_enter_node(struct hp_cpu_table *table, uint32_t node)
+{
+    struct hp_cpu_node *entry = &table->nodes[hp_sampler_place_of(table, node)];
+    if (entry->node == 0) {
+        HOTPATH_PUT_(table->used, table->used + 1);
+        __atomic_store_n(&entry->node, node, __ATOMIC_RELEASE);
+    }
+    return entry;
+}
+
+/* Whoever reads finds the old table or the new one, both whole. */
+static struct hp_cpu_table *hp_sampler_make_table(struct hp_head *head, uint32_t capacity)
+{
+    const struct hp_cpu_table *before = hp_sampler_table_of(head);
+    const uint32_t bytes = (uint32_t)(sizeof *before + capacity * sizeof before->nodes[0]);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_cpu_table *table = hp_store_at(head->store, offset);
+    table->capacity = capacity;
+    for (uint32_t at = 0; before != NULL && at < before->capacity; at++)
+        if (before->nodes[at].node != 0)
+            *hp_sampler_enter_node(table, before->nodes[at].node) = before->nodes[at];
+    hp_sampler_enter_node(table, head->record->root);
+    __atomic_store_n(&head->sampler.cpu->table, offset, __ATOMIC_RELEASE);
+    return table;
+}
+
+/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
+static struct hp_cpu_node *hp_sampler_credit_of(struct hp_head *head, uint32_t node)
+{
+    struct hp_cpu_table *table = hp_sampler_table_of(head);
+    if (table == NULL)
+        table = hp_sampler_make_table(head, HP_SAMPLER_FIRST_TABLE);
+    if (table == NULL)
+        return NULL;
+    if (table->nodes[hp_sampler_place_of(table, node)].node == 0 && (table->used + 1) * 4 > table->capacity * 3) {
+        struct hp_cpu_table *larger = hp_sampler_make_table(head, table->capacity * 2);
+        if (larger == NULL) {
+            hp_lose(head, HP_LOSS_SAMPLES);
+            node = head->record->root;
+        } else {
+            table = larger;
+        }
+    }
+    return hp_sampler_enter_node(table, node);
+}
+
+/* ---------------------------------------------------------------------------------------------- crediting */
+
+static void hp_sampler_add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->user_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
+}
+
+static void hp_sampler_add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->kernel_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+}
+
+/*
+ * Reads the clocks. The kernel's account of its own share may run ahead of what can be, on a short stretch; what is too much
+ * is left for the next one.
+ */
+static void hp_sampler_count_time(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time now = hp_cpu_of_thread();
+    const uint64_t passed = now.ns > sampler->counted.ns ? now.ns - sampler->counted.ns : 0;
+    uint64_t kernel = now.kernel_ns > sampler->counted.kernel_ns ? now.kernel_ns - sampler->counted.kernel_ns : 0;
+    if (kernel > passed)
+        kernel = passed;
+    HOTPATH_ADD_(cpu->kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->user_ns, passed - kernel);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed - kernel);
+    sampler->counted.ns += passed;
+    sampler->counted.kernel_ns += kernel;
+}
+
+/* User time goes in equal parts to where perf has found the thread. */
+static void hp_sampler_share_out(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    for (uint32_t left = sampler->seen_count; left > 0; left--)
+        hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+    sampler->seen_count = 0;
+}
+
+/* A timer's signal: all that waits is credited. Where perf has seen enough of user time, to where that was. */
+static void hp_sampler_credit_all(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const bool has_seen = head->sampler.seen_count > 0;
+    hp_sampler_count_time(head);
+    if (has_seen)
+        hp_sampler_share_out(head);
+    else
+        hp_sampler_add_user(head, node, cpu->waiting_user_ns, 1);
+    if (cpu->waiting_kernel_ns > 0)
+        hp_sampler_add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+}
+
+/* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
+static void hp_sampler_credit_seen(struct hp_head *head, bool is_kernel_included)
+{
+    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    hp_sampler_count_time(head);
+    hp_sampler_share_out(head);
+    if (last != 0 && is_kernel_included)
+        hp_sampler_add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+}
+
+/* -------------------------------------------------------------------------------------------- recursion */
+
+static uint32_t hp_sampler_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && hp_sampler_site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree.
+ */
+static void hp_sampler_credit_folded(struct hp_head *head, const struct hotpath_frame_ *innermost, uint64_t ns)
+{
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return;
+    const struct hotpath_frame_ *zero = hp_frame_zero(head);
+    for (const struct hotpath_frame_ *frame = innermost; frame > zero && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED;
+         frame--, steps++)
+        if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLER_MAX_DEPTH; steps++) {
+        const uint32_t above = hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    for (uint32_t at = 0; at < count; at++) {
+        struct hp_cpu_node *credit = hp_sampler_credit_of(head, nodes[at]);
+        if (credit == NULL)
+            continue;
+        HOTPATH_ADD_(credit->also_samples, 1);
+        HOTPATH_ADD_(credit->also_ns, ns);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- the samples */
+
+/* A further chunk, or the oldest once more. Samples are worth less than what else needs the space. */
+static struct hp_sample_chunk *hp_sampler_next_chunk(struct hp_head *head, struct hp_sample_chunk *full)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_header *header = hp_store_header(head->store);
+    const uint32_t bytes = (uint32_t)(sizeof *full + HP_SAMPLER_CHUNK_SAMPLES * sizeof full->samples[0]);
+    const bool is_enough =
+        cpu->chunk_count >= HP_SAMPLER_MAX_CHUNKS || __atomic_load_n(&header->used, __ATOMIC_RELAXED) > header->capacity / 2;
+    uint32_t offset = is_enough ? 0 : hp_store_allocate(head->store, bytes, 64);
+    struct hp_sample_chunk *chunk = NULL;
+    if (offset != 0) {
+        chunk = hp_store_at(head->store, offset);
+        chunk->capacity = HP_SAMPLER_CHUNK_SAMPLES;
+        chunk->next = full != NULL ? full->next : offset;
+        HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
+    } else if (full != NULL) {
+        offset = full->next;
+        chunk = hp_store_at(head->store, offset);
+        __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
+    }
+    if (chunk == NULL)
+        return NULL;
+    HOTPATH_PUT_(chunk->first, cpu->recorded);
+    if (full != NULL)
+        __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&cpu->chunk, offset, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum hp_sample_kind kind)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_sample_chunk *chunk = cpu->chunk != 0 ? hp_store_at(head->store, cpu->chunk) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity)
+        chunk = hp_sampler_next_chunk(head, chunk);
+    if (chunk == NULL)
+        return;
+    chunk->samples[chunk->used] =
+        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    HOTPATH_ADD_(cpu->recorded, 1);
+}
+
+/* ------------------------------------------------------------------------------------------- the handler */
+
+/* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
+static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack); steps++)
+        frame--;
+    return frame;
+}
+
+static void hp_sampler_start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    sampler->perf_was_tried = true;
+    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF)
+        return;
+    sampler->perf = hp_cpu_perf_start(hotpath_runtime_->sampling.period_ns);
+    if (sampler->perf != NULL && sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, HP_SAMPLER_TIMER_PERIODS * hotpath_runtime_->sampling.period_ns);
+}
+
+static void hp_sampler_stop_sources(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_stop(sampler->timer);
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->has_timer = false;
+    sampler->perf = NULL;
+}
+
+static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->seen_count == HP_SAMPLER_SEEN)
+        hp_sampler_credit_seen(head, !sampler->has_timer);
+    sampler->seen[sampler->seen_count++] = frame->node;
+    HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
+    hp_sampler_credit_folded(head, frame, hotpath_runtime_->sampling.period_ns);
+}
+
+static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const struct hp_cpu_thread *cpu = sampler->cpu;
+    const bool has_perf = sampler->perf != NULL;
+    hp_sampler_count_time(head);
+    if (frame->stat & HOTPATH_RECURSIVE_)
+        hp_sampler_credit_folded(head, frame,
+                      has_perf ? cpu->waiting_kernel_ns : cpu->waiting_kernel_ns + cpu->waiting_user_ns);
+    hp_sampler_credit_all(head, frame->node);
+    if (!sampler->perf_was_tried)
+        hp_sampler_start_perf(head);
+}
+
+static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
+    const uint32_t node = frame->node;
+    if (kind == HP_SAMPLE_PERF)
+        hp_sampler_take_perf_sample(head, frame);
+    else
+        hp_sampler_take_timer_sample(head, frame);
+    HOTPATH_ADD_(cpu->samples, 1);
+    HOTPATH_PUT_(cpu->last_node, node);
+    hp_sampler_record_sample(head, node, kind);
+}
+
+/* What passes while recording is paused is nobody's. */
+static void hp_sampler_skip_time(struct hp_sampler *sampler)
+{
+    sampler->counted = hp_cpu_of_thread();
+    sampler->seen_count = 0;
+}
+
+/* The gate is asked once we are known to be at work: from then on the session stays. */
+static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    HOTPATH_PUT_(sampler->is_at_work, 1);
+    HOTPATH_ORDER_();
+    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
+    if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
+        hp_sampler_stop_sources(sampler);
+    else if (gate & HP_GATE_PAUSED)
+        hp_sampler_skip_time(sampler);
+    else
+        hp_sampler_take_sample(head, kind, stack);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(sampler->is_at_work, 0);
+}
+
+/* Another copy of the library may have registered this thread, with a variable of its own for its head. */
+static struct hp_head *hp_sampler_head_of_timer(int timer)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&head->hot != &hotpath_idle_head_)
+        return head->sampler.timer == timer ? head : NULL;
+    const uint32_t thread_id = hp_sys_thread_id();
+    for (head = hp_page() != NULL ? hp_page()->heads : NULL; head != NULL; head = head->next)
+        if (head->thread_id == thread_id && !head->is_handler)
+            return head->sampler.timer == timer ? head : NULL;
+    return NULL;
+}
+
+static struct hp_head *hp_sampler_head_of_perf(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    return &head->hot != &hotpath_idle_head_ && head->sampler.perf_was_tried ? head : NULL;
+}
+
+static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    int timer;
+    const enum hp_cpu_source source = hp_cpu_source_of(info, &timer);
+    struct hp_head *head = source == HP_CPU_BY_TIMER  ? hp_sampler_head_of_timer(timer)
+                           : source == HP_CPU_BY_PERF ? hp_sampler_head_of_perf()
+                                                      : NULL;
+    if (head != NULL)
+        hp_sampler_sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
+    errno = saved;
+    if (head == NULL)
+        hp_signal_view_pass_on(signal, info, context);
+}
+
+/* ----------------------------------------------------------------------------------- beginning and ending */
+
+static bool hp_sampler_is_wanted(void)
+{
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    return (settings->record & HP_RECORD_CPU) && !settings->reserve;
+}
+
+static enum hp_cpu_engine hp_sampler_choose_engine(uint32_t *ret_refusal)
+{
+    *ret_refusal = 0;
+    if (!hp_sampler_is_wanted() || !hp_signal_view_take(hp_sampler_on_signal))
+        return HP_CPU_NONE;
+    if (hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
+        return HP_CPU_TIMERS;
+    *ret_refusal = (uint32_t)hp_cpu_perf_refusal();
+    return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
+}
+
+void hp_sampler_touch(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (header->cpu_engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
+}
+
+void hp_sampler_begin(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    uint32_t refusal;
+    hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(&refusal),
+                                                .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_engine = hotpath_runtime_->sampling.engine;
+    header->cpu_refusal = refusal;
+    header->cpu_rate = hotpath_runtime_->settings.cpu_rate;
+    header->cpu_start_ns = header->cpu_latest_ns = now.ns;
+    header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
+}
+
+static bool hp_sampler_find_record(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (record->cpu == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_cpu_thread), 64);
+        if (offset == 0)
+            return false;
+        __atomic_store_n(&record->cpu, offset, __ATOMIC_RELEASE);
+    }
+    head->sampler.cpu = hp_store_at(head->store, record->cpu);
+    return true;
+}
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hotpath_runtime_->sampling.period_ns;
+    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
+    return waiting < period ? period - waiting : 1;
+}
+
+void hp_sampler_begin_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sampler_stop_sources(sampler);
+    *sampler = (struct hp_sampler){.timer = -1};
+    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
+        return;
+    sampler->counted = hp_cpu_of_thread();
+    sampler->has_timer =
+        hp_cpu_timer_start(&sampler->timer, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer) {
+        sampler->timer = -1;
+        hp_sampler_start_perf(head);
+    }
+}
+
+static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+
+/* Where it has not ended without a word. */
+void hp_sampler_end_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
+        hp_sampler_credit_seen(head, true);
+    hp_sampler_stop_sources(sampler);
+    sampler->cpu = NULL;
+}
+
+/* The head of the calling thread, if it works for the running session. */
+static struct hp_head *hp_sampler_own_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
+
+void hp_sampler_begin_late(void)
+{
+    struct hp_head *head = hp_sampler_own_head();
+    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE || !hp_sampler_is_wanted())
+        return;
+    hp_sampler_begin();
+    if (head != NULL)
+        hp_sampler_begin_thread(head);
+}
+
+void hp_sampler_settle(void)
+{
+    struct hp_head *head = hp_sampler_own_head();
+    if (head != NULL && head->sampler.cpu != NULL)
+        hp_sampler_credit_seen(head, true);
+}
+
+/* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */
+
+/*
+ * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
+ * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
+ * front of the C library's: `sigaction` and `signal`, which do nothing of their own for any other signal, nor for this one while
+ * nobody samples.
+ *
+ * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the signal while
+ * samples are taken gets them.
+ */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HP_HAS_SANITIZER
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HP_HAS_SANITIZER
+#endif
+#endif
+
+#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
+#define HP_IN_FRONT
+extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+extern sighandler_t ssignal(int signal, sighandler_t handler);
+#define hp_signal_view_next_sigaction __sigaction
+#else
+#define hp_signal_view_next_sigaction sigaction
+#endif
+
+static struct hp_signal_view *hp_signal_view_view(void) { return &hotpath_runtime_->signal_view; }
+
+static bool hp_signal_view_is_taken(void) { return hotpath_runtime_ != NULL && __atomic_load_n(&hp_signal_view_view()->is_taken, __ATOMIC_ACQUIRE); }
+
+static struct sigaction hp_signal_view_current_action(void)
+{
+    return hp_signal_view_view()->actions[__atomic_load_n(&hp_signal_view_view()->current, __ATOMIC_ACQUIRE) & 1];
+}
+
+/* Written beside, then made current: a handler that reads meanwhile has the one before, whole. */
+static void hp_signal_view_set_action(const struct sigaction *action)
+{
+    const uint32_t next = (hp_signal_view_view()->current + 1) & 1;
+    hp_signal_view_view()->actions[next] = *action;
+    __atomic_store_n(&hp_signal_view_view()->current, next, __ATOMIC_RELEASE);
+}
+
+bool hp_signal_view_take(hp_signal_handler *handler)
+{
+    struct sigaction ours, before;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigfillset(&ours.sa_mask);
+    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &before) != 0)
+        return false;
+    if (hp_signal_view_is_taken() && (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == hp_signal_view_view()->handler)
+        return true;
+    hp_signal_view_set_action(&before);
+    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) != 0)
+        return false;
+    hp_signal_view_view()->handler = handler;
+    __atomic_store_n(&hp_signal_view_view()->is_taken, true, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The mask that the host's handler expects: what was blocked before, what it asks for, and the signal itself. */
+static void hp_signal_view_use_mask_of(const struct sigaction *action, int signal, const void *context)
+{
+    const ucontext_t *interrupted = context;
+    sigset_t mask = interrupted->uc_sigmask;
+    for (int each = 1; each < 65; each++)
+        if (sigismember(&action->sa_mask, each) == 1)
+            sigaddset(&mask, each);
+    if (!(action->sa_flags & SA_NODEFER))
+        sigaddset(&mask, signal);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
+{
+    const struct sigaction action = hp_signal_view_current_action();
+    if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+        return; /* which are the same for this signal */
+    if ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND) {
+        struct sigaction usual;
+        memset(&usual, 0, sizeof usual);
+        usual.sa_handler = SIG_DFL;
+        hp_signal_view_set_action(&usual);
+    }
+    hp_signal_view_use_mask_of(&action, signal, context);
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(signal, info, context);
+    else
+        action.sa_handler(signal);
+}
+
+#ifdef HP_IN_FRONT
+
+/* ------------------------------------------------------------------------------------- in front of the C library */
+
+static void hp_signal_view_exchange(const struct sigaction *action, struct sigaction *ret_before)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    const struct sigaction before = hp_signal_view_current_action();
+    if (action != NULL)
+        hp_signal_view_set_action(action);
+    if (ret_before != NULL)
+        *ret_before = before;
+    if (is_locked)
+        hp_unlock(&held);
+}
+
+__attribute__((visibility("default"))) int sigaction(int signal, const struct sigaction *action,
+                                                     struct sigaction *before)
+{
+    if (signal != HP_CPU_SIGNAL || !hp_signal_view_is_taken())
+        return __sigaction(signal, action, before);
+    hp_signal_view_exchange(action, before);
+    return 0;
+}
+
+__attribute__((visibility("default"))) sighandler_t signal(int signal, sighandler_t handler)
+{
+    struct sigaction action, before;
+    if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !hp_signal_view_is_taken())
+        return ssignal(signal, handler);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    hp_signal_view_exchange(&action, &before);
+    return before.sa_handler;
+}
+
+#endif
+
 /* ---- src/record/sites.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -18617,6 +20317,7 @@ static bool hp_threads_has_exit_key;
 
 static void hp_threads_release_head(struct hp_head *head)
 {
+    hp_sampler_end_thread(head);
     if (head->record != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
@@ -18863,6 +20564,8 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
         head->copies = 0;
         hp_owner_begin(head);
     }
+    if (!is_current)
+        hp_sampler_begin_thread(head);
     if (pthread_getspecific(hp_threads_exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -18945,6 +20648,8 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     hp_unlock(&held);
     return handler;
 }
+
+void hp_thread_begin(void) { hp_threads_register_thread(0); }
 
 void hp_thread_reserve(void)
 {

@@ -61,6 +61,7 @@ struct hp_clock_pair hp_session_touch(void)
     struct hp_header *header = hp_store_header(hp_runtime->store);
     struct hp_clock_pair now;
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
+    hp_sampler_touch();
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -134,6 +135,7 @@ static bool open_session(void)
     __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     fill_header();
     hp_sites_begin();
+    hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
     if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run && is_turn_to_prune())
         hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
@@ -192,6 +194,9 @@ static int begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_SPACE;
     /* HOTPATH=1 may have begun it before the program said how. */
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    hp_sampler_begin_late();
+    if (hp_runtime->sampling.engine != HP_CPU_NONE)
+        hp_thread_begin(); /* what it uses before its first zone is sampled, too */
     set_auto(false);
     return HOTPATH_OK;
 }
@@ -270,7 +275,8 @@ int hotpath_start(const struct hotpath_options *options)
 
 static bool is_at_rest(const struct hp_head *head)
 {
-    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+           HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
 #define PATIENCE_NS UINT64_C(50000000)
@@ -293,6 +299,7 @@ static bool wait_until_quiet(void)
 static void close_session(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
+    hp_sampler_settle();
     hp_session_touch();
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);

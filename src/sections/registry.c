@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "calltree.h"
 #include "cold.h"
+#include "cpu_table.h"
 #include "processes.h"
 #include "section.h"
 #include "slowest.h"
@@ -16,6 +17,7 @@ const struct hp_section_type *const hp_section_types[] = {
     &hp_section_alloc_count,   /* the same in numbers of blocks */
     &hp_section_alloc_threads, /* on request */
     &hp_section_alloc_pools,   /* where the program has some */
+    &hp_section_cpu,           /* where processor time was sampled */
     &hp_section_calltree,      /* on request */
     &hp_section_calls,         /* where some were logged */
     &hp_section_slowest,       /* on request */

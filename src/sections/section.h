@@ -24,6 +24,7 @@
 
 struct hp_allocs;
 struct hp_arena;
+struct hp_cpu;
 struct hp_profile;
 struct hp_site_sums;
 
@@ -130,6 +131,7 @@ struct hp_trust {
     double share_percent; /* of the run's time; at most */
     double clock_hz;      /* 0: not known */
     const char *clock;
+    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
 };
 
@@ -140,6 +142,7 @@ struct hotpath_results {
     struct hp_profile *profile;
     struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
     const struct hp_allocs *allocs; /* see hp_results_allocs */
+    const struct hp_cpu *cpu;       /* see hp_results_cpu */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -207,6 +210,9 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
 
 /* What the run allocated, made by the first section that asks. NULL: no memory. */
 const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
+
+/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
+const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);

@@ -1,0 +1,79 @@
+/*
+ * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
+ * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
+ * needed, and inlined or stripped functions are no exception.
+ *
+ * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
+ * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ *
+ * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
+ * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
+ * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ *
+ * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
+ * `ready`, and whoever ends the session waits for that, too. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_SAMPLER_H
+#define HP_RECORD_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpu.h"
+#include "layout.h"
+
+struct hp_head;
+
+#define HP_SAMPLER_SEEN 16u
+
+/* Of a thread. */
+struct hp_sampler {
+    struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
+    struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    void *perf;                 /* NULL: none */
+    int timer;                  /* stays known after it is stopped: a signal may still be on its way */
+    bool has_timer;
+    bool perf_was_tried;
+    uint32_t is_at_work;            /* the handler is in the session */
+    uint32_t seen_count;            /* in use of the following */
+    uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+};
+
+/* Of the process. */
+struct hp_sampling {
+    uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint64_t period_ns;
+};
+
+/* What the host believes to have done about the signal in use (signal_view.c). */
+struct hp_signal_view {
+    bool is_taken;
+    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
+    uint32_t current;                          /* which of the two: a handler may be reading the other one */
+    struct sigaction actions[2];
+};
+
+/* A session begins: chooses the engine. Under the lock. */
+void hp_sampler_begin(void);
+/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+void hp_sampler_begin_late(void);
+/* The calling thread has a record now. Under the lock. */
+void hp_sampler_begin_thread(struct hp_head *head);
+/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+void hp_sampler_end_thread(struct hp_head *head);
+/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+void hp_sampler_settle(void);
+/* Stores what the process has used up to now. */
+void hp_sampler_touch(void);
+
+/* --- signal_view.c */
+typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
+/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. */
+bool hp_signal_view_take(hp_signal_handler *handler);
+/* A signal that is not ours: what the host wants to happen. */
+void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
+
+#endif
