@@ -15831,14 +15831,6 @@ struct hp_sampling {
     uint64_t period_ns;
 };
 
-/* What the host believes to have done about the signal in use (signal_view.c). */
-struct hp_signal_view {
-    bool is_taken;
-    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
-    uint32_t current;                          /* which of the two: a handler may be reading the other one */
-    struct sigaction actions[2];
-};
-
 /* A session begins: chooses the engine. Under the lock. */
 HP_PRIVATE void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
@@ -15852,12 +15844,50 @@ HP_PRIVATE void hp_sampler_settle(void);
 /* Stores what the process has used up to now. */
 HP_PRIVATE void hp_sampler_touch(void);
 
-/* --- signal_view.c */
+/* ---- src/record/signal_view.h -------------------------------------------------------------------------------- */
+
+/*
+ * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
+ * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
+ * front of the C library's: `sigaction` and `signal`, which do nothing of their own for any other signal, nor for this one while
+ * nobody samples. They are in libhotpath, and once more in libhotpath_alloc.so: of a library that is preloaded, those that it needs
+ * come behind the C library.
+ *
+ * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the
+ * signal while samples are taken gets them.
+ */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HP_HAS_SANITIZER
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HP_HAS_SANITIZER
+#endif
+#endif
+
+#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
+#define HP_IN_FRONT_OF_SIGNALS
+#endif
+
+struct hp_signal_view {
+    bool is_taken;
+    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
+    uint32_t current; /* which of the two actions: a handler may be reading the other one */
+    struct sigaction actions[2];
+};
+
 typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
 /* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. */
 HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
 /* A signal that is not ours: what the host wants to happen. */
 HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
+
+#ifdef HP_IN_FRONT_OF_SIGNALS
+typedef void hp_plain_handler(int signal);
+/* What stands in front does. */
+HOTPATH_API_ int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+HOTPATH_API_ hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler);
+#endif
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
@@ -19897,28 +19927,12 @@ void hp_sampler_settle(void)
 
 /* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */
 
-/*
- * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
- * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
- * front of the C library's: `sigaction` and `signal`, which do nothing of their own for any other signal, nor for this one while
- * nobody samples.
- *
- * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the signal while
- * samples are taken gets them.
- */
+/* What the host believes to have done about the signal in use. */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define HP_HAS_SANITIZER
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HP_HAS_SANITIZER
-#endif
-#endif
-
-#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
-#define HP_IN_FRONT
+#ifdef HP_IN_FRONT_OF_SIGNALS
+/* Other names of the C library's for the same. */
 extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
-extern sighandler_t ssignal(int signal, sighandler_t handler);
+extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define hp_signal_view_next_sigaction __sigaction
 #else
 #define hp_signal_view_next_sigaction sigaction
@@ -19991,7 +20005,7 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
         action.sa_handler(signal);
 }
 
-#ifdef HP_IN_FRONT
+#ifdef HP_IN_FRONT_OF_SIGNALS
 
 /* ------------------------------------------------------------------------------------- in front of the C library */
 
@@ -20008,8 +20022,7 @@ static void hp_signal_view_exchange(const struct sigaction *action, struct sigac
         hp_unlock(&held);
 }
 
-__attribute__((visibility("default"))) int sigaction(int signal, const struct sigaction *action,
-                                                     struct sigaction *before)
+int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
     if (signal != HP_CPU_SIGNAL || !hp_signal_view_is_taken())
         return __sigaction(signal, action, before);
@@ -20017,7 +20030,7 @@ __attribute__((visibility("default"))) int sigaction(int signal, const struct si
     return 0;
 }
 
-__attribute__((visibility("default"))) sighandler_t signal(int signal, sighandler_t handler)
+hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
 {
     struct sigaction action, before;
     if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !hp_signal_view_is_taken())
@@ -20027,6 +20040,16 @@ __attribute__((visibility("default"))) sighandler_t signal(int signal, sighandle
     action.sa_flags = SA_RESTART;
     hp_signal_view_exchange(&action, &before);
     return before.sa_handler;
+}
+
+HOTPATH_API_ int sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+{
+    return hotpath_v1_sigaction(signal, action, before);
+}
+
+HOTPATH_API_ hp_plain_handler *signal(int number, hp_plain_handler *handler)
+{
+    return hotpath_v1_signal(number, handler);
 }
 
 #endif

@@ -28,6 +28,7 @@
 #include "layout.h"
 #include "options.h"
 #include "sampler.h"
+#include "signal_view.h"
 #include "signals.h"
 #include "store.h"
 

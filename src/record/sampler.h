@@ -18,7 +18,6 @@
 #ifndef HP_RECORD_SAMPLER_H
 #define HP_RECORD_SAMPLER_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,14 +47,6 @@ struct hp_sampling {
     uint64_t period_ns;
 };
 
-/* What the host believes to have done about the signal in use (signal_view.c). */
-struct hp_signal_view {
-    bool is_taken;
-    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
-    uint32_t current;                          /* which of the two: a handler may be reading the other one */
-    struct sigaction actions[2];
-};
-
 /* A session begins: chooses the engine. Under the lock. */
 void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
@@ -68,12 +59,5 @@ void hp_sampler_end_thread(struct hp_head *head);
 void hp_sampler_settle(void);
 /* Stores what the process has used up to now. */
 void hp_sampler_touch(void);
-
-/* --- signal_view.c */
-typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
-/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. */
-bool hp_signal_view_take(hp_signal_handler *handler);
-/* A signal that is not ours: what the host wants to happen. */
-void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
 
 #endif

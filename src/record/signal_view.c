@@ -1,13 +1,6 @@
-/*
- * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
- * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
- * front of the C library's: `sigaction` and `signal`, which do nothing of their own for any other signal, nor for this one while
- * nobody samples.
- *
- * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the signal while
- * samples are taken gets them. SPDX-License-Identifier: MIT
- */
-#define _GNU_SOURCE /* sighandler_t */
+/* What the host believes to have done about the signal in use. SPDX-License-Identifier: MIT */
+#include "signal_view.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -15,18 +8,10 @@
 
 #include "runtime.h"
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define HP_HAS_SANITIZER
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HP_HAS_SANITIZER
-#endif
-#endif
-
-#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
-#define HP_IN_FRONT
+#ifdef HP_IN_FRONT_OF_SIGNALS
+/* Other names of the C library's for the same. */
 extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
-extern sighandler_t ssignal(int signal, sighandler_t handler);
+extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define next_sigaction __sigaction
 #else
 #define next_sigaction sigaction
@@ -99,7 +84,7 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
         action.sa_handler(signal);
 }
 
-#ifdef HP_IN_FRONT
+#ifdef HP_IN_FRONT_OF_SIGNALS
 
 /* ------------------------------------------------------------------------------------- in front of the C library */
 
@@ -116,8 +101,7 @@ static void exchange(const struct sigaction *action, struct sigaction *ret_befor
         hp_unlock(&held);
 }
 
-__attribute__((visibility("default"))) int sigaction(int signal, const struct sigaction *action,
-                                                     struct sigaction *before)
+int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
     if (signal != HP_CPU_SIGNAL || !is_taken())
         return __sigaction(signal, action, before);
@@ -125,7 +109,7 @@ __attribute__((visibility("default"))) int sigaction(int signal, const struct si
     return 0;
 }
 
-__attribute__((visibility("default"))) sighandler_t signal(int signal, sighandler_t handler)
+hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
 {
     struct sigaction action, before;
     if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !is_taken())
@@ -135,6 +119,16 @@ __attribute__((visibility("default"))) sighandler_t signal(int signal, sighandle
     action.sa_flags = SA_RESTART;
     exchange(&action, &before);
     return before.sa_handler;
+}
+
+HOTPATH_API_ int sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+{
+    return hotpath_v1_sigaction(signal, action, before);
+}
+
+HOTPATH_API_ hp_plain_handler *signal(int number, hp_plain_handler *handler)
+{
+    return hotpath_v1_signal(number, handler);
 }
 
 #endif
