@@ -9490,6 +9490,7 @@ enum hp_column_trait {
     HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
     HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
@@ -11217,6 +11218,784 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
 const struct hp_section_type hotpath_section_alloc_threads_ = {
     .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
 
+/* ---- src/sections/bottlenecks.h ------------------------------------------------------------------------------ */
+
+/* The section `bottlenecks`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
+
+/* ---- src/sections/cpu_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
+ *
+ * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
+ */
+
+struct hp_cpu_sums {
+    uint64_t samples;
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+};
+
+static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
+
+/* A site of the profile. */
+struct hp_site_cpu {
+    struct hp_cpu_sums own; /* found in the function itself */
+    struct hp_cpu_sums all; /* or in a measured one inside it */
+};
+
+struct hp_cpu {
+    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
+    struct hp_cpu_sums total;
+    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t perf_samples; /* of all samples */
+    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
+    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
+    bool has_perf;         /* of the engines: user time was sampled by perf ... */
+    bool has_timers;       /* ... or by timers alone, in some process */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Samples for a second of the processor time that was sampled. */
+HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
+
+/* "perf and timers" */
+HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
+
+/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
+HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
+
+/* Whether a session of the run was sampled. */
+HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
+
+/* What a section says that has none. */
+#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+
+/* ---- src/sections/verdict.h ---------------------------------------------------------------------------------- */
+
+/*
+ * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
+ *
+ *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
+ */
+
+/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
+
+/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
+#define HP_VERDICT_LEAST_SAMPLES 20.0
+/* Who is busy, or waits, for less than this is as much of the one as of the other. */
+#define HP_VERDICT_BUSY_PART 0.6
+#define HP_VERDICT_WAITING_PART 0.6
+/* More than this ready to run and without a processor ... */
+#define HP_VERDICT_STARVED_PART 0.25
+/* ... and that part of all its waiting: then another machine would help, and nothing else. */
+#define HP_VERDICT_QUEUE_PART 0.5
+/* So much of the time it was busy must be allocations, at what they take at least. */
+#define HP_VERDICT_ALLOC_PART (1.0 / 3)
+/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
+#define HP_VERDICT_PAIR_NS 25.0
+
+enum hp_verdict {
+    HP_VERDICT_CPU_BOUND,
+    HP_VERDICT_WAITING,
+    HP_VERDICT_ALLOCATION_HEAVY,
+    HP_VERDICT_STARVED,
+    HP_VERDICT_MIXED,
+    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
+    HP_VERDICTS
+};
+
+/* What is known of a function, without those inside, over all threads. */
+struct hp_evidence {
+    double wall_ns;
+    double samples_due; /* samples, or looks, that there would be if each had found it */
+    bool has_cpu;
+    double cpu_ns;
+    bool has_waits;
+    double waited_ns; /* as watched: found in looks, so not exact */
+    double queue_ns;  /* of that, ready to run */
+    bool has_allocs;
+    double alloc_count;
+};
+
+struct hp_judgement {
+    enum hp_verdict verdict;
+    bool knows_waiting; /* the two that follow mean something */
+    double busy_ns;
+    double waiting_ns;   /* all the rest, ready to run included */
+    double queue_ns;     /* of that, ready to run */
+    double waited_scale; /* what was watched, by this, is what was waited */
+    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
+};
+
+HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
+
+/* "cpu-bound" */
+HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
+
+/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
+
+/*
+ * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
+ * of this.
+ *
+ * All of it is exclusive: a site waits itself, not for the zones inside.
+ */
+
+/* What was waited for at one place. */
+struct hp_wait_sums {
+    const struct hp_site_sums *site; /* NULL: outside of all zones */
+    uint32_t cause;                  /* enum hp_wait_cause */
+    int32_t call;                    /* number of the system call; -1: none, or not known */
+    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    uint64_t ns;
+    uint64_t looks;
+};
+
+struct hp_run_waits {
+    struct hp_wait_sums **all; /* the longest first */
+    size_t count;
+    size_t sessions;      /* that were watched; 0: none */
+    uint64_t looks;       /* at threads */
+    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;   /* of that, all that follows */
+    uint64_t left_out_ns; /* which is in no row: there was no space for it */
+    uint64_t watcher_ns;  /* processor time that watching took */
+    uint32_t period_us;   /* the longest pause between two looks */
+    bool is_blind;        /* which system call it was could not always be seen */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
+
+/* A site alone. */
+struct hp_site_waits {
+    uint64_t ns; /* all of it, the run queue included */
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+};
+
+/* Of a site of the profile; NULL: of what is outside of all zones. */
+HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits);
+
+/* "lock", "run queue" */
+HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
+
+/* ---- src/sections/bottlenecks.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
+ *
+ * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
+ * them. The rules are in verdict.c.
+ */
+
+#define HP_BOTTLENECKS_LINE_BYTES 512u
+#define HP_BOTTLENECKS_SECOND 1e9
+#define HP_BOTTLENECKS_MICROSECOND 1e3
+
+/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
+#define HP_BOTTLENECKS_ROWS 5u
+#define HP_BOTTLENECKS_USUAL_LIMIT 15u
+/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
+#define HP_BOTTLENECKS_TIMER_RATE 250.0
+/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+#define HP_BOTTLENECKS_FEW 100u
+
+struct hp_bottlenecks_columns {
+    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
+    size_t self, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count, location, open;
+};
+
+/* What becomes a row. */
+struct hp_bottlenecks_entry {
+    const struct hp_site_sums *site;
+    double wall_ns;
+    const struct hp_cpu_sums *cpu; /* NULL: not sampled */
+    const char *cause;             /* what it waited for most, or NULL */
+    double cause_ns;
+    uint64_t looks; /* that found it so */
+    struct hp_site_allocs allocs;
+    struct hp_evidence evidence;
+    struct hp_judgement judgement;
+};
+
+struct hp_bottlenecks_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_cpu *cpu;         /* NULL: not sampled */
+    const struct hp_run_waits *waits; /* NULL: nobody watched */
+    const struct hp_allocs *allocs;   /* NULL: not counted */
+    double whole_ns;                  /* what 100 % is */
+    double inside_ns;                 /* of that, in measured functions */
+    double observations;              /* samples or looks for a second */
+    struct hp_bottlenecks_columns columns;
+    struct hp_bottlenecks_entry **entries;
+    size_t count;
+};
+
+/* What has been measured beside time. */
+static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
+}
+
+static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_bottlenecks_columns *columns = &view->columns;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->verdict =
+        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns->wall_percent =
+        hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT, HP_COLUMN_KEEP, true);
+    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+                                                 HP_COLUMN_LATE, view->cpu != NULL);
+    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+                                                     HP_COLUMN_LATE, knows_waiting);
+    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
+                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
+    columns->alloc_percent =
+        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
+    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
+    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
+    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
+    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
+    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *hp_bottlenecks_keep_line(const struct hp_bottlenecks_view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static void hp_bottlenecks_put_name(struct hp_text *line, const struct hp_site_sums *site)
+{
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+static void hp_bottlenecks_put_share(struct hp_text *line, double part)
+{
+    hp_text_fixed(line, 100 * part, 0);
+    hp_text_string(line, " %");
+}
+
+static double hp_bottlenecks_part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/* ------------------------------------------------------------------------------------------- waiting */
+
+/* "sleep", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody anything. */
+static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *view, const struct hp_wait_sums *wait)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const bool is_plain = wait->cause == HP_WAIT_SLEEP || wait->cause == HP_WAIT_RUN_QUEUE;
+    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
+    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, hp_wait_cause_name(wait->cause));
+    if (!is_plain && detail != NULL) {
+        hp_text_string(&line, ": ");
+        hp_utf8_put_safe(&line, detail, strlen(detail));
+    }
+    return hp_bottlenecks_keep_line(view, &line);
+}
+
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits)
+{
+    uint32_t largest = 0;
+    for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
+        if (waits->by_cause[cause] > waits->by_cause[largest])
+            largest = cause;
+    return largest;
+}
+
+/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
+static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
+{
+    const uint32_t cause = hp_bottlenecks_largest_cause(waits);
+    if (waits->by_cause[cause] == 0)
+        return true;
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site != entry->site || wait->cause != cause)
+            continue;
+        entry->looks += wait->looks;
+        if (entry->cause == NULL && (entry->cause = hp_bottlenecks_name_cause(view, wait)) == NULL)
+            return false;
+    }
+    entry->cause_ns = (double)waits->by_cause[cause];
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
+static double hp_bottlenecks_observations_of(const struct hp_bottlenecks_view *view)
+{
+    if (view->cpu != NULL) {
+        const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
+        return view->cpu->has_timers && rate > HP_BOTTLENECKS_TIMER_RATE ? HP_BOTTLENECKS_TIMER_RATE : rate;
+    }
+    return view->waits != NULL && view->waits->period_us > 0 ? HP_BOTTLENECKS_SECOND / (HP_BOTTLENECKS_MICROSECOND * view->waits->period_us) : 0;
+}
+
+/* Whether a share of its time means anything. */
+static bool hp_bottlenecks_is_long_enough(const struct hp_bottlenecks_entry *entry)
+{
+    return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, size_t site)
+{
+    struct hp_evidence *evidence = &entry->evidence;
+    struct hp_site_waits waits = {0};
+    entry->site = view->results->profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->run, hp_sums_self(&entry->site->sums));
+    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
+    if (view->allocs != NULL)
+        hp_allocs_of_site(entry->site, &entry->allocs);
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, entry->site, &waits);
+    *evidence = (struct hp_evidence){
+        .wall_ns = entry->wall_ns,
+        .samples_due = entry->wall_ns / HP_BOTTLENECKS_SECOND * view->observations,
+        .has_cpu = view->cpu != NULL,
+        .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
+        .has_waits = view->waits != NULL,
+        .waited_ns = (double)waits.ns,
+        .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .has_allocs = view->allocs != NULL,
+        .alloc_count = (double)entry->allocs.own_count,
+    };
+    hp_judge(evidence, &entry->judgement);
+    if (!hp_bottlenecks_find_cause(view, entry, &waits))
+        return false;
+    entry->cause_ns *= entry->judgement.waited_scale;
+    return true;
+}
+
+static int hp_bottlenecks_compare_entries(const void *a, const void *b)
+{
+    const struct hp_bottlenecks_entry *x = a, *y = b;
+    if (x->wall_ns != y->wall_ns)
+        return x->wall_ns > y->wall_ns ? -1 : 1;
+    const int order = strcmp(x->site->name, y->site->name);
+    if (order != 0)
+        return order;
+    return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
+}
+
+static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/*
+ * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
+ * shares of one another's time then, which is what can be compared.
+ */
+static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_profile *profile = results->profile;
+    uint64_t inside = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
+            inside += hp_sums_self(&profile->sites[at]->sums);
+    uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
+    if (results->settings->exclude_wrapper) {
+        whole = inside;
+    } else if (inside > whole + whole / 1000) {
+        whole = inside;
+        view->section->percent_of = "threads";
+    }
+    view->inside_ns = hp_run_ns(&results->run, inside);
+    view->whole_ns = hp_run_ns(&results->run, whole);
+}
+
+/* Leaves what is to be shown, in order. False: no memory. */
+static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_bottlenecks_entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
+            continue;
+        view->section->total_rows++;
+        if (!hp_bottlenecks_weigh(view, &entries[at], at))
+            return false;
+        if (100 * hp_bottlenecks_part_of(entries[at].wall_ns, view->whole_ns) >= view->results->settings->min_percent)
+            view->entries[view->count++] = &entries[at];
+    }
+    hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- reasons */
+
+/* "busy for 3.10 s of its 3.20 s" */
+static void hp_bottlenecks_put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottlenecks_entry *entry)
+{
+    hp_text_string(line, what);
+    hp_units_ns(line, ns);
+    hp_text_string(line, " of its ");
+    hp_units_ns(line, entry->wall_ns);
+}
+
+/* ", 97 % of that in user mode": the mode that has more. */
+static void hp_bottlenecks_put_mode(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
+        return;
+    const double user = hp_bottlenecks_part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
+    hp_text_string(line, ", ");
+    hp_bottlenecks_put_share(line, user >= 0.5 ? user : 1 - user);
+    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
+}
+
+/* Where there are few, how many samples that is. */
+static void hp_bottlenecks_put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
+{
+    if (count >= HP_BOTTLENECKS_FEW)
+        return;
+    hp_text_string(line, " (");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    hp_text_char(line, ')');
+}
+
+/* ": 2.03 s for sleep" */
+static void hp_bottlenecks_put_cause(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (!entry->evidence.has_waits) {
+        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        return;
+    }
+    if (entry->cause == NULL) {
+        hp_text_string(line, "; nobody saw what for");
+        return;
+    }
+    hp_text_string(line, ", ");
+    hp_units_ns(line, entry->cause_ns);
+    hp_text_string(line, " of that for ");
+    hp_text_string(line, entry->cause);
+    hp_bottlenecks_put_few(line, entry->looks, " look", " looks");
+}
+
+static void hp_bottlenecks_put_allocs(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    const bool is_of_busy = judgement->knows_waiting && hp_bottlenecks_is_long_enough(entry);
+    hp_text_u64(line, entry->allocs.own_count);
+    hp_text_string(line, " allocations, ");
+    hp_units_bytes(line, entry->allocs.own_bytes);
+    hp_text_string(line, ", which take ");
+    if (judgement->alloc_part < 0.95)
+        hp_bottlenecks_put_share(line, judgement->alloc_part);
+    else
+        hp_text_string(line, "nearly all");
+    hp_text_string(line, is_of_busy ? " of the " : " of its ");
+    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
+    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+}
+
+static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    switch (judgement->verdict) {
+    case HP_VERDICT_CPU_BOUND:
+        hp_bottlenecks_put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+                   entry);
+        hp_bottlenecks_put_mode(line, entry);
+        if (entry->cpu != NULL)
+            hp_bottlenecks_put_few(line, entry->cpu->samples, " sample", " samples");
+        break;
+    case HP_VERDICT_WAITING:
+        hp_bottlenecks_put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_ALLOCATION_HEAVY:
+        hp_bottlenecks_put_allocs(line, entry);
+        break;
+    case HP_VERDICT_STARVED:
+        hp_bottlenecks_put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        hp_text_string(line, "; busy for ");
+        hp_units_ns(line, judgement->busy_ns);
+        break;
+    case HP_VERDICT_MIXED:
+        hp_bottlenecks_put_of_own(line, "busy for ", judgement->busy_ns, entry);
+        hp_text_string(line, ", waiting for ");
+        hp_units_ns(line, judgement->waiting_ns);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_TOO_SHORT:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " are too short to tell, at ");
+        hp_text_fixed(line, hp_bottlenecks_part_of(entry->evidence.samples_due, entry->wall_ns / HP_BOTTLENECKS_SECOND), 0);
+        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        break;
+    case HP_VERDICT_UNKNOWN:
+    case HP_VERDICTS:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    const struct hp_judgement *judgement = &entry->judgement;
+    hp_section_set_number(row, columns->self, entry->wall_ns);
+    if (view->whole_ns > 0)
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->wall_ns / view->whole_ns);
+    if (entry->cpu != NULL) {
+        hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
+        hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
+        hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
+        hp_section_set_count(row, columns->samples, entry->cpu->samples);
+        if (hp_bottlenecks_is_long_enough(entry))
+            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
+    }
+    if (!judgement->knows_waiting)
+        return;
+    hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
+    if (hp_bottlenecks_is_long_enough(entry))
+        hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->queue, judgement->queue_ns);
+    if (entry->cause != NULL) {
+        hp_section_set_text(row, columns->waits_for, entry->cause);
+        hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
+        hp_section_set_count(row, columns->looks, entry->looks);
+    }
+}
+
+static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    if (view->allocs == NULL)
+        return;
+    hp_section_set_count(row, columns->bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->count, entry->allocs.own_count);
+    hp_section_set_number(row, columns->alloc_percent,
+                          100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
+}
+
+static bool hp_bottlenecks_fill_row(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_bottlenecks_put_reason(&line, entry);
+    const char *why = hp_bottlenecks_keep_line(view, &line);
+    if (why == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, entry->site->name);
+    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
+    hp_section_set_text(row, columns->why, why);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    hp_bottlenecks_fill_times(view, row, entry);
+    hp_bottlenecks_fill_allocs(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
+{
+    return settings->functions_limit == HP_BOTTLENECKS_USUAL_LIMIT ? HP_BOTTLENECKS_ROWS : settings->functions_limit;
+}
+
+static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
+{
+    const uint32_t limit = hp_bottlenecks_limit_of(view->results->settings);
+    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
+    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
+        return false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (!hp_bottlenecks_fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "waiting (lock: futex)" */
+static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+                                                         : hp_verdict_name(verdict));
+    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->cause != NULL) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    }
+}
+
+/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+static const struct hp_bottlenecks_entry *hp_bottlenecks_busiest(const struct hp_bottlenecks_view *view)
+{
+    const struct hp_bottlenecks_entry *hp_bottlenecks_busiest = NULL;
+    for (size_t at = 0; at < view->count; at++)
+        if (hp_bottlenecks_busiest == NULL || view->entries[at]->evidence.cpu_ns > hp_bottlenecks_busiest->evidence.cpu_ns)
+            hp_bottlenecks_busiest = view->entries[at];
+    return hp_bottlenecks_busiest != NULL && view->cpu != NULL && (double)hp_bottlenecks_busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
+               ? hp_bottlenecks_busiest
+               : NULL;
+}
+
+/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, struct hp_text *line, const struct hp_bottlenecks_entry *first)
+{
+    const struct hp_bottlenecks_entry *other = hp_bottlenecks_busiest(view);
+    if (other == NULL || other == first)
+        return;
+    hp_text_string(line, ". Of the processor time, ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
+    hp_text_string(line, " is in ");
+    hp_bottlenecks_put_name(line, other->site);
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first)
+{
+    const enum hp_verdict verdict = first->judgement.verdict;
+    const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+    hp_text_string(line, is_told ? "The bottleneck is " : "Most of the time is spent in ");
+    hp_bottlenecks_put_name(line, first->site);
+    hp_text_string(line, ": ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(first->wall_ns, view->whole_ns));
+    hp_text_string(line, " of the time, ");
+    if (is_told)
+        hp_bottlenecks_put_verdict(line, first);
+    else
+        hp_text_string(line, verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                                                             : "whether busy or waiting was not measured");
+}
+
+static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    if (view->count == 0)
+        return true;
+    const struct hp_bottlenecks_entry *first = view->entries[0];
+    const double outside_ns = view->whole_ns - view->inside_ns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (outside_ns > first->wall_ns) {
+        hp_bottlenecks_put_share(&line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
+        hp_text_string(&line, " of the time is outside of all measured functions. ");
+    }
+    hp_bottlenecks_put_first(&line, view, first);
+    hp_bottlenecks_put_busiest(view, &line, first);
+    view->section->summary = hp_bottlenecks_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    bool has_open = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_open |= section->rows[at].is_open;
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (section->row_count > 0)
+        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
+                                 : view->allocs != NULL
+                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
+                                       "Wait % are parts of its own time"
+                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (strcmp(section->percent_of, "threads") == 0)
+        hp_section_note(section, "100 % is the time of all threads together");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+/* False: no memory. */
+static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_run *run = &results->run;
+    view->cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
+    view->observations = hp_bottlenecks_observations_of(view);
+    return (view->cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !hp_run_has_allocs(run));
+}
+
+static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_bottlenecks_view view = {.results = results, .section = section};
+    section->description = "Where the time goes, and why.";
+    if (!hp_bottlenecks_take_measures(&view))
+        return false;
+    hp_bottlenecks_describe(&view);
+    if (!hp_order_choose(results, section, view.columns.self, view.columns.wall_percent))
+        return false;
+    hp_bottlenecks_set_whole(&view);
+    if (!hp_bottlenecks_has_data(results)) {
+        section->if_empty =
+            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
+            "what is waited for and allocated";
+        return hp_section_make_rows(results, section, 0);
+    }
+    if (!hp_bottlenecks_gather(&view))
+        return false;
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : results->profile->site_count > 0 ? "no function matches the focus"
+                                                           : "no function was measured";
+    if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
+        return false;
+    hp_bottlenecks_add_notes(&view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_bottlenecks_ = {
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
+
 /* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
 
 /* The section `calls`: the latest calls of functions whose calls are logged. */
@@ -12191,58 +12970,6 @@ const struct hp_section_type hotpath_section_cold_ = {
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = hp_cold_fill,
 };
-
-/* ---- src/sections/cpu_profile.h ------------------------------------------------------------------------------ */
-
-/*
- * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
- *
- * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
- */
-
-struct hp_cpu_sums {
-    uint64_t samples;
-    uint64_t user_ns;
-    uint64_t kernel_ns;
-};
-
-static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
-
-/* A site of the profile. */
-struct hp_site_cpu {
-    struct hp_cpu_sums own; /* found in the function itself */
-    struct hp_cpu_sums all; /* or in a measured one inside it */
-};
-
-struct hp_cpu {
-    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
-    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
-    struct hp_cpu_sums total;
-    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
-    uint64_t perf_samples; /* of all samples */
-    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
-    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
-    bool has_perf;         /* of the engines: user time was sampled by perf ... */
-    bool has_timers;       /* ... or by timers alone, in some process */
-};
-
-/* NULL: no memory. */
-HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
-
-/* Samples for a second of the processor time that was sampled. */
-HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
-
-/* "perf and timers" */
-HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
-
-/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
-HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
-
-/* Whether a session of the run was sampled. */
-HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
-
-/* What a section says that has none. */
-#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
 
 /* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
 
@@ -14073,6 +14800,7 @@ HP_SHARED const struct hp_section_type hotpath_section_waits_;
 /* The list of sections: a new one is one line here. */
 
 const struct hp_section_type *const hotpath_section_types_[] = {
+    &hotpath_section_bottlenecks_,   /* where more than time was measured */
     &hotpath_section_timing_,        /* one line each */
     &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
     &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
@@ -14115,58 +14843,6 @@ HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *t
 
 /* The closing line of a report, without its end. */
 HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
-
-/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
-
-/*
- * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
- * of this.
- *
- * All of it is exclusive: a site waits itself, not for the zones inside.
- */
-
-/* What was waited for at one place. */
-struct hp_wait_sums {
-    const struct hp_site_sums *site; /* NULL: outside of all zones */
-    uint32_t cause;                  /* enum hp_wait_cause */
-    int32_t call;                    /* number of the system call; -1: none, or not known */
-    const char *what;                /* the file, socket or pipe; "": none, or not known */
-    uint64_t ns;
-    uint64_t looks;
-};
-
-struct hp_run_waits {
-    struct hp_wait_sums **all; /* the longest first */
-    size_t count;
-    size_t sessions;      /* that were watched; 0: none */
-    uint64_t looks;       /* at threads */
-    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
-    uint64_t waited_ns;   /* of that, all that follows */
-    uint64_t left_out_ns; /* which is in no row: there was no space for it */
-    uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t period_us;   /* the longest pause between two looks */
-    bool is_blind;        /* which system call it was could not always be seen */
-};
-
-/* NULL: no memory. */
-HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
-
-/* Whether somebody watched a session of the run. */
-HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
-
-/* A site alone. */
-struct hp_site_waits {
-    uint64_t ns; /* all of it, the run queue included */
-    uint64_t by_cause[HP_WAIT_CAUSES];
-    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
-};
-
-/* Of a site of the profile; NULL: of what is outside of all zones. */
-HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
-                      struct hp_site_waits *ret_waits);
-
-/* "lock", "run queue" */
-HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 /* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
 
@@ -16456,6 +17132,82 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     hp_trust_put_lost(trust, text);
 }
 
+/* ---- src/sections/verdict.c ---------------------------------------------------------------------------------- */
+
+/* What kind of bottleneck a function is. */
+
+const char *hp_verdict_name(enum hp_verdict verdict)
+{
+    static const char *const names[HP_VERDICTS] = {
+        [HP_VERDICT_CPU_BOUND] = "cpu-bound",
+        [HP_VERDICT_WAITING] = "waiting",
+        [HP_VERDICT_ALLOCATION_HEAVY] = "allocation-heavy",
+        [HP_VERDICT_STARVED] = "starved",
+        [HP_VERDICT_MIXED] = "mixed",
+        [HP_VERDICT_TOO_SHORT] = "too-short",
+        [HP_VERDICT_UNKNOWN] = "unknown",
+    };
+    return names[verdict];
+}
+
+static double hp_verdict_least(double a, double b) { return a < b ? a : b; }
+
+/*
+ * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
+ * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
+ */
+static void hp_verdict_split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
+{
+    judgement->knows_waiting = evidence->has_cpu || evidence->has_waits;
+    judgement->waited_scale = 1;
+    if (!judgement->knows_waiting)
+        return;
+    if (evidence->has_cpu)
+        judgement->waiting_ns = evidence->wall_ns - hp_verdict_least(evidence->cpu_ns, evidence->wall_ns);
+    else
+        judgement->waiting_ns = hp_verdict_least(evidence->waited_ns, evidence->wall_ns);
+    judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
+    if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
+        judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
+    judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+}
+
+/* What allocations take at least, as a part of that. */
+static double hp_verdict_alloc_part(const struct hp_evidence *evidence, double ns)
+{
+    return evidence->has_allocs && ns > 0 ? hp_verdict_least(evidence->alloc_count * HP_VERDICT_PAIR_NS / ns, 1) : 0;
+}
+
+/* Allocations are counted, not sampled: they can be told where nothing else can. */
+static enum hp_verdict hp_verdict_judge_by_counts(const struct hp_judgement *judgement, enum hp_verdict otherwise)
+{
+    return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
+}
+
+static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judgement, double wall_ns)
+{
+    if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
+        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * judgement->waiting_ns)
+        return HP_VERDICT_STARVED;
+    if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
+        return HP_VERDICT_WAITING;
+    return hp_verdict_judge_by_counts(judgement, judgement->busy_ns >= HP_VERDICT_BUSY_PART * wall_ns ? HP_VERDICT_CPU_BOUND
+                                                                                           : HP_VERDICT_MIXED);
+}
+
+void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement)
+{
+    const bool is_short = evidence->wall_ns <= 0 || evidence->samples_due < HP_VERDICT_LEAST_SAMPLES;
+    *ret_judgement = (struct hp_judgement){0};
+    hp_verdict_split_time(evidence, ret_judgement);
+    const bool is_split = ret_judgement->knows_waiting && !is_short;
+    ret_judgement->alloc_part = hp_verdict_alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
+    ret_judgement->verdict =
+        is_split ? hp_verdict_judge_by_times(ret_judgement, evidence->wall_ns)
+                 : hp_verdict_judge_by_counts(ret_judgement,
+                                   ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
+}
+
 /* ---- src/sections/wait_profile.c ----------------------------------------------------------------------------- */
 
 /* What a run waited for. */
@@ -17400,7 +18152,8 @@ static const struct hp_column *hp_table_column_at(const struct hp_table_table *t
 static void hp_table_choose_columns(struct hp_table_table *table)
 {
     for (size_t column = 0; column < table->section->column_count; column++)
-        if (table->section->columns[column].shown.visible)
+        if (table->section->columns[column].shown.visible &&
+            !(table->section->columns[column].traits & HP_COLUMN_BELOW))
             table->order[table->count++] = column;
 }
 
@@ -17537,6 +18290,35 @@ static void hp_table_draw_row(const struct hp_table_table *table, size_t row)
     hp_text_string(table->out, "|\n");
 }
 
+/* "name: sentence", for each row. */
+static void hp_table_draw_sentences(const struct hp_table_table *table, size_t column)
+{
+    const struct hotpath_section *section = table->section;
+    const size_t name = hp_table_name_at(table);
+    for (size_t row = 0; row < section->row_count; row++) {
+        const struct hp_cell *cell = &section->rows[row].cells[column];
+        struct hp_text line;
+        if (!cell->has_value)
+            continue;
+        hp_text_init(&line, table->scratch, HP_TABLE_CELL_BYTES);
+        if (name < table->count) {
+            const char *text = section->rows[row].cells[table->order[name]].text;
+            hp_utf8_put_safe(&line, text, strlen(text));
+            hp_text_string(&line, ": ");
+        }
+        hp_utf8_put_safe(&line, cell->text, strlen(cell->text));
+        hp_table_put_wrapped(table->style, table->out, table->scratch, line.length);
+    }
+}
+
+static void hp_table_draw_below(const struct hp_table_table *table)
+{
+    const struct hotpath_section *section = table->section;
+    for (size_t column = 0; column < section->column_count; column++)
+        if (section->columns[column].shown.visible && (section->columns[column].traits & HP_COLUMN_BELOW))
+            hp_table_draw_sentences(table, column);
+}
+
 static bool hp_table_draw_table(struct hp_table_table *table)
 {
     hp_table_choose_columns(table);
@@ -17550,6 +18332,7 @@ static bool hp_table_draw_table(struct hp_table_table *table)
     for (size_t row = 0; row < table->section->row_count; row++)
         hp_table_draw_row(table, row);
     hp_table_draw_rule(table);
+    hp_table_draw_below(table);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "alloc_pools.h"
 #include "alloc_table.h"
 #include "alloc_threads.h"
+#include "bottlenecks.h"
 #include "calls.h"
 #include "calltree.h"
 #include "cold.h"
@@ -13,6 +14,7 @@
 #include "wait_table.h"
 
 const struct hp_section_type *const hp_section_types[] = {
+    &hp_section_bottlenecks,   /* where more than time was measured */
     &hp_section_timing,        /* one line each */
     &hp_section_alloc_bytes,   /* where malloc was watched; one of the two, unless asked for */
     &hp_section_alloc_count,   /* the same in numbers of blocks */

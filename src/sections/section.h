@@ -62,6 +62,7 @@ enum hp_column_trait {
     HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
     HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
