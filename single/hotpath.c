@@ -3170,8 +3170,11 @@ HP_PRIVATE void hp_cpu_timer_stop(int timer);
 /* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
 HP_PRIVATE void *hp_cpu_perf_start(uint64_t period_ns);
 HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
-/* Whether perf's clock may be used here: 0, or why not, as an errno. */
-HP_PRIVATE int hp_cpu_perf_refusal(void);
+/*
+ * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
+ * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
+ */
+HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
 /* Lets the signal through in the calling thread. */
 HP_PRIVATE void hp_cpu_signal_unblock(void);
@@ -3318,7 +3321,7 @@ void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
 /* -------------------------------------------------------------------------------------------------- perf */
 
 /* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
-static int hp_cpu_open_event(uint64_t period_ns)
+static int hp_cpu_open_event(uint64_t period_ns, bool is_idle)
 {
     struct perf_event_attr event;
     memset(&event, 0, sizeof event);
@@ -3329,6 +3332,7 @@ static int hp_cpu_open_event(uint64_t period_ns)
     event.exclude_kernel = 1;
     event.exclude_hv = 1;
     event.wakeup_events = 1;
+    event.disabled = is_idle;
     return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -3345,15 +3349,19 @@ static size_t hp_cpu_page_size(void)
     return size > 0 ? (size_t)size : 4096;
 }
 
-void *hp_cpu_perf_start(uint64_t period_ns)
+static void *hp_cpu_start_event(uint64_t period_ns, bool is_idle)
 {
-    const int fd = hp_cpu_open_event(period_ns);
+    const int fd = hp_cpu_open_event(period_ns, is_idle);
     if (fd < 0)
         return NULL;
     void *mapping = hp_cpu_send_signals(fd) ? mmap(NULL, hp_cpu_page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    const int problem = errno;
     hp_sys_close(fd);
+    errno = problem;
     return mapping == MAP_FAILED ? NULL : mapping;
 }
+
+void *hp_cpu_perf_start(uint64_t period_ns) { return hp_cpu_start_event(period_ns, false); }
 
 void hp_cpu_perf_stop(void *mapping)
 {
@@ -3361,12 +3369,10 @@ void hp_cpu_perf_stop(void *mapping)
         munmap(mapping, hp_cpu_page_size());
 }
 
-int hp_cpu_perf_refusal(void)
+int hp_cpu_perf_prepare(void **ret_mapping)
 {
-    void *mapping = hp_cpu_perf_start(HP_CPU_SECOND);
-    const int refusal = mapping != NULL ? 0 : errno;
-    hp_cpu_perf_stop(mapping);
-    return refusal;
+    *ret_mapping = hp_cpu_start_event(HP_CPU_SECOND, true);
+    return *ret_mapping != NULL ? 0 : errno;
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
@@ -10722,7 +10728,7 @@ HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 /* "perf and timers" */
 HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
 
-/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
+/* What would let perf be used that was refused with this errno; NULL: it was not. */
 HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
 
 /* Whether a session of the run was sampled. */
@@ -10783,15 +10789,14 @@ const char *hp_cpu_advice(uint32_t refusal)
     case 0:
         return NULL;
     case EACCES:
-        return "perf, which samples finer, is not allowed here: as root, 'sysctl kernel.perf_event_paranoid=2' "
-               "allows it";
+        return "sysctl kernel.perf_event_paranoid=2";
     case EPERM:
-        return "perf, which samples finer, is not allowed here: start the container with '--cap-add PERFMON'";
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
     case EMFILE:
     case ENFILE:
-        return "perf, which samples finer, found no free descriptor: 'ulimit -n 1024' gives more";
+        return "ulimit -n 1024";
     default:
-        return "perf, which samples finer, is not to be had on this kernel";
+        return "a kernel that has perf events";
     }
 }
 
@@ -14838,7 +14843,7 @@ static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, " samples a second");
     if (advice != NULL) {
-        hp_text_string(text, " (");
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }
@@ -15829,6 +15834,7 @@ struct hp_sampler {
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
     uint64_t period_ns;
+    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
 };
 
 /* A session begins: chooses the engine. Under the lock. */
@@ -15840,7 +15846,7 @@ HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
-HP_PRIVATE void hp_sampler_settle(void);
+HP_PRIVATE void hp_sampler_end(void);
 /* Stores what the process has used up to now. */
 HP_PRIVATE void hp_sampler_touch(void);
 
@@ -18625,7 +18631,7 @@ static bool hp_lifecycle_wait_until_quiet(void)
 static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    hp_sampler_settle();
+    hp_sampler_end();
     hp_session_touch();
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -19813,14 +19819,14 @@ static bool hp_sampler_is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine hp_sampler_choose_engine(uint32_t *ret_refusal)
+static enum hp_cpu_engine hp_sampler_choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
 {
     *ret_refusal = 0;
     if (!hp_sampler_is_wanted() || !hp_signal_view_take(hp_sampler_on_signal))
         return HP_CPU_NONE;
     if (hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
         return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_refusal();
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
     return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
 }
 
@@ -19838,8 +19844,9 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     uint32_t refusal;
-    hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(&refusal),
-                                                .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    struct hp_sampling sampling = {.period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    sampling.engine = hp_sampler_choose_engine(&sampling, &refusal);
+    hotpath_runtime_->sampling = sampling;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
@@ -19918,11 +19925,13 @@ void hp_sampler_begin_late(void)
         hp_sampler_begin_thread(head);
 }
 
-void hp_sampler_settle(void)
+void hp_sampler_end(void)
 {
     struct hp_head *head = hp_sampler_own_head();
     if (head != NULL && head->sampler.cpu != NULL)
         hp_sampler_credit_seen(head, true);
+    hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
+    hotpath_runtime_->sampling.perf = NULL;
 }
 
 /* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */

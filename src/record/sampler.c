@@ -382,14 +382,14 @@ static bool is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine choose_engine(uint32_t *ret_refusal)
+static enum hp_cpu_engine choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
 {
     *ret_refusal = 0;
     if (!is_wanted() || !hp_signal_view_take(on_signal))
         return HP_CPU_NONE;
     if (hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
         return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_refusal();
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
     return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
 }
 
@@ -407,8 +407,9 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     uint32_t refusal;
-    hp_runtime->sampling = (struct hp_sampling){.engine = choose_engine(&refusal),
-                                                .period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    struct hp_sampling sampling = {.period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    sampling.engine = choose_engine(&sampling, &refusal);
+    hp_runtime->sampling = sampling;
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
@@ -487,9 +488,11 @@ void hp_sampler_begin_late(void)
         hp_sampler_begin_thread(head);
 }
 
-void hp_sampler_settle(void)
+void hp_sampler_end(void)
 {
     struct hp_head *head = own_head();
     if (head != NULL && head->sampler.cpu != NULL)
         credit_seen(head, true);
+    hp_cpu_perf_stop(hp_runtime->sampling.perf);
+    hp_runtime->sampling.perf = NULL;
 }

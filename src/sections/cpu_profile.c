@@ -54,15 +54,14 @@ const char *hp_cpu_advice(uint32_t refusal)
     case 0:
         return NULL;
     case EACCES:
-        return "perf, which samples finer, is not allowed here: as root, 'sysctl kernel.perf_event_paranoid=2' "
-               "allows it";
+        return "sysctl kernel.perf_event_paranoid=2";
     case EPERM:
-        return "perf, which samples finer, is not allowed here: start the container with '--cap-add PERFMON'";
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
     case EMFILE:
     case ENFILE:
-        return "perf, which samples finer, found no free descriptor: 'ulimit -n 1024' gives more";
+        return "ulimit -n 1024";
     default:
-        return "perf, which samples finer, is not to be had on this kernel";
+        return "a kernel that has perf events";
     }
 }
 
