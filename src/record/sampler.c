@@ -460,12 +460,23 @@ void hp_sampler_begin_thread(struct hp_head *head)
 
 static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head)) {
         credit_seen(head, true);
+        guess_node(head);
+    }
     stop_sources(sampler);
     sampler->cpu = NULL;
 }
@@ -491,8 +502,10 @@ void hp_sampler_begin_late(void)
 void hp_sampler_end(void)
 {
     struct hp_head *head = own_head();
-    if (head != NULL && head->sampler.cpu != NULL)
+    if (head != NULL && head->sampler.cpu != NULL) {
         credit_seen(head, true);
+        guess_node(head);
+    }
     hp_cpu_perf_stop(hp_runtime->sampling.perf);
     hp_runtime->sampling.perf = NULL;
 }
