@@ -4700,6 +4700,7 @@ struct hp_settings {
     bool cpu_inclusive;
     bool leave_signals;
     bool reserve;
+    bool waits;
     bool no_color;            /* NO_COLOR is set and not empty */
     bool is_run;              /* HOTPATH_RUN: another process reports at the end */
     uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
@@ -5255,7 +5256,7 @@ struct hp_wait {
 
 /*
  * Written from outside by whoever watches the process (`hotpath run`), or by a thread of the library; by one of them at a
- * time. The place is made when the session begins, since nobody else may make space in it.
+ * time. The place is made when the session begins, since nobody else may make space in it. Behind it is hp_wait[capacity].
  */
 struct hp_waits {
     uint32_t capacity;
@@ -5267,7 +5268,6 @@ struct hp_waits {
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
     uint32_t reserved[4];
-    struct hp_wait all[];
 };
 
 /* Site ids of nodes that stand for no place in code. */
@@ -6037,6 +6037,9 @@ const struct hp_option hotpath_options_[] = {
      "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
      "that starts is recorded.",
      HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(reserve), hp_options_parse_flag},
+    {"HOTPATH_WAITS", "waits", HP_OPTIONS_FLAG("waits", 0, RECORD), "0|1", "0", "",
+     "A thread of the library watches what the program's threads wait for; hotpath run does that from outside.",
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(waits), hp_options_parse_flag},
     {"HOTPATH_KEEP", "keep", HP_OPTIONS_FLAG("keep", 0, RECORD), "N", "20", "",
      "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(keep),
      hp_options_parse_count},
@@ -6687,6 +6690,14 @@ HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const s
 HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
                              struct hp_walk *walk, struct hp_sample *ret_sample);
 
+/* --- waiting */
+
+/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
+HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
+
+/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
+HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
+
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -7285,6 +7296,36 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
         walk->index = 0;
     }
     return false;
+}
+
+/* ---------------------------------------------------------------------------------------------- waiting */
+
+bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits)
+{
+    const uint32_t offset = snapshot->header.waits;
+    if (offset == 0 || !hp_snapshot_has(snapshot, offset, sizeof *ret_waits, 8))
+        return false;
+    hp_snapshot_copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
+               HP_SNAPSHOT_BIT_OF(struct hp_waits, looks) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watched_ns) |
+                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns));
+    return ret_waits->watcher != 0;
+}
+
+bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait)
+{
+    struct hp_waits waits;
+    walk->index = walk->is_begun ? walk->index + 1 : 0;
+    walk->is_begun = false;
+    if (!hp_snapshot_waits(snapshot, &waits) || walk->index >= waits.used || walk->index >= waits.capacity)
+        return false;
+    const uint64_t offset =
+        (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
+    if (!hp_snapshot_has(snapshot, offset, sizeof *ret_wait, 8) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
+        return false;
+    walk->offset = (uint32_t)offset;
+    hp_snapshot_copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait, HP_SNAPSHOT_BIT_OF(struct hp_wait, ns));
+    ret_wait->what[sizeof ret_wait->what - 1] = '\0';
+    return walk->is_begun = true;
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -7894,6 +7935,1474 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     hp_memory_unmap(prune, sizeof *prune);
 }
 
+/* ---- src/session/system_calls.h ------------------------------------------------------------------------------ */
+
+/*
+ * System calls that a thread can wait in: their names, and what they say about what it waits for.
+ */
+
+struct hp_system_call {
+    const char *name;
+    int32_t number;
+    uint32_t cause;      /* enum hp_wait_cause; of one about a descriptor, where the file does not say it better */
+    bool has_descriptor; /* its first argument is one */
+    bool is_by_file;     /* the file behind it says what is waited for */
+};
+
+/* The call of that number on this machine, or NULL: one that is none of those. */
+HP_PRIVATE const struct hp_system_call *hp_system_call(int32_t number);
+
+/* "futex"; NULL: not known. */
+HP_PRIVATE const char *hp_system_call_name(int32_t number);
+
+/* ---- src/session/system_calls.c ------------------------------------------------------------------------------ */
+
+/*
+ * System calls that a thread can wait in.
+ *
+ * No machine has all of them, and each has numbers of its own: what the headers do not know is left out.
+ */
+
+#define HP_SYSTEM_CALLS_PLAIN(call, cause)                                                                                         \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false                                                  \
+    }
+#define HP_SYSTEM_CALLS_ABOUT(call, cause)                                                                                         \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false                                                   \
+    }
+#define HP_SYSTEM_CALLS_BY_FILE(call, cause)                                                                                       \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true                                                    \
+    }
+
+/* clang-format off */
+static const struct hp_system_call hp_system_calls_calls[] = {
+#ifdef SYS_futex
+    HP_SYSTEM_CALLS_PLAIN(futex, LOCK),
+#endif
+#ifdef SYS_futex_time64
+    HP_SYSTEM_CALLS_PLAIN(futex_time64, LOCK),
+#endif
+#ifdef SYS_futex_wait
+    HP_SYSTEM_CALLS_PLAIN(futex_wait, LOCK),
+#endif
+#ifdef SYS_futex_waitv
+    HP_SYSTEM_CALLS_PLAIN(futex_waitv, LOCK),
+#endif
+#ifdef SYS_semop
+    HP_SYSTEM_CALLS_PLAIN(semop, LOCK),
+#endif
+#ifdef SYS_semtimedop
+    HP_SYSTEM_CALLS_PLAIN(semtimedop, LOCK),
+#endif
+#ifdef SYS_semtimedop_time64
+    HP_SYSTEM_CALLS_PLAIN(semtimedop_time64, LOCK),
+#endif
+#ifdef SYS_flock
+    HP_SYSTEM_CALLS_ABOUT(flock, LOCK),
+#endif
+#ifdef SYS_fcntl
+    HP_SYSTEM_CALLS_ABOUT(fcntl, LOCK),
+#endif
+#ifdef SYS_fcntl64
+    HP_SYSTEM_CALLS_ABOUT(fcntl64, LOCK),
+#endif
+#ifdef SYS_nanosleep
+    HP_SYSTEM_CALLS_PLAIN(nanosleep, SLEEP),
+#endif
+#ifdef SYS_clock_nanosleep
+    HP_SYSTEM_CALLS_PLAIN(clock_nanosleep, SLEEP),
+#endif
+#ifdef SYS_clock_nanosleep_time64
+    HP_SYSTEM_CALLS_PLAIN(clock_nanosleep_time64, SLEEP),
+#endif
+#ifdef SYS_poll
+    HP_SYSTEM_CALLS_PLAIN(poll, POLL),
+#endif
+#ifdef SYS_ppoll
+    HP_SYSTEM_CALLS_PLAIN(ppoll, POLL),
+#endif
+#ifdef SYS_ppoll_time64
+    HP_SYSTEM_CALLS_PLAIN(ppoll_time64, POLL),
+#endif
+#ifdef SYS_select
+    HP_SYSTEM_CALLS_PLAIN(select, POLL),
+#endif
+#ifdef SYS__newselect
+    HP_SYSTEM_CALLS_PLAIN(_newselect, POLL),
+#endif
+#ifdef SYS_pselect6
+    HP_SYSTEM_CALLS_PLAIN(pselect6, POLL),
+#endif
+#ifdef SYS_pselect6_time64
+    HP_SYSTEM_CALLS_PLAIN(pselect6_time64, POLL),
+#endif
+#ifdef SYS_epoll_wait
+    HP_SYSTEM_CALLS_PLAIN(epoll_wait, POLL),
+#endif
+#ifdef SYS_epoll_pwait
+    HP_SYSTEM_CALLS_PLAIN(epoll_pwait, POLL),
+#endif
+#ifdef SYS_epoll_pwait2
+    HP_SYSTEM_CALLS_PLAIN(epoll_pwait2, POLL),
+#endif
+#ifdef SYS_io_uring_enter
+    HP_SYSTEM_CALLS_PLAIN(io_uring_enter, POLL),
+#endif
+#ifdef SYS_wait4
+    HP_SYSTEM_CALLS_PLAIN(wait4, CHILD),
+#endif
+#ifdef SYS_waitid
+    HP_SYSTEM_CALLS_PLAIN(waitid, CHILD),
+#endif
+#ifdef SYS_waitpid
+    HP_SYSTEM_CALLS_PLAIN(waitpid, CHILD),
+#endif
+#ifdef SYS_vfork
+    HP_SYSTEM_CALLS_PLAIN(vfork, CHILD),
+#endif
+#ifdef SYS_clone
+    HP_SYSTEM_CALLS_PLAIN(clone, CHILD),
+#endif
+#ifdef SYS_clone3
+    HP_SYSTEM_CALLS_PLAIN(clone3, CHILD),
+#endif
+#ifdef SYS_rt_sigtimedwait
+    HP_SYSTEM_CALLS_PLAIN(rt_sigtimedwait, SIGNAL),
+#endif
+#ifdef SYS_rt_sigtimedwait_time64
+    HP_SYSTEM_CALLS_PLAIN(rt_sigtimedwait_time64, SIGNAL),
+#endif
+#ifdef SYS_rt_sigsuspend
+    HP_SYSTEM_CALLS_PLAIN(rt_sigsuspend, SIGNAL),
+#endif
+#ifdef SYS_pause
+    HP_SYSTEM_CALLS_PLAIN(pause, SIGNAL),
+#endif
+#ifdef SYS_sigsuspend
+    HP_SYSTEM_CALLS_PLAIN(sigsuspend, SIGNAL),
+#endif
+#ifdef SYS_fsync
+    HP_SYSTEM_CALLS_ABOUT(fsync, DISK),
+#endif
+#ifdef SYS_fdatasync
+    HP_SYSTEM_CALLS_ABOUT(fdatasync, DISK),
+#endif
+#ifdef SYS_sync_file_range
+    HP_SYSTEM_CALLS_ABOUT(sync_file_range, DISK),
+#endif
+#ifdef SYS_syncfs
+    HP_SYSTEM_CALLS_ABOUT(syncfs, DISK),
+#endif
+#ifdef SYS_fallocate
+    HP_SYSTEM_CALLS_ABOUT(fallocate, DISK),
+#endif
+#ifdef SYS_ftruncate
+    HP_SYSTEM_CALLS_ABOUT(ftruncate, DISK),
+#endif
+#ifdef SYS_ftruncate64
+    HP_SYSTEM_CALLS_ABOUT(ftruncate64, DISK),
+#endif
+#ifdef SYS_getdents
+    HP_SYSTEM_CALLS_ABOUT(getdents, DISK),
+#endif
+#ifdef SYS_getdents64
+    HP_SYSTEM_CALLS_ABOUT(getdents64, DISK),
+#endif
+#ifdef SYS_readahead
+    HP_SYSTEM_CALLS_ABOUT(readahead, DISK),
+#endif
+#ifdef SYS_fadvise64
+    HP_SYSTEM_CALLS_ABOUT(fadvise64, DISK),
+#endif
+#ifdef SYS_fstatfs
+    HP_SYSTEM_CALLS_ABOUT(fstatfs, DISK),
+#endif
+#ifdef SYS_fchmod
+    HP_SYSTEM_CALLS_ABOUT(fchmod, DISK),
+#endif
+#ifdef SYS_fchown
+    HP_SYSTEM_CALLS_ABOUT(fchown, DISK),
+#endif
+#ifdef SYS_sync
+    HP_SYSTEM_CALLS_PLAIN(sync, DISK),
+#endif
+#ifdef SYS_io_getevents
+    HP_SYSTEM_CALLS_PLAIN(io_getevents, DISK),
+#endif
+#ifdef SYS_io_pgetevents
+    HP_SYSTEM_CALLS_PLAIN(io_pgetevents, DISK),
+#endif
+#ifdef SYS_io_submit
+    HP_SYSTEM_CALLS_PLAIN(io_submit, DISK),
+#endif
+#ifdef SYS_msync
+    HP_SYSTEM_CALLS_PLAIN(msync, DISK),
+#endif
+#ifdef SYS_open
+    HP_SYSTEM_CALLS_PLAIN(open, DISK),
+#endif
+#ifdef SYS_openat
+    HP_SYSTEM_CALLS_PLAIN(openat, DISK),
+#endif
+#ifdef SYS_openat2
+    HP_SYSTEM_CALLS_PLAIN(openat2, DISK),
+#endif
+#ifdef SYS_creat
+    HP_SYSTEM_CALLS_PLAIN(creat, DISK),
+#endif
+#ifdef SYS_stat
+    HP_SYSTEM_CALLS_PLAIN(stat, DISK),
+#endif
+#ifdef SYS_lstat
+    HP_SYSTEM_CALLS_PLAIN(lstat, DISK),
+#endif
+#ifdef SYS_stat64
+    HP_SYSTEM_CALLS_PLAIN(stat64, DISK),
+#endif
+#ifdef SYS_lstat64
+    HP_SYSTEM_CALLS_PLAIN(lstat64, DISK),
+#endif
+#ifdef SYS_newfstatat
+    HP_SYSTEM_CALLS_PLAIN(newfstatat, DISK),
+#endif
+#ifdef SYS_fstatat64
+    HP_SYSTEM_CALLS_PLAIN(fstatat64, DISK),
+#endif
+#ifdef SYS_statx
+    HP_SYSTEM_CALLS_PLAIN(statx, DISK),
+#endif
+#ifdef SYS_access
+    HP_SYSTEM_CALLS_PLAIN(access, DISK),
+#endif
+#ifdef SYS_faccessat
+    HP_SYSTEM_CALLS_PLAIN(faccessat, DISK),
+#endif
+#ifdef SYS_faccessat2
+    HP_SYSTEM_CALLS_PLAIN(faccessat2, DISK),
+#endif
+#ifdef SYS_readlink
+    HP_SYSTEM_CALLS_PLAIN(readlink, DISK),
+#endif
+#ifdef SYS_readlinkat
+    HP_SYSTEM_CALLS_PLAIN(readlinkat, DISK),
+#endif
+#ifdef SYS_unlink
+    HP_SYSTEM_CALLS_PLAIN(unlink, DISK),
+#endif
+#ifdef SYS_unlinkat
+    HP_SYSTEM_CALLS_PLAIN(unlinkat, DISK),
+#endif
+#ifdef SYS_rename
+    HP_SYSTEM_CALLS_PLAIN(rename, DISK),
+#endif
+#ifdef SYS_renameat
+    HP_SYSTEM_CALLS_PLAIN(renameat, DISK),
+#endif
+#ifdef SYS_renameat2
+    HP_SYSTEM_CALLS_PLAIN(renameat2, DISK),
+#endif
+#ifdef SYS_mkdir
+    HP_SYSTEM_CALLS_PLAIN(mkdir, DISK),
+#endif
+#ifdef SYS_mkdirat
+    HP_SYSTEM_CALLS_PLAIN(mkdirat, DISK),
+#endif
+#ifdef SYS_rmdir
+    HP_SYSTEM_CALLS_PLAIN(rmdir, DISK),
+#endif
+#ifdef SYS_link
+    HP_SYSTEM_CALLS_PLAIN(link, DISK),
+#endif
+#ifdef SYS_linkat
+    HP_SYSTEM_CALLS_PLAIN(linkat, DISK),
+#endif
+#ifdef SYS_symlink
+    HP_SYSTEM_CALLS_PLAIN(symlink, DISK),
+#endif
+#ifdef SYS_symlinkat
+    HP_SYSTEM_CALLS_PLAIN(symlinkat, DISK),
+#endif
+#ifdef SYS_truncate
+    HP_SYSTEM_CALLS_PLAIN(truncate, DISK),
+#endif
+#ifdef SYS_truncate64
+    HP_SYSTEM_CALLS_PLAIN(truncate64, DISK),
+#endif
+#ifdef SYS_chmod
+    HP_SYSTEM_CALLS_PLAIN(chmod, DISK),
+#endif
+#ifdef SYS_fchmodat
+    HP_SYSTEM_CALLS_PLAIN(fchmodat, DISK),
+#endif
+#ifdef SYS_chown
+    HP_SYSTEM_CALLS_PLAIN(chown, DISK),
+#endif
+#ifdef SYS_fchownat
+    HP_SYSTEM_CALLS_PLAIN(fchownat, DISK),
+#endif
+#ifdef SYS_utimensat
+    HP_SYSTEM_CALLS_PLAIN(utimensat, DISK),
+#endif
+#ifdef SYS_statfs
+    HP_SYSTEM_CALLS_PLAIN(statfs, DISK),
+#endif
+#ifdef SYS_mount
+    HP_SYSTEM_CALLS_PLAIN(mount, DISK),
+#endif
+#ifdef SYS_umount2
+    HP_SYSTEM_CALLS_PLAIN(umount2, DISK),
+#endif
+#ifdef SYS_execve
+    HP_SYSTEM_CALLS_PLAIN(execve, DISK),
+#endif
+#ifdef SYS_execveat
+    HP_SYSTEM_CALLS_PLAIN(execveat, DISK),
+#endif
+#ifdef SYS_mmap
+    HP_SYSTEM_CALLS_PLAIN(mmap, OTHER),
+#endif
+#ifdef SYS_mmap2
+    HP_SYSTEM_CALLS_PLAIN(mmap2, OTHER),
+#endif
+#ifdef SYS_munmap
+    HP_SYSTEM_CALLS_PLAIN(munmap, OTHER),
+#endif
+#ifdef SYS_madvise
+    HP_SYSTEM_CALLS_PLAIN(madvise, OTHER),
+#endif
+#ifdef SYS_read
+    HP_SYSTEM_CALLS_BY_FILE(read, OTHER),
+#endif
+#ifdef SYS_write
+    HP_SYSTEM_CALLS_BY_FILE(write, OTHER),
+#endif
+#ifdef SYS_readv
+    HP_SYSTEM_CALLS_BY_FILE(readv, OTHER),
+#endif
+#ifdef SYS_writev
+    HP_SYSTEM_CALLS_BY_FILE(writev, OTHER),
+#endif
+#ifdef SYS_pread64
+    HP_SYSTEM_CALLS_BY_FILE(pread64, OTHER),
+#endif
+#ifdef SYS_pwrite64
+    HP_SYSTEM_CALLS_BY_FILE(pwrite64, OTHER),
+#endif
+#ifdef SYS_preadv
+    HP_SYSTEM_CALLS_BY_FILE(preadv, OTHER),
+#endif
+#ifdef SYS_pwritev
+    HP_SYSTEM_CALLS_BY_FILE(pwritev, OTHER),
+#endif
+#ifdef SYS_preadv2
+    HP_SYSTEM_CALLS_BY_FILE(preadv2, OTHER),
+#endif
+#ifdef SYS_pwritev2
+    HP_SYSTEM_CALLS_BY_FILE(pwritev2, OTHER),
+#endif
+#ifdef SYS_sendfile
+    HP_SYSTEM_CALLS_BY_FILE(sendfile, OTHER),
+#endif
+#ifdef SYS_sendfile64
+    HP_SYSTEM_CALLS_BY_FILE(sendfile64, OTHER),
+#endif
+#ifdef SYS_copy_file_range
+    HP_SYSTEM_CALLS_BY_FILE(copy_file_range, OTHER),
+#endif
+#ifdef SYS_splice
+    HP_SYSTEM_CALLS_BY_FILE(splice, OTHER),
+#endif
+#ifdef SYS_tee
+    HP_SYSTEM_CALLS_BY_FILE(tee, OTHER),
+#endif
+#ifdef SYS_vmsplice
+    HP_SYSTEM_CALLS_BY_FILE(vmsplice, OTHER),
+#endif
+#ifdef SYS_ioctl
+    HP_SYSTEM_CALLS_BY_FILE(ioctl, OTHER),
+#endif
+#ifdef SYS_close
+    HP_SYSTEM_CALLS_BY_FILE(close, OTHER),
+#endif
+#ifdef SYS_lseek
+    HP_SYSTEM_CALLS_BY_FILE(lseek, OTHER),
+#endif
+#ifdef SYS__llseek
+    HP_SYSTEM_CALLS_BY_FILE(_llseek, OTHER),
+#endif
+#ifdef SYS_fstat
+    HP_SYSTEM_CALLS_BY_FILE(fstat, OTHER),
+#endif
+#ifdef SYS_fstat64
+    HP_SYSTEM_CALLS_BY_FILE(fstat64, OTHER),
+#endif
+#ifdef SYS_recvfrom
+    HP_SYSTEM_CALLS_BY_FILE(recvfrom, SOCKET),
+#endif
+#ifdef SYS_recvmsg
+    HP_SYSTEM_CALLS_BY_FILE(recvmsg, SOCKET),
+#endif
+#ifdef SYS_recvmmsg
+    HP_SYSTEM_CALLS_BY_FILE(recvmmsg, SOCKET),
+#endif
+#ifdef SYS_recvmmsg_time64
+    HP_SYSTEM_CALLS_BY_FILE(recvmmsg_time64, SOCKET),
+#endif
+#ifdef SYS_recv
+    HP_SYSTEM_CALLS_BY_FILE(recv, SOCKET),
+#endif
+#ifdef SYS_sendto
+    HP_SYSTEM_CALLS_BY_FILE(sendto, SOCKET),
+#endif
+#ifdef SYS_sendmsg
+    HP_SYSTEM_CALLS_BY_FILE(sendmsg, SOCKET),
+#endif
+#ifdef SYS_sendmmsg
+    HP_SYSTEM_CALLS_BY_FILE(sendmmsg, SOCKET),
+#endif
+#ifdef SYS_send
+    HP_SYSTEM_CALLS_BY_FILE(send, SOCKET),
+#endif
+#ifdef SYS_accept
+    HP_SYSTEM_CALLS_BY_FILE(accept, SOCKET),
+#endif
+#ifdef SYS_accept4
+    HP_SYSTEM_CALLS_BY_FILE(accept4, SOCKET),
+#endif
+#ifdef SYS_connect
+    HP_SYSTEM_CALLS_BY_FILE(connect, SOCKET),
+#endif
+#ifdef SYS_shutdown
+    HP_SYSTEM_CALLS_BY_FILE(shutdown, SOCKET),
+#endif
+#ifdef SYS_mq_timedreceive
+    HP_SYSTEM_CALLS_PLAIN(mq_timedreceive, OTHER),
+#endif
+#ifdef SYS_mq_timedreceive_time64
+    HP_SYSTEM_CALLS_PLAIN(mq_timedreceive_time64, OTHER),
+#endif
+#ifdef SYS_mq_timedsend
+    HP_SYSTEM_CALLS_PLAIN(mq_timedsend, OTHER),
+#endif
+#ifdef SYS_msgrcv
+    HP_SYSTEM_CALLS_PLAIN(msgrcv, OTHER),
+#endif
+#ifdef SYS_msgsnd
+    HP_SYSTEM_CALLS_PLAIN(msgsnd, OTHER),
+#endif
+#ifdef SYS_restart_syscall
+    HP_SYSTEM_CALLS_PLAIN(restart_syscall, OTHER),
+#endif
+#ifdef SYS_membarrier
+    HP_SYSTEM_CALLS_PLAIN(membarrier, OTHER),
+#endif
+#ifdef SYS_getrandom
+    HP_SYSTEM_CALLS_PLAIN(getrandom, OTHER),
+#endif
+#ifdef SYS_process_vm_readv
+    HP_SYSTEM_CALLS_PLAIN(process_vm_readv, OTHER),
+#endif
+#ifdef SYS_exit
+    HP_SYSTEM_CALLS_PLAIN(exit, OTHER),
+#endif
+#ifdef SYS_exit_group
+    HP_SYSTEM_CALLS_PLAIN(exit_group, OTHER),
+#endif
+};
+/* clang-format on */
+
+const struct hp_system_call *hp_system_call(int32_t number)
+{
+    for (size_t at = 0; at < sizeof hp_system_calls_calls / sizeof hp_system_calls_calls[0]; at++)
+        if (hp_system_calls_calls[at].number == number)
+            return &hp_system_calls_calls[at];
+    return NULL;
+}
+
+const char *hp_system_call_name(int32_t number)
+{
+    const struct hp_system_call *call = hp_system_call(number);
+    return call != NULL ? call->name : NULL;
+}
+
+/* ---- src/session/watch.h ------------------------------------------------------------------------------------- */
+
+/*
+ * Watching what the threads of a process wait for, from the kernel's files about them in /proc.
+ *
+ * Each look asks for every thread how long it ran and how long it was ready to run since the last look, which the kernel
+ * knows exactly; the rest it waited. Where it stands at that moment says for what, and its open zones in the session say in
+ * which function. So the sums are exact, and what they are credited to is sampled.
+ *
+ *     struct hp_watch *watch = ...;                  zeroed
+ *     hp_watch_begin(watch, &target);
+ *     while (hp_watch_look(watch)) ... a pause ...
+ *     hp_watch_end(watch);
+ *
+ * The process is not disturbed, and nothing of it is trusted: its session is read and written through functions of the caller, with
+ * offsets that have been checked. No heap, no stdio.
+ */
+
+#define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
+#define HP_WATCH_THREADS 512u
+#define HP_WATCH_SOCKETS 64u
+#define HP_WATCH_PERIOD_US 10000u
+#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+
+/* False: the session is over, or the bytes are not there. */
+typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
+typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
+
+/* Whom to watch, and how to reach its session. */
+struct hp_watch_target {
+    uint32_t pid;
+    uint32_t left_out; /* a thread that is not watched: the one that watches; 0: none */
+    hp_watch_read *read;
+    hp_watch_write *write;
+    void *context;
+    uint32_t *files; /* descriptors that may be kept open, counted down; NULL: none */
+};
+
+/* One thread. */
+struct hp_watched {
+    uint32_t tid;
+    uint32_t round;        /* in which it was seen last */
+    int file;              /* its schedstat, or -1 */
+    uint32_t record;       /* in the session; 0: not known */
+    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint64_t since_ns;     /* from when on it is watched ... */
+    uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
+    uint64_t ready_before;
+    uint64_t looked_ns;
+    uint64_t ran;
+    uint64_t ready;
+    uint64_t slices; /* times it began to run */
+    int64_t settled; /* waiting that is credited, or known to be none */
+    uint64_t settled_ready;
+    int64_t of_this_wait; /* credited to `entry` since it was found there */
+    int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
+    int32_t ready_entry;
+    bool is_waiting;
+    uint32_t running_looks; /* at which it was found running, one after the other */
+    int64_t running_floor;  /* the least that seemed to be waited at these */
+    uint64_t running_switches;
+};
+
+struct hp_watched_socket {
+    uint64_t inode;
+    char name[40];
+};
+
+/* Large; zeroed at first. Private. */
+struct hp_watch {
+    struct hp_watch_target target;
+    uint32_t at; /* of struct hp_waits in the session */
+    uint32_t round;
+    uint64_t round_ns; /* when the last look began */
+    uint32_t threads_seen;
+    uint32_t first_record;
+    uint32_t hint; /* place in `threads` where the next one is expected */
+    uint32_t thread_count;
+    uint64_t executable; /* which one it was */
+    uint32_t capacity;
+    struct hp_waits sums;
+    bool is_changed[HP_WATCH_ENTRIES];
+    struct hp_wait entries[HP_WATCH_ENTRIES];
+    struct hp_watched threads[HP_WATCH_THREADS];
+    struct hp_watched_socket sockets[HP_WATCH_SOCKETS];
+    uint32_t next_socket;
+};
+
+/* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */
+HP_PRIVATE bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target);
+
+/* One look at every thread. False: the process, its program or its session is over. */
+HP_PRIVATE bool hp_watch_look(struct hp_watch *watch);
+
+/* Credits what is left, and closes what was opened. */
+HP_PRIVATE void hp_watch_end(struct hp_watch *watch);
+
+/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
+HP_PRIVATE uint32_t hp_watch_period_us(uint64_t look_ns);
+
+/* Notes the pause, and adds what looking took, for the reader of the session. */
+HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+
+/* ---- src/session/watch.c ------------------------------------------------------------------------------------- */
+
+/*
+ * Watching what threads wait for.
+ *
+ * What the kernel says of a thread (schedstat: time on a processor, time ready for one, how often it began to run) is exact
+ * while it waits; while it runs, the first lags behind by up to a tick. What was neither is waiting. It is added up from
+ * the beginning, so that what lags at one look is made up for at the next, and only credited where the thread is found
+ * waiting. A thread that has not run since the last look still waits for the same, in the same zone: then schedstat
+ * is all that is read.
+ *
+ * Between two looks a thread may wait for many things. All of it is credited to the one that it is found in: often found is
+ * what takes long.
+ */
+
+#define HP_WATCH_MOST_WHATS 24u      /* of one call at one place; further ones count as one */
+#define HP_WATCH_MOST_RECORDS 65536u /* of threads, in a session that can be believed */
+#define HP_WATCH_MOST_FRAMES (1u << 18)
+#define HP_WATCH_KERNEL_HZ 100u     /* in which the kernel tells when a thread began, on every machine */
+#define HP_WATCH_RUNNING_WINDOW 16u /* looks */
+#define HP_WATCH_NO_ENTRY (-1)
+#define HP_WATCH_NO_PLACE (-2)
+
+/* --------------------------------------------------------------------------------- the kernel's files */
+
+/* "/proc/PID/task/TID/name", or "/proc/PID/name" for a tid of 0. */
+static const char *hp_watch_path_of(char path[96], uint32_t pid, uint32_t tid, const char *name)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, 96);
+    hp_text_string(&text, "/proc/");
+    hp_text_u64(&text, pid);
+    if (tid != 0) {
+        hp_text_string(&text, "/task/");
+        hp_text_u64(&text, tid);
+    }
+    hp_text_char(&text, '/');
+    hp_text_string(&text, name);
+    return hp_text_end(&text);
+}
+
+static bool hp_watch_read_of(const struct hp_watch *watch, uint32_t tid, const char *name, char *text, size_t size)
+{
+    char path[96];
+    return hp_file_read_text(hp_watch_path_of(path, watch->target.pid, tid, name), text, size);
+}
+
+static uint64_t hp_watch_number_at(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ' || **at == '\t')
+        ++*at;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        number = number * 10 + (uint64_t)(**at - '0');
+    return number;
+}
+
+static uint64_t hp_watch_hex_at(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ')
+        ++*at;
+    if ((*at)[0] == '0' && (*at)[1] == 'x')
+        *at += 2;
+    for (;; ++*at) {
+        const char c = **at;
+        if (c >= '0' && c <= '9')
+            number = number << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            number = number << 4 | (uint64_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            number = number << 4 | (uint64_t)(c - 'A' + 10);
+        else
+            return number;
+    }
+}
+
+/* What schedstat says. */
+struct hp_watch_account {
+    uint64_t ran, ready, slices;
+};
+
+static void hp_watch_keep_open(const struct hp_watch *watch, struct hp_watched *thread)
+{
+    char path[96];
+    if (watch->target.files == NULL || *watch->target.files == 0)
+        return;
+    thread->file = hp_sys_open(hp_watch_path_of(path, watch->target.pid, thread->tid, "schedstat"), O_RDONLY, 0);
+    if (thread->file >= 0)
+        --*watch->target.files;
+}
+
+static void hp_watch_let_close(const struct hp_watch *watch, struct hp_watched *thread)
+{
+    if (thread->file < 0)
+        return;
+    hp_sys_close(thread->file);
+    thread->file = -1;
+    ++*watch->target.files;
+}
+
+static bool hp_watch_read_account(const struct hp_watch *watch, const struct hp_watched *thread, struct hp_watch_account *ret_account)
+{
+    char text[96];
+    if (thread->file >= 0) {
+        const ssize_t length = pread(thread->file, text, sizeof text - 1, 0);
+        if (length <= 0)
+            return false;
+        text[length] = '\0';
+    } else if (!hp_watch_read_of(watch, thread->tid, "schedstat", text, sizeof text)) {
+        return false;
+    }
+    const char *at = text;
+    ret_account->ran = hp_watch_number_at(&at);
+    ret_account->ready = hp_watch_number_at(&at);
+    ret_account->slices = hp_watch_number_at(&at);
+    return true;
+}
+
+/* What stat says: the letter of its state, and when it began, in the kernel's steps since boot. */
+static char hp_watch_read_state(const struct hp_watch *watch, uint32_t tid, uint64_t *ret_start)
+{
+    char text[1024];
+    if (!hp_watch_read_of(watch, tid, "stat", text, sizeof text))
+        return 'X';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at == NULL || at[1] != ' ')
+        return 'X';
+    const char state = at[2];
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    *ret_start = at != NULL ? hp_watch_number_at(&at) : 0;
+    return state;
+}
+
+/* How often it gave its processor away, which it does when it waits. */
+static uint64_t hp_watch_read_switches(const struct hp_watch *watch, uint32_t tid)
+{
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char text[4096];
+    if (!hp_watch_read_of(watch, tid, "status", text, sizeof text))
+        return UINT64_MAX;
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return UINT64_MAX;
+    at += sizeof key - 1;
+    return hp_watch_number_at(&at);
+}
+
+/* Which program the process runs, so that the next one is noticed. 0: cannot be told. */
+static uint64_t hp_watch_executable_of(uint32_t pid)
+{
+    char path[96], name[256];
+    const ssize_t length = readlink(hp_watch_path_of(path, pid, 0, "exe"), name, sizeof name);
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (ssize_t at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
+    return length > 0 ? hash : 0;
+}
+
+/* ------------------------------------------------------------------------------------------- sockets */
+
+static void hp_watch_put_address(struct hp_text *text, const char *hex, size_t digits)
+{
+    const char *at = hex + digits;
+    uint64_t port = 0;
+    if (*at == ':') {
+        at++;
+        port = hp_watch_hex_at(&at);
+    }
+    if (digits == 8) {
+        /* The kernel prints it as a number of this machine, of bytes in the order of the network. */
+        uint32_t address = (uint32_t)hp_watch_hex_at(&hex);
+        unsigned char bytes[4];
+        memcpy(bytes, &address, sizeof bytes);
+        for (size_t byte = 0; byte < sizeof bytes; byte++) {
+            hp_text_string(text, byte > 0 ? "." : "");
+            hp_text_u64(text, bytes[byte]);
+        }
+    } else {
+        hp_text_string(text, "[..");
+        hp_text_bytes(text, hex + digits - 8, 8);
+        hp_text_char(text, ']');
+    }
+    hp_text_char(text, ':');
+    hp_text_u64(text, port);
+}
+
+/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer, or of one that listens its own address. */
+static bool hp_watch_name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[40])
+{
+    const char *fields[10];
+    struct hp_text text;
+    size_t count = 0;
+    for (const char *at = line; *at != '\0' && count < 10;) {
+        while (*at == ' ')
+            at++;
+        fields[count++] = at;
+        while (*at != ' ' && *at != '\0')
+            at++;
+    }
+    if (count < 10)
+        return false;
+    const char *number = fields[9];
+    if (hp_watch_number_at(&number) != inode)
+        return false;
+    const bool is_listening = strncmp(fields[3], "0A", 2) == 0;
+    const char *address = is_listening ? fields[1] : fields[2];
+    hp_text_init(&text, name, 40);
+    hp_text_string(&text, protocol);
+    hp_text_string(&text, is_listening ? " at " : " ");
+    hp_watch_put_address(&text, address, strcspn(address, ":"));
+    hp_text_end(&text);
+    return true;
+}
+
+/* A line of /proc/net/unix: "...: refs protocol flags type st inode path". Sockets of clients have no path. */
+static bool hp_watch_name_by_unix(const char *line, uint64_t inode, const char *protocol, char name[40])
+{
+    const char *at = strchr(line, ':');
+    struct hp_text text;
+    if (at == NULL)
+        return false;
+    at++;
+    for (int field = 0; field < 5; field++) {
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+    }
+    if (hp_watch_number_at(&at) != inode)
+        return false;
+    at += strspn(at, " ");
+    hp_text_init(&text, name, 40);
+    hp_text_string(&text, protocol);
+    hp_text_string(&text, at[0] != '\0' ? " " : " socket");
+    hp_text_string(&text, at);
+    hp_text_end(&text);
+    return true;
+}
+
+typedef bool hp_watch_name_by_line(const char *line, uint64_t inode, const char *protocol, char name[40]);
+
+#define HP_WATCH_TABLE_BYTES 65536u /* of a table of sockets that are looked through */
+
+/* Line by line, in pieces, since such a table may be long. */
+static bool hp_watch_find_in_table(const char *path, uint64_t inode, const char *protocol, hp_watch_name_by_line *by, char name[40])
+{
+    char line[256], piece[1024];
+    size_t length = 0, left = HP_WATCH_TABLE_BYTES;
+    bool is_found = false;
+    const int fd = hp_sys_open(path, O_RDONLY, 0);
+    ssize_t got;
+    while (fd >= 0 && !is_found && left > 0 && (got = hp_sys_read(fd, piece, sizeof piece)) > 0) {
+        left -= (size_t)got < left ? (size_t)got : left;
+        for (ssize_t at = 0; at < got && !is_found; at++) {
+            if (piece[at] != '\n') {
+                line[length] = piece[at];
+                length += length + 1 < sizeof line;
+                continue;
+            }
+            line[length] = '\0';
+            is_found = by(line, inode, protocol, name);
+            length = 0;
+        }
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    return is_found;
+}
+
+static bool hp_watch_find_socket(uint32_t pid, uint64_t inode, char name[40])
+{
+    static const struct {
+        const char *file, *protocol;
+        hp_watch_name_by_line *by;
+    } tables[] = {{"net/tcp", "tcp", hp_watch_name_by_tcp},
+                  {"net/tcp6", "tcp", hp_watch_name_by_tcp},
+                  {"net/unix", "unix", hp_watch_name_by_unix},
+                  {"net/udp", "udp", hp_watch_name_by_tcp},
+                  {"net/udp6", "udp", hp_watch_name_by_tcp}};
+    char path[96];
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++)
+        if (hp_watch_find_in_table(hp_watch_path_of(path, pid, 0, tables[at].file), inode, tables[at].protocol, tables[at].by, name))
+            return true;
+    return false;
+}
+
+/* What can be said of a socket, which stays the same as long as it is connected. */
+static void hp_watch_name_socket(struct hp_watch *watch, uint64_t inode, char what[40])
+{
+    for (size_t at = 0; at < HP_WATCH_SOCKETS; at++)
+        if (watch->sockets[at].inode == inode && watch->sockets[at].name[0] != '\0') {
+            memcpy(what, watch->sockets[at].name, 40);
+            return;
+        }
+    struct hp_watched_socket *place = &watch->sockets[watch->next_socket++ % HP_WATCH_SOCKETS];
+    memset(place, 0, sizeof *place);
+    place->inode = inode;
+    if (!hp_watch_find_socket(watch->target.pid, inode, place->name))
+        memcpy(place->name, what, 40);
+    memcpy(what, place->name, 40);
+}
+
+/* -------------------------------------------------------------------------------------- what it waits for */
+
+/* What a thread was found waiting for. */
+struct hp_watch_finding {
+    uint32_t cause;
+    int32_t call;
+    char what[40]; /* filled up with zeros */
+};
+
+/* The end of a text that is too long says more than its beginning. */
+static void hp_watch_set_what(struct hp_watch_finding *finding, const char *text, size_t length)
+{
+    const size_t most = sizeof finding->what - 1;
+    memset(finding->what, 0, sizeof finding->what);
+    if (length > most) {
+        text += length - most;
+        length = most;
+    }
+    memcpy(finding->what, text, length);
+}
+
+static bool hp_watch_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/*
+ * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that
+ * does not answer must not hold us up. The mode is at a fixed place of struct statx, which not all headers have.
+ */
+static uint32_t hp_watch_kind_of_file(const char *path)
+{
+#ifdef SYS_statx
+    const unsigned dont_sync = 0x4000, want_type = 1;
+    uint64_t status[32] = {0};
+    uint16_t mode;
+    if (syscall(SYS_statx, AT_FDCWD, path, dont_sync, want_type, status) != 0)
+        return 0;
+    memcpy(&mode, (const char *)status + 28, sizeof mode);
+    return mode & S_IFMT;
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
+static uint32_t hp_watch_cause_of_path(const char *link, const char *target)
+{
+    if (hp_watch_begins(target, "/dev/pts/") || hp_watch_begins(target, "/dev/tty") || hp_watch_begins(target, "/dev/console"))
+        return HP_WAIT_TERMINAL;
+    switch (hp_watch_kind_of_file(link)) {
+    case S_IFIFO:
+        return HP_WAIT_PIPE;
+    case S_IFSOCK:
+        return HP_WAIT_SOCKET;
+    case S_IFCHR:
+        return HP_WAIT_OTHER;
+    default:
+        return hp_watch_begins(target, "/dev/") && !hp_watch_begins(target, "/dev/shm/") ? HP_WAIT_OTHER : HP_WAIT_DISK;
+    }
+}
+
+/* What the target of a link in /proc/PID/fd says. */
+static uint32_t hp_watch_cause_of_target(const char *link, const char *target)
+{
+    if (hp_watch_begins(target, "socket:"))
+        return HP_WAIT_SOCKET;
+    if (hp_watch_begins(target, "pipe:"))
+        return HP_WAIT_PIPE;
+    if (hp_watch_begins(target, "anon_inode:[timerfd]"))
+        return HP_WAIT_SLEEP;
+    if (hp_watch_begins(target, "anon_inode:[signalfd]"))
+        return HP_WAIT_SIGNAL;
+    return target[0] == '/' ? hp_watch_cause_of_path(link, target) : HP_WAIT_OTHER;
+}
+
+static void hp_watch_look_at_file(struct hp_watch *watch, struct hp_watch_finding *finding, bool is_by_file, uint64_t descriptor)
+{
+    char name[24], path[96], target[512];
+    struct hp_text text;
+    hp_text_init(&text, name, sizeof name);
+    hp_text_string(&text, "fd/");
+    hp_text_u64(&text, (uint32_t)descriptor);
+    hp_watch_path_of(path, watch->target.pid, 0, hp_text_end(&text));
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length <= 0)
+        return;
+    target[length] = '\0';
+    if (is_by_file)
+        finding->cause = hp_watch_cause_of_target(path, target);
+    hp_watch_set_what(finding, target, (size_t)length);
+    if (!hp_watch_begins(target, "socket:["))
+        return;
+    const char *inode = target + sizeof "socket:[" - 1;
+    hp_watch_name_socket(watch, hp_watch_number_at(&inode), finding->what);
+}
+
+/* Where the system call may not be seen: what the kernel calls the place it waits at. */
+static void hp_watch_look_at_place(const struct hp_watch *watch, uint32_t tid, char state, struct hp_watch_finding *finding)
+{
+    char text[64];
+    finding->cause = state == 'D' ? HP_WAIT_DISK : HP_WAIT_OTHER;
+    if (hp_watch_read_of(watch, tid, "wchan", text, sizeof text) && text[0] != '0')
+        hp_watch_set_what(finding, text, strlen(text));
+}
+
+/* False: it runs. */
+static bool hp_watch_find_cause(struct hp_watch *watch, uint32_t tid, char state, struct hp_watch_finding *ret_finding)
+{
+    char text[256];
+    *ret_finding = (struct hp_watch_finding){.cause = HP_WAIT_OTHER, .call = -1};
+    if (state == 'T' || state == 't') {
+        ret_finding->cause = HP_WAIT_STOPPED;
+        return true;
+    }
+    if (!hp_watch_read_of(watch, tid, "syscall", text, sizeof text)) {
+        hp_watch_look_at_place(watch, tid, state, ret_finding);
+        return true;
+    }
+    if (text[0] == 'r')
+        return false;
+    if (text[0] == '-') {
+        ret_finding->cause = HP_WAIT_FAULT;
+        return true;
+    }
+    const char *at = text;
+    ret_finding->call = (int32_t)hp_watch_number_at(&at);
+    const struct hp_system_call *call = hp_system_call(ret_finding->call);
+    if (call != NULL)
+        ret_finding->cause = call->cause;
+    if (call != NULL && call->has_descriptor)
+        hp_watch_look_at_file(watch, ret_finding, call->is_by_file, hp_watch_hex_at(&at));
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- where it waits */
+
+static bool hp_watch_read_session(struct hp_watch *watch, uint64_t offset, void *to, size_t bytes)
+{
+    return offset >= HP_HEADER_BYTES && offset + bytes <= UINT32_MAX &&
+           watch->target.read(watch->target.context, (uint32_t)offset, to, bytes);
+}
+
+static bool hp_watch_is_record_of(struct hp_watch *watch, uint32_t offset, uint32_t tid, struct hp_thread *ret_record)
+{
+    return offset != 0 && offset % 8 == 0 && hp_watch_read_session(watch, offset, ret_record, sizeof *ret_record) &&
+           ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
+}
+
+/* Newer records are in front, and that of a thread is older than those of its signal handlers. */
+static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
+{
+    struct hp_thread record;
+    uint32_t steps = 0;
+    if (hp_watch_is_record_of(watch, thread->record, thread->tid, ret_record))
+        return true;
+    thread->record = 0;
+    if (thread->seen_without == watch->threads_seen)
+        return false;
+    for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < HP_WATCH_MOST_RECORDS; steps++) {
+        if (!hp_watch_read_session(watch, at, &record, sizeof record))
+            break;
+        if (record.tid == thread->tid && record.state == HP_THREAD_LIVE) {
+            thread->record = at;
+            *ret_record = record;
+        }
+        at = record.next;
+    }
+    if (thread->record == 0)
+        thread->seen_without = watch->threads_seen;
+    return thread->record != 0;
+}
+
+/* The node of a frame, or 0: it is not open. */
+static uint32_t hp_watch_node_of_frame(struct hp_watch *watch, const struct hp_thread *record, uint32_t index)
+{
+    struct hotpath_frame_ frame;
+    const uint64_t offset = (uint64_t)record->frames + (uint64_t)index * sizeof frame;
+    if (index >= record->frame_capacity || index >= HP_WATCH_MOST_FRAMES || record->frames % 8 != 0 ||
+        !hp_watch_read_session(watch, offset, &frame, sizeof frame) || frame.zone == 0)
+        return 0;
+    return frame.node;
+}
+
+/* Open frames are the first ones: their end is found in ever larger steps, then by halves. */
+static uint32_t hp_watch_innermost_node(struct hp_watch *watch, const struct hp_thread *record)
+{
+    uint32_t low = 0, high = 1, node = record->root;
+    for (uint32_t found; (found = hp_watch_node_of_frame(watch, record, high)) != 0; high *= 2) {
+        low = high;
+        node = found;
+    }
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2, found = hp_watch_node_of_frame(watch, record, middle);
+        if (found != 0) {
+            low = middle;
+            node = found;
+        } else {
+            high = middle;
+        }
+    }
+    return node;
+}
+
+static uint32_t hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread)
+{
+    struct hp_thread record;
+    return hp_watch_find_record(watch, thread, &record) ? hp_watch_innermost_node(watch, &record) : 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- entries */
+
+static bool hp_watch_is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_watch_finding *finding)
+{
+    return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
+}
+
+/* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
+static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const struct hp_watch_finding *finding)
+{
+    static const char others[sizeof finding->what] = "(others)";
+    const char *what = finding->what;
+    uint32_t whats = 0;
+    for (uint32_t at = 0; at < watch->sums.used; at++) {
+        const struct hp_wait *entry = &watch->entries[at];
+        if (!hp_watch_is_entry(entry, node, finding))
+            continue;
+        if (memcmp(entry->what, what, sizeof entry->what) == 0)
+            return (int32_t)at;
+        if (++whats >= HP_WATCH_MOST_WHATS && memcmp(entry->what, others, sizeof entry->what) == 0)
+            return (int32_t)at;
+    }
+    if (whats >= HP_WATCH_MOST_WHATS)
+        what = others;
+    if (watch->sums.used >= watch->capacity)
+        return HP_WATCH_NO_PLACE;
+    struct hp_wait *entry = &watch->entries[watch->sums.used];
+    *entry = (struct hp_wait){.node = node, .cause = finding->cause, .call = finding->call};
+    memcpy(entry->what, what, sizeof entry->what);
+    watch->is_changed[watch->sums.used] = true;
+    return (int32_t)watch->sums.used++;
+}
+
+/* Adds, or takes away what was too much. */
+static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
+{
+    if (at < 0) {
+        watch->sums.left_out_ns += at == HP_WATCH_NO_PLACE && ns > 0 ? (uint64_t)ns : 0;
+        return;
+    }
+    struct hp_wait *entry = &watch->entries[at];
+    entry->ns = ns < 0 && (uint64_t)-ns > entry->ns ? 0 : entry->ns + (uint64_t)ns;
+    entry->looks += looks;
+    watch->is_changed[at] = true;
+}
+
+/* -------------------------------------------------------------------------------------------- a thread */
+
+/* What it has waited since it is watched. While it runs, that may be too much by what the kernel has not counted yet. */
+static int64_t hp_watch_waited(const struct hp_watched *thread)
+{
+    return (int64_t)(thread->looked_ns - thread->since_ns) - (int64_t)(thread->ran - thread->ran_before) -
+           (int64_t)(thread->ready - thread->ready_before);
+}
+
+static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
+{
+    const int64_t pending = hp_watch_waited(thread) - thread->settled;
+    const int64_t ns = pending > 0 ? pending : 0;
+    hp_watch_credit(watch, thread->entry, ns, looks);
+    thread->settled += ns;
+    thread->of_this_wait += ns;
+}
+
+/* It was woken before it was last found waiting, and then was ready for a while: that was no waiting any more. */
+static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int64_t excess = thread->settled - hp_watch_waited(thread);
+    const int64_t ns = excess < thread->of_this_wait ? excess : thread->of_this_wait;
+    if (ns <= 0)
+        return;
+    hp_watch_credit(watch, thread->entry, -ns, 0);
+    thread->settled -= ns;
+    thread->of_this_wait -= ns;
+}
+
+static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, int32_t entry)
+{
+    const uint64_t ready = thread->ready - thread->ready_before;
+    if (ready <= thread->settled_ready)
+        return;
+    hp_watch_credit(watch, entry, (int64_t)(ready - thread->settled_ready), 1);
+    thread->settled_ready = ready;
+}
+
+/*
+ * Of a thread that only runs, what is neither is no waiting either, but time that interrupts or a hypervisor took from it.
+ */
+static void hp_watch_settle_running(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int64_t so_far = hp_watch_waited(thread);
+    if (thread->running_looks++ == 0) {
+        thread->running_floor = so_far;
+        thread->running_switches = hp_watch_read_switches(watch, thread->tid);
+    }
+    if (so_far < thread->running_floor)
+        thread->running_floor = so_far;
+    if (thread->running_looks < HP_WATCH_RUNNING_WINDOW)
+        return;
+    if (thread->running_switches != UINT64_MAX && hp_watch_read_switches(watch, thread->tid) == thread->running_switches &&
+        thread->running_floor > thread->settled)
+        thread->settled = thread->running_floor;
+    thread->running_looks = 0;
+}
+
+static bool hp_watch_was_stopped(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    return thread->entry >= 0 && watch->entries[thread->entry].cause == HP_WAIT_STOPPED;
+}
+
+/* It has run since the last look. What it waited before it did so is known only if that was all it did. */
+static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
+{
+    if (!thread->is_waiting)
+        return;
+    if ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread))
+        hp_watch_credit_waiting(watch, thread, 0);
+    hp_watch_take_back(watch, thread);
+    thread->is_waiting = false;
+}
+
+static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *thread)
+{
+    static const struct hp_watch_finding ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
+    if (thread->ready - thread->ready_before > thread->settled_ready) {
+        thread->ready_entry = hp_watch_entry_for(watch, hp_watch_find_node(watch, thread), &ready);
+        hp_watch_credit_ready(watch, thread, thread->ready_entry);
+    }
+    hp_watch_settle_running(watch, thread);
+}
+
+static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, char state)
+{
+    struct hp_watch_finding finding;
+    struct hp_watch_account again;
+    const bool is_found = hp_watch_find_cause(watch, thread->tid, state, &finding);
+    const uint32_t node = is_found ? hp_watch_find_node(watch, thread) : 0;
+    /* Has it run meanwhile, then cause and place do not belong together. */
+    if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
+        return;
+    thread->entry = hp_watch_entry_for(watch, node, &finding);
+    thread->of_this_wait = 0;
+    thread->is_waiting = true;
+    thread->running_looks = 0;
+    hp_watch_credit_waiting(watch, thread, 1);
+}
+
+/* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
+static uint64_t hp_watch_began_ns(uint64_t start, uint64_t now)
+{
+    struct timespec boot;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    const uint64_t now_boot = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
+    const uint64_t latest = (start + 1) * (1000000000u / HP_WATCH_KERNEL_HZ);
+    const uint64_t age = now_boot > latest ? now_boot - latest : 0;
+    return age < now ? now - age : now;
+}
+
+/* A thread that was not there at the last look is watched from its beginning, any other from now on. */
+static void hp_watch_begin_thread(const struct hp_watch *watch, struct hp_watched *thread, uint64_t start,
+                         const struct hp_watch_account *account, uint64_t now)
+{
+    const uint64_t began = hp_watch_began_ns(start, now);
+    thread->since_ns = now;
+    thread->ran_before = account->ran;
+    thread->ready_before = account->ready;
+    if (watch->round > 1 && began >= watch->round_ns) {
+        const uint64_t busy = account->ran + account->ready;
+        thread->since_ns = began + busy > now && busy < now ? now - busy : began;
+        thread->ran_before = thread->ready_before = 0;
+    }
+    thread->looked_ns = thread->since_ns;
+}
+
+/* False: it is gone. */
+static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
+{
+    struct hp_watch_account account;
+    uint64_t start = 0;
+    if (!hp_watch_read_account(watch, thread, &account))
+        return false;
+    const uint64_t now = hp_clock_monotonic_ns();
+    const bool is_new = thread->since_ns == 0;
+    const bool is_still = thread->is_waiting && account.slices == thread->slices && account.ran == thread->ran;
+    const char state = is_still ? 'S' : hp_watch_read_state(watch, thread->tid, &start);
+    if (state == 'X' || state == 'Z')
+        return false;
+    if (is_new)
+        hp_watch_begin_thread(watch, thread, start, &account, now);
+    const uint64_t slices_before = thread->slices;
+    watch->sums.looks++;
+    watch->sums.watched_ns += now - thread->looked_ns;
+    thread->looked_ns = now;
+    thread->ran = account.ran;
+    thread->ready = account.ready;
+    thread->slices = account.slices;
+    if (is_still) {
+        hp_watch_credit_waiting(watch, thread, 1);
+        return true;
+    }
+    hp_watch_end_wait(watch, thread, state == 'R', slices_before);
+    if (state == 'R')
+        hp_watch_look_at_running(watch, thread);
+    else
+        hp_watch_look_at_waiting(watch, thread, state);
+    return true;
+}
+
+/* What is left goes where it was seen last. */
+static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *thread)
+{
+    if (thread->since_ns != 0) {
+        hp_watch_credit_waiting(watch, thread, 0);
+        hp_watch_credit_ready(watch, thread, thread->ready_entry != HP_WATCH_NO_ENTRY ? thread->ready_entry : thread->entry);
+    }
+    hp_watch_let_close(watch, thread);
+}
+
+/* --------------------------------------------------------------------------------------------- a process */
+
+/* They come in the same order each time, so the next one is where the last one was, or behind it. */
+static struct hp_watched *hp_watch_watched(struct hp_watch *watch, uint32_t tid)
+{
+    for (uint32_t step = 0; step < watch->thread_count; step++) {
+        const uint32_t at = (watch->hint + step) % watch->thread_count;
+        if (watch->threads[at].tid == tid) {
+            watch->hint = at + 1;
+            return &watch->threads[at];
+        }
+    }
+    if (watch->thread_count == HP_WATCH_THREADS)
+        return NULL;
+    struct hp_watched *thread = &watch->threads[watch->thread_count++];
+    *thread = (struct hp_watched){
+        .tid = tid, .file = -1, .entry = HP_WATCH_NO_ENTRY, .ready_entry = HP_WATCH_NO_ENTRY, .seen_without = UINT32_MAX};
+    hp_watch_keep_open(watch, thread);
+    return thread;
+}
+
+static void hp_watch_visit_task(const char *name, void *context)
+{
+    struct hp_watch *watch = context;
+    const uint64_t tid = hp_watch_number_at(&name);
+    if (tid == 0 || tid > INT32_MAX || tid == watch->target.left_out)
+        return;
+    struct hp_watched *thread = hp_watch_watched(watch, (uint32_t)tid);
+    if (thread != NULL)
+        thread->round = watch->round;
+}
+
+static void hp_watch_drop_gone(struct hp_watch *watch)
+{
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        if (thread->round != watch->round || !hp_watch_look_at(watch, thread))
+            hp_watch_end_thread(watch, thread);
+        else
+            watch->threads[kept++] = *thread;
+    }
+    watch->thread_count = kept;
+}
+
+/* What has changed goes into the session: entries first, then how many there are. */
+static bool hp_watch_write_back(struct hp_watch *watch)
+{
+    const struct hp_watch_target *target = &watch->target;
+    for (uint32_t at = 0; at < watch->sums.used; at++) {
+        if (!watch->is_changed[at])
+            continue;
+        const size_t offset = watch->at + sizeof(struct hp_waits) + at * sizeof(struct hp_wait);
+        if (!target->write(target->context, (uint32_t)offset, &watch->entries[at], sizeof watch->entries[at]))
+            return false;
+        watch->is_changed[at] = false;
+    }
+    return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
+}
+
+/* The part of the header that is asked at each look. */
+static bool hp_watch_read_header(struct hp_watch *watch)
+{
+    struct hp_header header;
+    if (!watch->target.read(watch->target.context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    watch->threads_seen = header.threads_seen;
+    watch->first_record = header.threads;
+    return true;
+}
+
+bool hp_watch_look(struct hp_watch *watch)
+{
+    char path[96];
+    const uint64_t now = hp_clock_monotonic_ns();
+    watch->round++;
+    watch->hint = 0;
+    if (!hp_watch_read_header(watch) || hp_watch_executable_of(watch->target.pid) != watch->executable)
+        return false;
+    hp_file_each(hp_watch_path_of(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
+    hp_watch_drop_gone(watch);
+    watch->round_ns = now;
+    return watch->thread_count > 0 && hp_watch_write_back(watch);
+}
+
+static bool hp_watch_is_watched_by_another(uint32_t watcher)
+{
+    return watcher != 0 && watcher != hp_sys_process_id() && hp_process_exists(watcher);
+}
+
+/* Goes on with what a watcher before us left. */
+static bool hp_watch_read_entries(struct hp_watch *watch)
+{
+    const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
+    if (watch->sums.used > watch->capacity)
+        return false;
+    return watch->sums.used == 0 ||
+           hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]);
+}
+
+bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target)
+{
+    struct hp_header header;
+    memset(watch, 0, sizeof *watch);
+    watch->target = *target;
+    if (!target->read(target->context, 0, &header, sizeof header) || header.pid != target->pid ||
+        header.waits == 0 || header.waits % 8 != 0 ||
+        !hp_watch_read_session(watch, header.waits, &watch->sums, sizeof watch->sums) || watch->sums.capacity == 0 ||
+        hp_watch_is_watched_by_another(watch->sums.watcher))
+        return false;
+    watch->at = header.waits;
+    watch->capacity = watch->sums.capacity < HP_WATCH_ENTRIES ? watch->sums.capacity : HP_WATCH_ENTRIES;
+    const uint64_t end = (uint64_t)watch->at + sizeof watch->sums + watch->capacity * sizeof watch->entries[0];
+    if (end > UINT32_MAX || !hp_watch_read_entries(watch))
+        return false;
+    watch->executable = hp_watch_executable_of(target->pid);
+    watch->sums.watcher = hp_sys_process_id();
+    return true;
+}
+
+void hp_watch_end(struct hp_watch *watch)
+{
+    for (uint32_t at = 0; at < watch->thread_count; at++)
+        hp_watch_end_thread(watch, &watch->threads[at]);
+    watch->thread_count = 0;
+    hp_watch_write_back(watch);
+}
+
+uint32_t hp_watch_period_us(uint64_t look_ns)
+{
+    const uint64_t least = look_ns / 10; /* a hundred times, in microseconds */
+    if (least >= HP_WATCH_LONGEST_PERIOD_US)
+        return HP_WATCH_LONGEST_PERIOD_US;
+    return least > HP_WATCH_PERIOD_US ? (uint32_t)least : HP_WATCH_PERIOD_US;
+}
+
+void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns)
+{
+    watch->sums.period_us = period_us;
+    watch->sums.watcher_ns += look_ns;
+}
+
 /* ---- src/sections/run.h -------------------------------------------------------------------------------------- */
 
 /*
@@ -7951,6 +9460,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_profile;
+struct hp_run_waits;
 struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 48u
@@ -8065,9 +9575,10 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
-    const struct hp_allocs *allocs; /* see hp_results_allocs */
-    const struct hp_cpu *cpu;       /* see hp_results_cpu */
+    struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
+    const struct hp_allocs *allocs;   /* see hp_results_allocs */
+    const struct hp_cpu *cpu;         /* see hp_results_cpu */
+    const struct hp_run_waits *waits; /* see hp_results_waits */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -8138,6 +9649,8 @@ HP_PRIVATE const struct hp_allocs *hp_results_allocs(struct hotpath_results *res
 
 /* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
 HP_PRIVATE const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
+/* What the run waited for, likewise. */
+HP_PRIVATE const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
@@ -12554,6 +14067,12 @@ HP_SHARED const struct hp_section_type hotpath_section_slowest_;
 
 HP_SHARED const struct hp_section_type hotpath_section_timing_;
 
+/* ---- src/sections/wait_table.h ------------------------------------------------------------------------------- */
+
+/* The section `waits`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_waits_;
+
 /* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
 
 /* The list of sections: a new one is one line here. */
@@ -12565,6 +14084,7 @@ const struct hp_section_type *const hotpath_section_types_[] = {
     &hotpath_section_alloc_threads_, /* on request */
     &hotpath_section_alloc_pools_,   /* where the program has some */
     &hotpath_section_cpu_,           /* where processor time was sampled */
+    &hotpath_section_waits_,         /* where somebody watched */
     &hotpath_section_calltree_,      /* on request */
     &hotpath_section_calls_,         /* where some were logged */
     &hotpath_section_slowest_,       /* on request */
@@ -12600,6 +14120,58 @@ HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *t
 
 /* The closing line of a report, without its end. */
 HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
+
+/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
+
+/*
+ * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
+ * of this.
+ *
+ * All of it is exclusive: a site waits itself, not for the zones inside.
+ */
+
+/* What was waited for at one place. */
+struct hp_wait_sums {
+    const struct hp_site_sums *site; /* NULL: outside of all zones */
+    uint32_t cause;                  /* enum hp_wait_cause */
+    int32_t call;                    /* number of the system call; -1: none, or not known */
+    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    uint64_t ns;
+    uint64_t looks;
+};
+
+struct hp_run_waits {
+    struct hp_wait_sums **all; /* the longest first */
+    size_t count;
+    size_t sessions;      /* that were watched; 0: none */
+    uint64_t looks;       /* at threads */
+    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;   /* of that, all that follows */
+    uint64_t left_out_ns; /* which is in no row: there was no space for it */
+    uint64_t watcher_ns;  /* processor time that watching took */
+    uint32_t period_us;   /* the longest pause between two looks */
+    bool is_blind;        /* which system call it was could not always be seen */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
+
+/* A site alone. */
+struct hp_site_waits {
+    uint64_t ns; /* all of it, the run queue included */
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+};
+
+/* Of a site of the profile; NULL: of what is outside of all zones. */
+HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits);
+
+/* "lock", "run queue" */
+HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 /* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
 
@@ -12855,6 +14427,13 @@ const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
     if (results->allocs == NULL)
         results->allocs = hp_allocs_of_run(results->arena, &results->run);
     return results->allocs;
+}
+
+const struct hp_run_waits *hp_results_waits(struct hotpath_results *results)
+{
+    if (results->waits == NULL)
+        results->waits = hp_waits_of_run(results->arena, results->profile);
+    return results->waits;
 }
 
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
@@ -14882,6 +16461,353 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     hp_trust_put_lost(trust, text);
 }
 
+/* ---- src/sections/wait_profile.c ----------------------------------------------------------------------------- */
+
+/* What a run waited for. */
+
+const char *hp_wait_cause_name(uint32_t cause)
+{
+    static const char *const names[HP_WAIT_CAUSES] = {
+        [HP_WAIT_OTHER] = "other",     [HP_WAIT_RUN_QUEUE] = "run queue", [HP_WAIT_LOCK] = "lock",
+        [HP_WAIT_SLEEP] = "sleep",     [HP_WAIT_POLL] = "poll",           [HP_WAIT_DISK] = "disk",
+        [HP_WAIT_SOCKET] = "socket",   [HP_WAIT_PIPE] = "pipe",           [HP_WAIT_TERMINAL] = "terminal",
+        [HP_WAIT_CHILD] = "child",     [HP_WAIT_SIGNAL] = "signal",       [HP_WAIT_FAULT] = "page fault",
+        [HP_WAIT_STOPPED] = "stopped",
+    };
+    return cause < HP_WAIT_CAUSES ? names[cause] : "other";
+}
+
+bool hp_run_has_waits(const struct hp_run *run)
+{
+    struct hp_waits waits;
+    for (size_t at = 0; at < run->count; at++)
+        if (hp_snapshot_waits(run->sessions[at], &waits))
+            return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------------------------------------- gather */
+
+struct hp_wait_profile_gathering {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    struct hp_run_waits *waits;
+    size_t capacity;
+};
+
+/* The site of a node; NULL for roots, and for threads that have none. */
+static const struct hp_site_sums *hp_wait_profile_site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
+{
+    struct hp_node node;
+    if (offset == 0 || !hp_snapshot_node(profile->run->sessions[session], offset, &node) ||
+        node.site == HP_SITE_ROOT)
+        return NULL;
+    return hp_profile_site(profile, session, node.site);
+}
+
+static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering, uint32_t session, const struct hp_wait *wait)
+{
+    struct hp_run_waits *waits = gathering->waits;
+    struct hp_wait_sums *sums = hp_arena_take(gathering->arena, sizeof *sums);
+    if (sums == NULL || waits->count == gathering->capacity)
+        return sums != NULL;
+    *sums = (struct hp_wait_sums){
+        .site = hp_wait_profile_site_of(gathering->profile, session, wait->node),
+        .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
+        .call = wait->call,
+        .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
+        .ns = wait->ns,
+        .looks = wait->looks,
+    };
+    waits->all[waits->count++] = sums;
+    waits->waited_ns += wait->ns;
+    waits->is_blind |= wait->cause == HP_WAIT_OTHER && wait->call < 0 && wait->ns > 0;
+    return sums->what != NULL;
+}
+
+static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gathering, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
+    struct hp_run_waits *waits = gathering->waits;
+    struct hp_waits sums;
+    struct hp_wait wait;
+    struct hp_walk walk = {0};
+    if (!hp_snapshot_waits(snapshot, &sums))
+        return true;
+    waits->sessions++;
+    waits->looks += sums.looks;
+    waits->watched_ns += sums.watched_ns;
+    waits->left_out_ns += sums.left_out_ns;
+    waits->waited_ns += sums.left_out_ns;
+    waits->watcher_ns += sums.watcher_ns;
+    if (sums.period_us > waits->period_us)
+        waits->period_us = sums.period_us;
+    while (hp_snapshot_next_wait(snapshot, &walk, &wait))
+        if (!hp_wait_profile_add_wait(gathering, session, &wait))
+            return false;
+    return true;
+}
+
+/* How many entries there can be, by what the sessions hold. */
+static size_t hp_wait_profile_count_waits(const struct hp_run *run)
+{
+    struct hp_wait wait;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_wait(run->sessions[at], &walk, &wait))
+            count++;
+    }
+    return count;
+}
+
+/* ----------------------------------------------------------------------------------------------- merge */
+
+static int hp_wait_profile_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static uint64_t hp_wait_profile_number_of(const struct hp_site_sums *site) { return site != NULL ? hp_site_number(site) + 1 : 0; }
+
+/* The same for all that is one row. */
+static int hp_wait_profile_compare_places(const void *a, const void *b)
+{
+    const struct hp_wait_sums *x = a, *y = b;
+    int order = hp_wait_profile_by_number(hp_wait_profile_number_of(x->site), hp_wait_profile_number_of(y->site));
+    if (order == 0)
+        order = hp_wait_profile_by_number(x->cause, y->cause);
+    if (order == 0)
+        order = hp_wait_profile_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+    return order != 0 ? order : strcmp(x->what, y->what);
+}
+
+static int hp_wait_profile_compare_times(const void *a, const void *b)
+{
+    const struct hp_wait_sums *x = a, *y = b;
+    const int order = hp_wait_profile_by_number(y->ns, x->ns);
+    return order != 0 ? order : hp_wait_profile_compare_places(a, b);
+}
+
+static void hp_wait_profile_merge(struct hp_run_waits *waits)
+{
+    size_t kept = 0;
+    hp_sort(waits->all, waits->count, hp_wait_profile_compare_places);
+    for (size_t at = 0; at < waits->count; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        if (kept > 0 && hp_wait_profile_compare_places(waits->all[kept - 1], wait) == 0) {
+            waits->all[kept - 1]->ns += wait->ns;
+            waits->all[kept - 1]->looks += wait->looks;
+        } else {
+            waits->all[kept++] = wait;
+        }
+    }
+    waits->count = kept;
+    hp_sort(waits->all, kept, hp_wait_profile_compare_times);
+}
+
+const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_wait_profile_gathering gathering = {.arena = arena, .profile = profile, .capacity = hp_wait_profile_count_waits(profile->run)};
+    gathering.waits = hp_arena_take(arena, sizeof *gathering.waits);
+    if (gathering.waits == NULL)
+        return NULL;
+    gathering.waits->all = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
+    if (gathering.waits->all == NULL)
+        return NULL;
+    for (uint32_t session = 0; session < profile->run->count; session++)
+        if (!hp_wait_profile_add_session(&gathering, session))
+            return NULL;
+    hp_wait_profile_merge(gathering.waits);
+    return gathering.waits;
+}
+
+void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits)
+{
+    *ret_waits = (struct hp_site_waits){0};
+    for (size_t at = 0; at < waits->count; at++) {
+        const struct hp_wait_sums *wait = waits->all[at];
+        if (wait->site != site || wait->ns == 0)
+            continue;
+        if (ret_waits->longest == NULL)
+            ret_waits->longest = wait;
+        ret_waits->ns += wait->ns;
+        ret_waits->by_cause[wait->cause] += wait->ns;
+    }
+}
+
+/* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
+
+/*
+ * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
+ * of threads that was watched, so what is missing to 100 % is time on a processor.
+ */
+
+#define HP_WAIT_TABLE_OUTSIDE "<outside>"
+
+struct hp_wait_table_columns {
+    size_t name, cause, call, what, looks, time, percent, location;
+};
+
+struct hp_wait_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_wait_table_columns columns;
+    const struct hp_run_waits *waits;
+    struct hp_wait_sums **shown;
+    size_t count;
+};
+
+static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_section *section)
+{
+    struct hp_wait_table_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
+    columns.what =
+        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
+    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
+    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    return columns;
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *hp_wait_table_keep_line(const struct hp_wait_table_view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_t ns)
+{
+    return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
+}
+
+/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, one in 10.00 ms, took 2.00 ms" */
+static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
+{
+    char bytes[256];
+    struct hp_text line;
+    const struct hp_run_waits *waits = view->waits;
+    if (waits->sessions == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Threads waited ");
+    hp_units_ns(&line, (double)waits->waited_ns);
+    hp_text_string(&line, " of ");
+    hp_units_ns(&line, (double)waits->watched_ns);
+    if (waits->watched_ns > 0) {
+        hp_text_string(&line, " (");
+        hp_units_percent(&line, hp_wait_table_share(view, waits->waited_ns));
+        hp_text_char(&line, ')');
+    }
+    hp_text_string(&line, "; ");
+    hp_text_u64(&line, waits->looks);
+    hp_text_string(&line, " looks, every ");
+    hp_units_ns(&line, 1000.0 * waits->period_us);
+    hp_text_string(&line, ", took ");
+    hp_units_ns(&line, (double)waits->watcher_ns);
+    view->section->summary = hp_wait_table_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->waits->is_blind)
+        hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
+                                       "show that of programs with other rights");
+    if (view->waits->left_out_ns == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_units_ns(&line, (double)view->waits->left_out_ns);
+    hp_text_string(&line, " of waiting are in no row: more places than there was space for");
+    const char *note = hp_wait_table_keep_line(view, &line);
+    if (note != NULL)
+        hp_section_note(view->section, note);
+    return note != NULL;
+}
+
+static void hp_wait_table_add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
+{
+    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
+    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
+    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
+    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
+    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
+    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
+    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
+}
+
+/* ----------------------------------------------------------------------------------------------- rows */
+
+static bool hp_wait_table_is_shown(const struct hp_wait_table_view *view, const struct hp_wait_sums *wait)
+{
+    const struct hotpath_results *results = view->results;
+    if (wait->ns == 0 || hp_profile_is_small(wait->ns, view->waits->watched_ns, results->settings))
+        return false;
+    return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
+}
+
+static bool hp_wait_table_choose(struct hp_wait_table_view *view)
+{
+    view->shown = hp_arena_take_array(view->results->arena, view->waits->count + 1, sizeof(void *));
+    for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
+        if (hp_wait_table_is_shown(view, view->waits->all[at]))
+            view->shown[view->count++] = view->waits->all[at];
+    return view->shown != NULL;
+}
+
+static bool hp_wait_table_fill_row(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+{
+    const struct hp_wait_table_columns *columns = &view->columns;
+    const char *call = hp_system_call_name(wait->call);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_WAIT_TABLE_OUTSIDE);
+    hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
+    if (call != NULL)
+        hp_section_set_text(row, columns->call, call);
+    if (wait->what[0] != '\0')
+        hp_section_set_text(row, columns->what, wait->what);
+    hp_section_set_count(row, columns->looks, wait->looks);
+    hp_section_set_number(row, columns->time, (double)wait->ns);
+    hp_section_set_number(row, columns->percent, hp_wait_table_share(view, wait->ns));
+    return wait->site == NULL ||
+           hp_section_set_location(view->results, row, columns->location, &wait->site->location);
+}
+
+static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->run); }
+
+static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_wait_table_view view = {.results = results, .section = section, .columns = hp_wait_table_describe(section)};
+    hp_section_show_columns(results, section);
+    section->description = "What threads waited for.";
+    section->percent_of = "watched";
+    view.waits = hp_results_waits(results);
+    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
+        !hp_wait_table_choose(&view) || !hp_section_make_rows(results, section, view.count))
+        return false;
+    section->if_empty =
+        view.waits->sessions == 0
+            ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
+            : "no thread was found waiting";
+    section->total_rows = view.count;
+    for (size_t at = 0; at < view.count; at++)
+        if (!hp_wait_table_fill_row(&view, &section->rows[at], view.shown[at]))
+            return false;
+    hp_wait_table_add_totals(section, view.waits);
+    return hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view) &&
+           hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+const struct hp_section_type hotpath_section_waits_ = {
+    .name = "waits", .is_left_out_empty = true, .has_data = hp_wait_table_has_data, .fill = hp_wait_table_fill};
+
 /* ---- src/render/json_report.h -------------------------------------------------------------------------------- */
 
 /* A report as JSON; docs/report.schema.json is the contract. */
@@ -16032,6 +17958,7 @@ struct hp_recorder {
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
+    uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
     struct hp_sampling sampling;   /* of processor time: sampler.h */
     struct hp_signal_view signal_view;
@@ -18341,6 +20268,16 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
     return key != NULL ? &key->site : NULL;
 }
 
+/* ---- src/record/waits.h -------------------------------------------------------------------------------------- */
+
+/* What threads wait for: its place in the session, and who watches. */
+
+/* Makes the place, if somebody is to watch. Under the lock, before the session can be seen. */
+HP_PRIVATE void hp_waits_begin(void);
+
+/* Starts the thread that watches, if the settings ask for one. After the session has begun, not under the lock. */
+HP_PRIVATE void hp_waits_start(void);
+
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -18466,6 +20403,7 @@ static bool hp_lifecycle_open_session(void)
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     hp_lifecycle_fill_header();
+    hp_waits_begin();
     hp_sites_begin();
     hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
@@ -18529,6 +20467,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
     hp_sampler_begin_late();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
         hp_thread_begin(); /* what it uses before its first zone is sampled, too */
+    hp_waits_begin();
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
 }
@@ -18577,6 +20516,8 @@ static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct ho
         return HOTPATH_E_ACTIVE;
     const int status = hp_lifecycle_begin_locked(settings);
     hp_unlock(&held);
+    if (status == HOTPATH_OK)
+        hp_waits_start();
     return status;
 }
 
@@ -21199,6 +23140,167 @@ bool hp_tree_resume(struct hp_head *head)
 {
     head->index_is_complete = false;
     return hp_tree_empty_slots(head);
+}
+
+/* ---- src/record/waits.c -------------------------------------------------------------------------------------- */
+
+/*
+ * What threads wait for: the place for it in the session, and with HOTPATH_WAITS a thread of the library that watches.
+ *
+ * The thread sees the process as a stranger would, through /proc. It touches the session only while it holds the recorder's
+ * lock and the session is the one that it was started for; sessions end under that lock, so it never touches one that
+ * has ended, and it ends when it notices. It measures nothing, so it is in no record, and it leaves itself out of
+ * what it watches. A forked child does not have it: to start a thread there is not safe.
+ */
+
+#define HP_WAITS_STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
+
+void hp_waits_begin(void)
+{
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    struct hp_store *store = hotpath_runtime_->store;
+    const bool is_to_be_watched = settings->is_run || (settings->waits && !hotpath_runtime_->is_child);
+    if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
+        return;
+    const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
+    const uint32_t offset = hp_store_allocate(store, size, 64);
+    if (offset == 0)
+        return;
+    ((struct hp_waits *)hp_store_at(store, offset))->capacity = HP_WATCH_ENTRIES;
+    /* Release: who sees the place sees what it can hold. */
+    __atomic_store_n(&hp_store_header(store)->waits, offset, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------- the thread */
+
+/* Of one session. */
+struct hp_waits_watching {
+    uint32_t epoch;
+    struct hp_watch watch;
+};
+
+/* Under the lock: whether the session is still the one. */
+static bool hp_waits_is_there(const struct hp_waits_watching *watching, uint32_t offset, size_t bytes)
+{
+    return hotpath_runtime_->gate != 0 && hp_epoch() == watching->epoch &&
+           (uint64_t)offset + bytes <= __atomic_load_n(&hp_store_header(hotpath_runtime_->store)->used, __ATOMIC_RELAXED);
+}
+
+/* Word by word: others write meanwhile. */
+static void hp_waits_copy_in(void *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
+        const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(from + at), __ATOMIC_ACQUIRE);
+        memcpy((char *)to + at, &word, sizeof word);
+    }
+}
+
+/* The same for whoever reads meanwhile; counters of 64 bits at once. */
+static void hp_waits_copy_out(char *to, const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + at, sizeof word);
+        __atomic_store_n((uint64_t *)(void *)(to + at), word, __ATOMIC_RELEASE);
+    }
+}
+
+static bool hp_waits_read_ours(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is_readable = hp_waits_is_there(context, offset, bytes);
+    if (is_readable)
+        hp_waits_copy_in(to, hotpath_runtime_->store->base + offset, bytes);
+    hp_unlock(&held);
+    return is_readable;
+}
+
+static bool hp_waits_write_ours(void *context, uint32_t offset, const void *from, size_t bytes)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is_writable = hp_waits_is_there(context, offset, bytes);
+    if (is_writable)
+        hp_waits_copy_out(hotpath_runtime_->store->base + offset, from, bytes);
+    hp_unlock(&held);
+    return is_writable;
+}
+
+static uint64_t hp_waits_processor_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void hp_waits_pause_us(uint32_t us)
+{
+    struct timespec left = {(time_t)(us / 1000000u), (long)(us % 1000000u) * 1000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+static void *hp_waits_watch(void *context)
+{
+    struct hp_waits_watching *watching = context;
+    const struct hp_watch_target target = {.pid = hp_sys_process_id(),
+                                           .left_out = hp_sys_thread_id(),
+                                           .read = hp_waits_read_ours,
+                                           .write = hp_waits_write_ours,
+                                           .context = watching};
+    prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    uint64_t before = hp_waits_processor_ns();
+    bool goes_on = hp_watch_begin(&watching->watch, &target);
+    while (goes_on && hp_watch_look(&watching->watch)) {
+        const uint64_t now = hp_waits_processor_ns();
+        const uint32_t period = hp_watch_period_us(now - before);
+        hp_watch_note(&watching->watch, period, now - before);
+        before = now;
+        hp_waits_pause_us(period);
+        goes_on = hp_epoch() == watching->epoch;
+    }
+    hp_memory_unmap(watching, sizeof *watching);
+    return NULL;
+}
+
+/* Signals of the host are for its own threads. Those that the C library sends to all threads must get through. */
+static bool hp_waits_start_thread(struct hp_waits_watching *watching)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, HP_WAITS_STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool is_started = pthread_create(&thread, &attributes, hp_waits_watch, watching) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return is_started;
+}
+
+void hp_waits_start(void)
+{
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    if (!settings->waits || settings->is_run || settings->reserve)
+        return;
+    /* HOTPATH=1 may have begun the session, and us, before the program did. */
+    const uint32_t epoch = hp_epoch();
+    if (__atomic_exchange_n(&hotpath_runtime_->watched_epoch, epoch, __ATOMIC_RELAXED) == epoch)
+        return;
+    struct hp_waits_watching *watching = hp_memory_map(sizeof *watching);
+    if (watching != NULL) {
+        watching->epoch = epoch;
+        if (hp_waits_start_thread(watching))
+            return;
+        hp_memory_unmap(watching, sizeof *watching);
+    }
+    hp_say("hotpath: HOTPATH_WAITS has no effect: no thread could be started");
 }
 
 /* ---- src/record/zones.c -------------------------------------------------------------------------------------- */

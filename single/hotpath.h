@@ -128,7 +128,8 @@ struct hotpath_options {
     uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    allocations of measured functions inside count, too */
     uint8_t cpu;              /* HOTPATH_CPU             sample whose processor time it is */
     uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   processor time of measured functions inside counts, too */
-    uint8_t reserved[5];
+    uint8_t waits;            /* HOTPATH_WAITS           a thread of the library watches what threads wait for */
+    uint8_t reserved[4];
 };
 /* clang-format on */
 
@@ -256,6 +257,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(bool, alloc_cumulative)
     HOTPATH_OPTION_(bool, cpu)
     HOTPATH_OPTION_(bool, cpu_inclusive)
+    HOTPATH_OPTION_(bool, waits)
 #undef HOTPATH_OPTION_
 };
 

@@ -23,6 +23,7 @@
 #include "process.h"
 #include "sessions.h"
 #include "show.h"
+#include "watcher.h"
 
 struct run {
     const struct hp_arguments *arguments;
@@ -141,6 +142,14 @@ static void prepare(const void *context)
     setenv("HOTPATH_DIR", run->folder, 1);
 }
 
+/* From outside, so the program has no part in it. */
+static void watch(const void *context)
+{
+    const struct run *run = context;
+    if (run->folder[0] != '\0' && hp_arguments_flag(run->arguments, "no-waits") == NULL)
+        hp_watcher_start(run->folder);
+}
+
 /* ---------------------------------------------------------------------------------------------- report */
 
 static void explain_nothing(const struct run *run)
@@ -208,11 +217,14 @@ static int execute(struct run *run)
     struct hp_launch launch = {.argv = run->arguments->operands,
                                .timeout_ms = run->settings.shutdown_ms,
                                .prepare = prepare,
-                               .context = run};
+                               .context = run,
+                               .has_started = watch,
+                               .is_stopping = hp_watcher_look_now};
     make_folder(run);
     find_alloc_library(run);
     if (!hp_launch(&launch))
         return refuse(&launch, run);
+    hp_watcher_end();
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
     signal(SIGPIPE, SIG_IGN); /* nobody may read what we say; the exit status is not ours to change */
     signal(SIGXFSZ, SIG_IGN);
@@ -240,6 +252,7 @@ static const struct hp_flag flags[] = {
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
     {"preload-children", 0, NULL, "Count also what the programs allocate that the program starts."},
+    {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };
 

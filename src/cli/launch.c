@@ -159,6 +159,8 @@ static bool has_ended(struct hp_launch *launch)
             return false;
         if (pid < 0 || !WIFSTOPPED(launch->status))
             return true;
+        if (launch->is_stopping != NULL)
+            launch->is_stopping();
         stop_with_program(launch->pid);
     }
 }
@@ -214,6 +216,8 @@ bool hp_launch(struct hp_launch *launch)
     sigaction(SIGCHLD, &usual, &before.on_child); /* ignored, it would take the exit status away */
     sigprocmask(SIG_BLOCK, &taken, &before.mask);
     const bool is_started = start(launch, &before);
+    if (is_started && launch->has_started != NULL)
+        launch->has_started(launch->context);
     if (launch->pid > 0)
         wait_for_end(launch, &taken);
     forget_pending(&taken);

@@ -20,6 +20,7 @@
 #include "process.h"
 #include "runtime.h"
 #include "sys.h"
+#include "waits.h"
 
 #ifdef __clang__
 #define HP_COMPILER __VERSION__
@@ -134,6 +135,7 @@ static bool open_session(void)
     struct hp_header *header = hp_store_header(hp_runtime->store);
     __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     fill_header();
+    hp_waits_begin();
     hp_sites_begin();
     hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
@@ -197,6 +199,7 @@ static int begin_locked(const struct hp_settings *settings)
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
         hp_thread_begin(); /* what it uses before its first zone is sampled, too */
+    hp_waits_begin();
     set_auto(false);
     return HOTPATH_OK;
 }
@@ -245,6 +248,8 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
         return HOTPATH_E_ACTIVE;
     const int status = begin_locked(settings);
     hp_unlock(&held);
+    if (status == HOTPATH_OK)
+        hp_waits_start();
     return status;
 }
 

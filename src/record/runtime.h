@@ -149,6 +149,7 @@ struct hp_recorder {
     char *text; /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
+    uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
     struct hp_sampling sampling;   /* of processor time: sampler.h */
     struct hp_signal_view signal_view;

@@ -10,6 +10,7 @@
 #include "section.h"
 #include "slowest.h"
 #include "timing.h"
+#include "wait_table.h"
 
 const struct hp_section_type *const hp_section_types[] = {
     &hp_section_timing,        /* one line each */
@@ -18,6 +19,7 @@ const struct hp_section_type *const hp_section_types[] = {
     &hp_section_alloc_threads, /* on request */
     &hp_section_alloc_pools,   /* where the program has some */
     &hp_section_cpu,           /* where processor time was sampled */
+    &hp_section_waits,         /* where somebody watched */
     &hp_section_calltree,      /* on request */
     &hp_section_calls,         /* where some were logged */
     &hp_section_slowest,       /* on request */

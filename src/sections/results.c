@@ -17,6 +17,7 @@
 #include "text.h"
 #include "trust.h"
 #include "units.h"
+#include "wait_profile.h"
 
 #define MOST_PIDS 8u /* named in one line */
 
@@ -262,6 +263,13 @@ const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
     if (results->allocs == NULL)
         results->allocs = hp_allocs_of_run(results->arena, &results->run);
     return results->allocs;
+}
+
+const struct hp_run_waits *hp_results_waits(struct hotpath_results *results)
+{
+    if (results->waits == NULL)
+        results->waits = hp_waits_of_run(results->arena, results->profile);
+    return results->waits;
 }
 
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)

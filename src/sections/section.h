@@ -26,6 +26,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_profile;
+struct hp_run_waits;
 struct hp_site_sums;
 
 #define HP_MAX_COLUMNS 48u
@@ -140,9 +141,10 @@ struct hotpath_results {
     struct hp_run run;
     const struct hp_settings *settings;
     struct hp_profile *profile;
-    struct hp_profile *by_thread;   /* see hp_results_profile_of_rows */
-    const struct hp_allocs *allocs; /* see hp_results_allocs */
-    const struct hp_cpu *cpu;       /* see hp_results_cpu */
+    struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
+    const struct hp_allocs *allocs;   /* see hp_results_allocs */
+    const struct hp_cpu *cpu;         /* see hp_results_cpu */
+    const struct hp_run_waits *waits; /* see hp_results_waits */
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -213,6 +215,8 @@ const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
 
 /* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
 const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
+/* What the run waited for, likewise. */
+const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);

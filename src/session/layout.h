@@ -468,7 +468,7 @@ struct hp_wait {
 
 /*
  * Written from outside by whoever watches the process (`hotpath run`), or by a thread of the library; by one of them at a
- * time. The place is made when the session begins, since nobody else may make space in it.
+ * time. The place is made when the session begins, since nobody else may make space in it. Behind it is hp_wait[capacity].
  */
 struct hp_waits {
     uint32_t capacity;
@@ -480,7 +480,6 @@ struct hp_waits {
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
     uint32_t reserved[4];
-    struct hp_wait all[];
 };
 
 /* Site ids of nodes that stand for no place in code. */

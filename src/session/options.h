@@ -65,6 +65,7 @@ struct hp_settings {
     bool cpu_inclusive;
     bool leave_signals;
     bool reserve;
+    bool waits;
     bool no_color;            /* NO_COLOR is set and not empty */
     bool is_run;              /* HOTPATH_RUN: another process reports at the end */
     uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */

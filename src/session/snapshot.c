@@ -604,6 +604,36 @@ bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp
     return false;
 }
 
+/* ---------------------------------------------------------------------------------------------- waiting */
+
+bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits)
+{
+    const uint32_t offset = snapshot->header.waits;
+    if (offset == 0 || !has(snapshot, offset, sizeof *ret_waits, 8))
+        return false;
+    copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
+               BIT_OF(struct hp_waits, looks) | BIT_OF(struct hp_waits, watched_ns) |
+                   BIT_OF(struct hp_waits, left_out_ns) | BIT_OF(struct hp_waits, watcher_ns));
+    return ret_waits->watcher != 0;
+}
+
+bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait)
+{
+    struct hp_waits waits;
+    walk->index = walk->is_begun ? walk->index + 1 : 0;
+    walk->is_begun = false;
+    if (!hp_snapshot_waits(snapshot, &waits) || walk->index >= waits.used || walk->index >= waits.capacity)
+        return false;
+    const uint64_t offset =
+        (uint64_t)snapshot->header.waits + sizeof waits + (uint64_t)walk->index * sizeof *ret_wait;
+    if (!has(snapshot, offset, sizeof *ret_wait, 8) || !may_step(snapshot, walk, sizeof *ret_wait))
+        return false;
+    walk->offset = (uint32_t)offset;
+    copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait, BIT_OF(struct hp_wait, ns));
+    ret_wait->what[sizeof ret_wait->what - 1] = '\0';
+    return walk->is_begun = true;
+}
+
 /* ------------------------------------------------------------------------------------------ opening */
 
 static bool read_counter64(size_t at)

@@ -241,4 +241,12 @@ bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cp
 bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
                              struct hp_walk *walk, struct hp_sample *ret_sample);
 
+/* --- waiting */
+
+/* Copies what is known of all waiting. False: nobody watched, or it is broken. */
+bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_waits);
+
+/* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
+bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
+
 #endif

@@ -100,6 +100,7 @@ static void assert_defaults(void)
     assert_false(settings.alloc_is_asked);
     assert_false(settings.leave_signals);
     assert_false(settings.reserve);
+    assert_false(settings.waits);
     assert_false(settings.no_color);
     assert_false(settings.is_run);
     assert_int_equal(settings.functions_limit, 15);
@@ -189,7 +190,8 @@ static void table_is_complete(void **state)
                                          "cpu",
                                          "cpu_rate",
                                          "cpu_engine",
-                                         "cpu_inclusive"};
+                                         "cpu_inclusive",
+                                         "waits"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
         size_t found = 0;
@@ -834,6 +836,7 @@ static void flags(void **state)
         {"HOTPATH_RESERVE", &settings.reserve},
         {"HOTPATH_ALLOC_CUMULATIVE", &settings.alloc_cumulative},
         {"HOTPATH_CPU_INCLUSIVE", &settings.cpu_inclusive},
+        {"HOTPATH_WAITS", &settings.waits},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[256];
@@ -841,7 +844,7 @@ static void flags(void **state)
         assert_no_warning();
         assert_true(*cases[i].flag);
         assert_int_equal(settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals +
-                             settings.reserve + settings.alloc_cumulative + settings.cpu_inclusive,
+                             settings.reserve + settings.alloc_cumulative + settings.cpu_inclusive + settings.waits,
                          1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();

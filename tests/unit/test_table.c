@@ -126,9 +126,10 @@ static void warns_in_the_report(void **state)
     (void)state;
     strcpy(settings.report, "timing,sql");
     build_overview();
-    assert_non_null(strstr(fixture_render(0, false), "\nwarning: unknown section 'sql': known are auto, all, "
-                                                     "timing, alloc-bytes, alloc-count, alloc-threads, "
-                                                     "alloc-pools, calltree, calls, slowest, processes, cold\n"));
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\nwarning: unknown section 'sql': known are auto, all, "
+                           "timing, alloc-bytes, alloc-count, alloc-threads, "
+                           "alloc-pools, waits, calltree, calls, slowest, processes, cold\n"));
 }
 
 static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)

@@ -1,0 +1,323 @@
+/*
+ * Watching a run.
+ *
+ * Sessions are found by their files in the folder of the run, and read and written by offset: a mapping of a file that
+ * somebody cuts off would be the end of us. SPDX-License-Identifier: MIT
+ */
+#include "watcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+#include "places.h"
+#include "process.h"
+#include "text.h"
+#include "watch.h"
+
+#define MOST_PROCESSES 128u /* at a time; further ones are not watched */
+#define MOST_FILES 256u     /* of the kernel's, kept open */
+#define SCAN_NS UINT64_C(100000000)
+#define PATIENCE_NS 200000000L
+
+struct process {
+    int fd; /* of its session */
+    struct hp_watch watch;
+};
+
+/* Sessions that were looked at once, by the hash of their names; open addressing, 0 is free. */
+struct names {
+    uint64_t *all;
+    size_t count, capacity;
+};
+
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t news;   /* for the thread */
+    pthread_cond_t looked; /* from it */
+    bool is_started, is_over, is_asked;
+    char folder[1000];
+    struct process *processes[MOST_PROCESSES];
+    size_t count;
+    uint32_t files;
+    struct names known;
+    struct timespec changed; /* when the folder was, as it was last looked through */
+    uint64_t scanned_ns;
+    bool is_unready; /* a file was there that is no session yet */
+} watcher = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --------------------------------------------------------------------------------------------- names */
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return hash | 1;
+}
+
+static uint64_t *place_of(const struct names *names, uint64_t hash)
+{
+    size_t at = hash & (names->capacity - 1);
+    while (names->all[at] != 0 && names->all[at] != hash)
+        at = (at + 1) & (names->capacity - 1);
+    return &names->all[at];
+}
+
+static bool is_known(const struct names *names, uint64_t hash)
+{
+    return names->capacity > 0 && *place_of(names, hash) == hash;
+}
+
+static bool grow(struct names *names)
+{
+    struct names larger = {.count = names->count, .capacity = names->capacity > 0 ? 2 * names->capacity : 256};
+    larger.all = calloc(larger.capacity, sizeof *larger.all);
+    if (larger.all == NULL)
+        return false;
+    for (size_t at = 0; at < names->capacity; at++)
+        if (names->all[at] != 0)
+            *place_of(&larger, names->all[at]) = names->all[at];
+    free(names->all);
+    *names = larger;
+    return true;
+}
+
+static void remember(struct names *names, uint64_t hash)
+{
+    if (2 * names->count >= names->capacity && !grow(names))
+        return;
+    *place_of(names, hash) = hash;
+    names->count++;
+}
+
+/* ------------------------------------------------------------------------------------------- sessions */
+
+static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    const struct process *process = context;
+    return pread(process->fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+/* Only over what is there: a file that was cut off stays as it is. */
+static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
+{
+    const struct process *process = context;
+    struct stat status;
+    return fstat(process->fd, &status) == 0 && (uint64_t)status.st_size >= (uint64_t)offset + bytes &&
+           pwrite(process->fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+static void end_process(size_t at)
+{
+    struct process *process = watcher.processes[at];
+    hp_watch_end(&process->watch);
+    close(process->fd);
+    free(process);
+    watcher.processes[at] = watcher.processes[--watcher.count];
+}
+
+/* After exec the same process has another session. */
+static void end_earlier(uint32_t pid)
+{
+    for (size_t at = 0; at < watcher.count; at++)
+        if (watcher.processes[at]->watch.target.pid == pid) {
+            end_process(at);
+            return;
+        }
+}
+
+static bool is_ready(int fd, struct hp_header *ret_header)
+{
+    return pread(fd, ret_header, sizeof *ret_header, 0) == (ssize_t)sizeof *ret_header &&
+           memcmp(ret_header->magic, HP_MAGIC, sizeof ret_header->magic) == 0;
+}
+
+static bool is_watchable(const struct hp_header *header)
+{
+    return header->version == HP_LAYOUT_VERSION && header->byte_order == HP_BYTE_ORDER &&
+           header->state == HP_STATE_LIVE && header->waits != 0 &&
+           hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
+}
+
+/* Takes the descriptor. */
+static void begin_process(int fd, const struct hp_header *header)
+{
+    struct process *process = watcher.count < MOST_PROCESSES ? calloc(1, sizeof *process) : NULL;
+    if (process == NULL) {
+        close(fd);
+        return;
+    }
+    const struct hp_watch_target target = {.pid = header->pid,
+                                           .read = read_session,
+                                           .write = write_session,
+                                           .context = process,
+                                           .files = &watcher.files};
+    process->fd = fd;
+    if (hp_watch_begin(&process->watch, &target)) {
+        watcher.processes[watcher.count++] = process;
+        return;
+    }
+    close(fd);
+    free(process);
+}
+
+static void visit_file(const char *name, void *context)
+{
+    const int folder = *(const int *)context;
+    struct hp_header header;
+    const uint64_t hash = hash_of(name);
+    if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || is_known(&watcher.known, hash))
+        return;
+    const int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    const bool is_session = is_ready(fd, &header);
+    watcher.is_unready |= !is_session;
+    if (is_session)
+        remember(&watcher.known, hash);
+    if (!is_session || !is_watchable(&header)) {
+        close(fd);
+        return;
+    }
+    end_earlier(header.pid);
+    begin_process(fd, &header);
+}
+
+/* Looks for new sessions where there may be some. */
+static void scan(void)
+{
+    struct stat status;
+    const uint64_t now = hp_clock_monotonic_ns();
+    if (stat(watcher.folder, &status) != 0)
+        return;
+    const bool is_same =
+        status.st_mtim.tv_sec == watcher.changed.tv_sec && status.st_mtim.tv_nsec == watcher.changed.tv_nsec;
+    if (is_same && !watcher.is_unready && now - watcher.scanned_ns < SCAN_NS)
+        return;
+    watcher.changed = status.st_mtim;
+    watcher.scanned_ns = now;
+    watcher.is_unready = false;
+    int folder = open(watcher.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    hp_file_each(watcher.folder, visit_file, &folder);
+    close(folder);
+}
+
+/* --------------------------------------------------------------------------------------------- thread */
+
+static uint64_t processor_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* One look at all processes. The pause after it, by what it took. */
+static uint32_t look_at_all(void)
+{
+    const uint64_t began = processor_ns();
+    uint64_t before = began;
+    scan();
+    for (size_t at = 0; at < watcher.count;) {
+        struct hp_watch *watch = &watcher.processes[at]->watch;
+        if (!hp_watch_look(watch)) {
+            end_process(at);
+            continue;
+        }
+        const uint64_t now = processor_ns();
+        hp_watch_note(watch, hp_watch_period_us(now - began), now - before);
+        before = now;
+        at++;
+    }
+    return hp_watch_period_us(processor_ns() - began);
+}
+
+/* Under the lock, which it lets go of meanwhile. */
+static void pause_until(uint32_t period_us)
+{
+    const uint64_t until = hp_clock_monotonic_ns() + period_us * UINT64_C(1000);
+    const struct timespec limit = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    while (!watcher.is_over && !watcher.is_asked)
+        if (pthread_cond_timedwait(&watcher.news, &watcher.lock, &limit) == ETIMEDOUT)
+            break;
+}
+
+static void *watch_run(void *context)
+{
+    (void)context;
+    pthread_mutex_lock(&watcher.lock);
+    while (!watcher.is_over) {
+        watcher.is_asked = false;
+        pthread_mutex_unlock(&watcher.lock);
+        const uint32_t period = look_at_all();
+        pthread_mutex_lock(&watcher.lock);
+        pthread_cond_broadcast(&watcher.looked);
+        pause_until(period);
+    }
+    pthread_mutex_unlock(&watcher.lock);
+    while (watcher.count > 0)
+        end_process(watcher.count - 1);
+    return NULL;
+}
+
+static bool prepare(void)
+{
+    pthread_condattr_t monotonic;
+    const bool is_ready =
+        pthread_condattr_init(&monotonic) == 0 && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+        pthread_cond_init(&watcher.news, &monotonic) == 0 && pthread_cond_init(&watcher.looked, &monotonic) == 0;
+    watcher.files = MOST_FILES;
+    return is_ready;
+}
+
+/* Signals are for the thread that waits for the program. */
+void hp_watcher_start(const char *folder)
+{
+    sigset_t all, before;
+    if (strlen(folder) >= sizeof watcher.folder || !prepare())
+        return;
+    strcpy(watcher.folder, folder);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void hp_watcher_look_now(void)
+{
+    if (!watcher.is_started)
+        return;
+    const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
+    const struct timespec limit = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    pthread_mutex_lock(&watcher.lock);
+    watcher.is_asked = true;
+    pthread_cond_signal(&watcher.news);
+    /* The look that is under way may have begun too early: the one after it takes the wish away. */
+    while (watcher.is_asked && pthread_cond_timedwait(&watcher.looked, &watcher.lock, &limit) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&watcher.lock);
+}
+
+void hp_watcher_end(void)
+{
+    if (!watcher.is_started)
+        return;
+    pthread_mutex_lock(&watcher.lock);
+    watcher.is_over = true;
+    pthread_cond_signal(&watcher.news);
+    pthread_mutex_unlock(&watcher.lock);
+    pthread_join(watcher.thread, NULL);
+    watcher.is_started = false;
+}

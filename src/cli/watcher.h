@@ -1,0 +1,17 @@
+/*
+ * Watches what the processes of a run wait for, from a thread of its own, as long as the run lasts (watch.h).
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_CLI_WATCHER_H
+#define HP_CLI_WATCHER_H
+
+/* Begins to watch every process that has, or will have, a session in the folder. Says nothing if that is not possible. */
+void hp_watcher_start(const char *folder);
+
+/* Has it look once more, at once, and waits for that, but not for long: we are about to be stopped. */
+void hp_watcher_look_now(void);
+
+/* Ends it; all that was seen is in the sessions then. */
+void hp_watcher_end(void);
+
+#endif

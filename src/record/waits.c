@@ -1,0 +1,171 @@
+/*
+ * What threads wait for: the place for it in the session, and with HOTPATH_WAITS a thread of the library that watches.
+ *
+ * The thread sees the process as a stranger would, through /proc. It touches the session only while it holds the recorder's
+ * lock and the session is the one that it was started for; sessions end under that lock, so it never touches one that
+ * has ended, and it ends when it notices. It measures nothing, so it is in no record, and it leaves itself out of
+ * what it watches. A forked child does not have it: to start a thread there is not safe. SPDX-License-Identifier: MIT
+ */
+#include "waits.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "memory.h"
+#include "runtime.h"
+#include "sys.h"
+#include "watch.h"
+
+#define STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
+
+void hp_waits_begin(void)
+{
+    const struct hp_settings *settings = &hp_runtime->settings;
+    struct hp_store *store = hp_runtime->store;
+    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_runtime->is_child);
+    if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
+        return;
+    const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
+    const uint32_t offset = hp_store_allocate(store, size, 64);
+    if (offset == 0)
+        return;
+    ((struct hp_waits *)hp_store_at(store, offset))->capacity = HP_WATCH_ENTRIES;
+    /* Release: who sees the place sees what it can hold. */
+    __atomic_store_n(&hp_store_header(store)->waits, offset, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------------------------- the thread */
+
+/* Of one session. */
+struct watching {
+    uint32_t epoch;
+    struct hp_watch watch;
+};
+
+/* Under the lock: whether the session is still the one. */
+static bool is_there(const struct watching *watching, uint32_t offset, size_t bytes)
+{
+    return hp_runtime->gate != 0 && hp_epoch() == watching->epoch &&
+           (uint64_t)offset + bytes <= __atomic_load_n(&hp_store_header(hp_runtime->store)->used, __ATOMIC_RELAXED);
+}
+
+/* Word by word: others write meanwhile. */
+static void copy_in(void *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
+        const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(from + at), __ATOMIC_ACQUIRE);
+        memcpy((char *)to + at, &word, sizeof word);
+    }
+}
+
+/* The same for whoever reads meanwhile; counters of 64 bits at once. */
+static void copy_out(char *to, const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + at, sizeof word);
+        __atomic_store_n((uint64_t *)(void *)(to + at), word, __ATOMIC_RELEASE);
+    }
+}
+
+static bool read_ours(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is_readable = is_there(context, offset, bytes);
+    if (is_readable)
+        copy_in(to, hp_runtime->store->base + offset, bytes);
+    hp_unlock(&held);
+    return is_readable;
+}
+
+static bool write_ours(void *context, uint32_t offset, const void *from, size_t bytes)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is_writable = is_there(context, offset, bytes);
+    if (is_writable)
+        copy_out(hp_runtime->store->base + offset, from, bytes);
+    hp_unlock(&held);
+    return is_writable;
+}
+
+static uint64_t processor_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void pause_us(uint32_t us)
+{
+    struct timespec left = {(time_t)(us / 1000000u), (long)(us % 1000000u) * 1000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+static void *watch(void *context)
+{
+    struct watching *watching = context;
+    const struct hp_watch_target target = {.pid = hp_sys_process_id(),
+                                           .left_out = hp_sys_thread_id(),
+                                           .read = read_ours,
+                                           .write = write_ours,
+                                           .context = watching};
+    prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    uint64_t before = processor_ns();
+    bool goes_on = hp_watch_begin(&watching->watch, &target);
+    while (goes_on && hp_watch_look(&watching->watch)) {
+        const uint64_t now = processor_ns();
+        const uint32_t period = hp_watch_period_us(now - before);
+        hp_watch_note(&watching->watch, period, now - before);
+        before = now;
+        pause_us(period);
+        goes_on = hp_epoch() == watching->epoch;
+    }
+    hp_memory_unmap(watching, sizeof *watching);
+    return NULL;
+}
+
+/* Signals of the host are for its own threads. Those that the C library sends to all threads must get through. */
+static bool start_thread(struct watching *watching)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool is_started = pthread_create(&thread, &attributes, watch, watching) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return is_started;
+}
+
+void hp_waits_start(void)
+{
+    const struct hp_settings *settings = &hp_runtime->settings;
+    if (!settings->waits || settings->is_run || settings->reserve)
+        return;
+    /* HOTPATH=1 may have begun the session, and us, before the program did. */
+    const uint32_t epoch = hp_epoch();
+    if (__atomic_exchange_n(&hp_runtime->watched_epoch, epoch, __ATOMIC_RELAXED) == epoch)
+        return;
+    struct watching *watching = hp_memory_map(sizeof *watching);
+    if (watching != NULL) {
+        watching->epoch = epoch;
+        if (start_thread(watching))
+            return;
+        hp_memory_unmap(watching, sizeof *watching);
+    }
+    hp_say("hotpath: HOTPATH_WAITS has no effect: no thread could be started");
+}

@@ -1,0 +1,176 @@
+/* What a run waited for. SPDX-License-Identifier: MIT */
+#include "wait_profile.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "sort.h"
+
+const char *hp_wait_cause_name(uint32_t cause)
+{
+    static const char *const names[HP_WAIT_CAUSES] = {
+        [HP_WAIT_OTHER] = "other",     [HP_WAIT_RUN_QUEUE] = "run queue", [HP_WAIT_LOCK] = "lock",
+        [HP_WAIT_SLEEP] = "sleep",     [HP_WAIT_POLL] = "poll",           [HP_WAIT_DISK] = "disk",
+        [HP_WAIT_SOCKET] = "socket",   [HP_WAIT_PIPE] = "pipe",           [HP_WAIT_TERMINAL] = "terminal",
+        [HP_WAIT_CHILD] = "child",     [HP_WAIT_SIGNAL] = "signal",       [HP_WAIT_FAULT] = "page fault",
+        [HP_WAIT_STOPPED] = "stopped",
+    };
+    return cause < HP_WAIT_CAUSES ? names[cause] : "other";
+}
+
+bool hp_run_has_waits(const struct hp_run *run)
+{
+    struct hp_waits waits;
+    for (size_t at = 0; at < run->count; at++)
+        if (hp_snapshot_waits(run->sessions[at], &waits))
+            return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------------------------------------- gather */
+
+struct gathering {
+    struct hp_arena *arena;
+    const struct hp_profile *profile;
+    struct hp_run_waits *waits;
+    size_t capacity;
+};
+
+/* The site of a node; NULL for roots, and for threads that have none. */
+static const struct hp_site_sums *site_of(const struct hp_profile *profile, uint32_t session, uint32_t offset)
+{
+    struct hp_node node;
+    if (offset == 0 || !hp_snapshot_node(profile->run->sessions[session], offset, &node) ||
+        node.site == HP_SITE_ROOT)
+        return NULL;
+    return hp_profile_site(profile, session, node.site);
+}
+
+static bool add_wait(struct gathering *gathering, uint32_t session, const struct hp_wait *wait)
+{
+    struct hp_run_waits *waits = gathering->waits;
+    struct hp_wait_sums *sums = hp_arena_take(gathering->arena, sizeof *sums);
+    if (sums == NULL || waits->count == gathering->capacity)
+        return sums != NULL;
+    *sums = (struct hp_wait_sums){
+        .site = site_of(gathering->profile, session, wait->node),
+        .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
+        .call = wait->call,
+        .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
+        .ns = wait->ns,
+        .looks = wait->looks,
+    };
+    waits->all[waits->count++] = sums;
+    waits->waited_ns += wait->ns;
+    waits->is_blind |= wait->cause == HP_WAIT_OTHER && wait->call < 0 && wait->ns > 0;
+    return sums->what != NULL;
+}
+
+static bool add_session(struct gathering *gathering, uint32_t session)
+{
+    const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
+    struct hp_run_waits *waits = gathering->waits;
+    struct hp_waits sums;
+    struct hp_wait wait;
+    struct hp_walk walk = {0};
+    if (!hp_snapshot_waits(snapshot, &sums))
+        return true;
+    waits->sessions++;
+    waits->looks += sums.looks;
+    waits->watched_ns += sums.watched_ns;
+    waits->left_out_ns += sums.left_out_ns;
+    waits->waited_ns += sums.left_out_ns;
+    waits->watcher_ns += sums.watcher_ns;
+    if (sums.period_us > waits->period_us)
+        waits->period_us = sums.period_us;
+    while (hp_snapshot_next_wait(snapshot, &walk, &wait))
+        if (!add_wait(gathering, session, &wait))
+            return false;
+    return true;
+}
+
+/* How many entries there can be, by what the sessions hold. */
+static size_t count_waits(const struct hp_run *run)
+{
+    struct hp_wait wait;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_wait(run->sessions[at], &walk, &wait))
+            count++;
+    }
+    return count;
+}
+
+/* ----------------------------------------------------------------------------------------------- merge */
+
+static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static uint64_t number_of(const struct hp_site_sums *site) { return site != NULL ? hp_site_number(site) + 1 : 0; }
+
+/* The same for all that is one row. */
+static int compare_places(const void *a, const void *b)
+{
+    const struct hp_wait_sums *x = a, *y = b;
+    int order = by_number(number_of(x->site), number_of(y->site));
+    if (order == 0)
+        order = by_number(x->cause, y->cause);
+    if (order == 0)
+        order = by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+    return order != 0 ? order : strcmp(x->what, y->what);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct hp_wait_sums *x = a, *y = b;
+    const int order = by_number(y->ns, x->ns);
+    return order != 0 ? order : compare_places(a, b);
+}
+
+static void merge(struct hp_run_waits *waits)
+{
+    size_t kept = 0;
+    hp_sort(waits->all, waits->count, compare_places);
+    for (size_t at = 0; at < waits->count; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        if (kept > 0 && compare_places(waits->all[kept - 1], wait) == 0) {
+            waits->all[kept - 1]->ns += wait->ns;
+            waits->all[kept - 1]->looks += wait->looks;
+        } else {
+            waits->all[kept++] = wait;
+        }
+    }
+    waits->count = kept;
+    hp_sort(waits->all, kept, compare_times);
+}
+
+const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct gathering gathering = {.arena = arena, .profile = profile, .capacity = count_waits(profile->run)};
+    gathering.waits = hp_arena_take(arena, sizeof *gathering.waits);
+    if (gathering.waits == NULL)
+        return NULL;
+    gathering.waits->all = hp_arena_take_array(arena, gathering.capacity + 1, sizeof(void *));
+    if (gathering.waits->all == NULL)
+        return NULL;
+    for (uint32_t session = 0; session < profile->run->count; session++)
+        if (!add_session(&gathering, session))
+            return NULL;
+    merge(gathering.waits);
+    return gathering.waits;
+}
+
+void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits)
+{
+    *ret_waits = (struct hp_site_waits){0};
+    for (size_t at = 0; at < waits->count; at++) {
+        const struct hp_wait_sums *wait = waits->all[at];
+        if (wait->site != site || wait->ns == 0)
+            continue;
+        if (ret_waits->longest == NULL)
+            ret_waits->longest = wait;
+        ret_waits->ns += wait->ns;
+        ret_waits->by_cause[wait->cause] += wait->ns;
+    }
+}

@@ -1,0 +1,55 @@
+/*
+ * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
+ * of this.
+ *
+ * All of it is exclusive: a site waits itself, not for the zones inside. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_WAIT_PROFILE_H
+#define HP_SECTIONS_WAIT_PROFILE_H
+
+#include "profile.h"
+
+/* What was waited for at one place. */
+struct hp_wait_sums {
+    const struct hp_site_sums *site; /* NULL: outside of all zones */
+    uint32_t cause;                  /* enum hp_wait_cause */
+    int32_t call;                    /* number of the system call; -1: none, or not known */
+    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    uint64_t ns;
+    uint64_t looks;
+};
+
+struct hp_run_waits {
+    struct hp_wait_sums **all; /* the longest first */
+    size_t count;
+    size_t sessions;      /* that were watched; 0: none */
+    uint64_t looks;       /* at threads */
+    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;   /* of that, all that follows */
+    uint64_t left_out_ns; /* which is in no row: there was no space for it */
+    uint64_t watcher_ns;  /* processor time that watching took */
+    uint32_t period_us;   /* the longest pause between two looks */
+    bool is_blind;        /* which system call it was could not always be seen */
+};
+
+/* NULL: no memory. */
+const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+bool hp_run_has_waits(const struct hp_run *run);
+
+/* A site alone. */
+struct hp_site_waits {
+    uint64_t ns; /* all of it, the run queue included */
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+};
+
+/* Of a site of the profile; NULL: of what is outside of all zones. */
+void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits);
+
+/* "lock", "run queue" */
+const char *hp_wait_cause_name(uint32_t cause);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * The section `waits`: what threads waited for, one row per function, cause, system call and file. Shares are of all the time
+ * of threads that was watched, so what is missing to 100 % is time on a processor. SPDX-License-Identifier: MIT
+ */
+#include "wait_table.h"
+
+#include "arena.h"
+#include "order.h"
+#include "system_calls.h"
+#include "text.h"
+#include "units.h"
+#include "wait_profile.h"
+
+#define OUTSIDE "<outside>"
+
+struct columns {
+    size_t name, cause, call, what, looks, time, percent, location;
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct columns columns;
+    const struct hp_run_waits *waits;
+    struct hp_wait_sums **shown;
+    size_t count;
+};
+
+static struct columns describe(struct hotpath_section *section)
+{
+    struct columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.cause = hp_section_add_column(section, "cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns.call = hp_section_add_column(section, "call", "Call", HOTPATH_UNIT_TEXT, 0, true);
+    columns.what =
+        hp_section_add_column(section, "what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC, true);
+    columns.looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, true);
+    columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns.percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    return columns;
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *keep_line(const struct view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static double share(const struct view *view, uint64_t ns)
+{
+    return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
+}
+
+/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, one in 10.00 ms, took 2.00 ms" */
+static bool set_summary(struct view *view)
+{
+    char bytes[256];
+    struct hp_text line;
+    const struct hp_run_waits *waits = view->waits;
+    if (waits->sessions == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Threads waited ");
+    hp_units_ns(&line, (double)waits->waited_ns);
+    hp_text_string(&line, " of ");
+    hp_units_ns(&line, (double)waits->watched_ns);
+    if (waits->watched_ns > 0) {
+        hp_text_string(&line, " (");
+        hp_units_percent(&line, share(view, waits->waited_ns));
+        hp_text_char(&line, ')');
+    }
+    hp_text_string(&line, "; ");
+    hp_text_u64(&line, waits->looks);
+    hp_text_string(&line, " looks, every ");
+    hp_units_ns(&line, 1000.0 * waits->period_us);
+    hp_text_string(&line, ", took ");
+    hp_units_ns(&line, (double)waits->watcher_ns);
+    view->section->summary = keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static bool add_notes(struct view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    if (view->waits->is_blind)
+        hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
+                                       "show that of programs with other rights");
+    if (view->waits->left_out_ns == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_units_ns(&line, (double)view->waits->left_out_ns);
+    hp_text_string(&line, " of waiting are in no row: more places than there was space for");
+    const char *note = keep_line(view, &line);
+    if (note != NULL)
+        hp_section_note(view->section, note);
+    return note != NULL;
+}
+
+static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
+{
+    hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
+    hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
+    hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
+    hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
+    hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
+    hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
+    hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
+}
+
+/* ----------------------------------------------------------------------------------------------- rows */
+
+static bool is_shown(const struct view *view, const struct hp_wait_sums *wait)
+{
+    const struct hotpath_results *results = view->results;
+    if (wait->ns == 0 || hp_profile_is_small(wait->ns, view->waits->watched_ns, results->settings))
+        return false;
+    return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
+}
+
+static bool choose(struct view *view)
+{
+    view->shown = hp_arena_take_array(view->results->arena, view->waits->count + 1, sizeof(void *));
+    for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
+        if (is_shown(view, view->waits->all[at]))
+            view->shown[view->count++] = view->waits->all[at];
+    return view->shown != NULL;
+}
+
+static bool fill_row(const struct view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+{
+    const struct columns *columns = &view->columns;
+    const char *call = hp_system_call_name(wait->call);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : OUTSIDE);
+    hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
+    if (call != NULL)
+        hp_section_set_text(row, columns->call, call);
+    if (wait->what[0] != '\0')
+        hp_section_set_text(row, columns->what, wait->what);
+    hp_section_set_count(row, columns->looks, wait->looks);
+    hp_section_set_number(row, columns->time, (double)wait->ns);
+    hp_section_set_number(row, columns->percent, share(view, wait->ns));
+    return wait->site == NULL ||
+           hp_section_set_location(view->results, row, columns->location, &wait->site->location);
+}
+
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->run); }
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results, .section = section, .columns = describe(section)};
+    hp_section_show_columns(results, section);
+    section->description = "What threads waited for.";
+    section->percent_of = "watched";
+    view.waits = hp_results_waits(results);
+    if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
+        !choose(&view) || !hp_section_make_rows(results, section, view.count))
+        return false;
+    section->if_empty =
+        view.waits->sessions == 0
+            ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
+            : "no thread was found waiting";
+    section->total_rows = view.count;
+    for (size_t at = 0; at < view.count; at++)
+        if (!fill_row(&view, &section->rows[at], view.shown[at]))
+            return false;
+    add_totals(section, view.waits);
+    return set_summary(&view) && add_notes(&view) &&
+           hp_order_apply(results, section, results->settings->functions_limit);
+}
+
+const struct hp_section_type hp_section_waits = {
+    .name = "waits", .is_left_out_empty = true, .has_data = has_data, .fill = fill};

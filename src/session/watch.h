@@ -1,0 +1,110 @@
+/*
+ * Watching what the threads of a process wait for, from the kernel's files about them in /proc.
+ *
+ * Each look asks for every thread how long it ran and how long it was ready to run since the last look, which the kernel
+ * knows exactly; the rest it waited. Where it stands at that moment says for what, and its open zones in the session say in
+ * which function. So the sums are exact, and what they are credited to is sampled.
+ *
+ *     struct hp_watch *watch = ...;                  zeroed
+ *     hp_watch_begin(watch, &target);
+ *     while (hp_watch_look(watch)) ... a pause ...
+ *     hp_watch_end(watch);
+ *
+ * The process is not disturbed, and nothing of it is trusted: its session is read and written through functions of the caller, with
+ * offsets that have been checked. No heap, no stdio. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SESSION_WATCH_H
+#define HP_SESSION_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "layout.h"
+
+#define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
+#define HP_WATCH_THREADS 512u
+#define HP_WATCH_SOCKETS 64u
+#define HP_WATCH_PERIOD_US 10000u
+#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+
+/* False: the session is over, or the bytes are not there. */
+typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
+typedef bool hp_watch_write(void *context, uint32_t offset, const void *from, size_t bytes);
+
+/* Whom to watch, and how to reach its session. */
+struct hp_watch_target {
+    uint32_t pid;
+    uint32_t left_out; /* a thread that is not watched: the one that watches; 0: none */
+    hp_watch_read *read;
+    hp_watch_write *write;
+    void *context;
+    uint32_t *files; /* descriptors that may be kept open, counted down; NULL: none */
+};
+
+/* One thread. */
+struct hp_watched {
+    uint32_t tid;
+    uint32_t round;        /* in which it was seen last */
+    int file;              /* its schedstat, or -1 */
+    uint32_t record;       /* in the session; 0: not known */
+    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint64_t since_ns;     /* from when on it is watched ... */
+    uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
+    uint64_t ready_before;
+    uint64_t looked_ns;
+    uint64_t ran;
+    uint64_t ready;
+    uint64_t slices; /* times it began to run */
+    int64_t settled; /* waiting that is credited, or known to be none */
+    uint64_t settled_ready;
+    int64_t of_this_wait; /* credited to `entry` since it was found there */
+    int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
+    int32_t ready_entry;
+    bool is_waiting;
+    uint32_t running_looks; /* at which it was found running, one after the other */
+    int64_t running_floor;  /* the least that seemed to be waited at these */
+    uint64_t running_switches;
+};
+
+struct hp_watched_socket {
+    uint64_t inode;
+    char name[40];
+};
+
+/* Large; zeroed at first. Private. */
+struct hp_watch {
+    struct hp_watch_target target;
+    uint32_t at; /* of struct hp_waits in the session */
+    uint32_t round;
+    uint64_t round_ns; /* when the last look began */
+    uint32_t threads_seen;
+    uint32_t first_record;
+    uint32_t hint; /* place in `threads` where the next one is expected */
+    uint32_t thread_count;
+    uint64_t executable; /* which one it was */
+    uint32_t capacity;
+    struct hp_waits sums;
+    bool is_changed[HP_WATCH_ENTRIES];
+    struct hp_wait entries[HP_WATCH_ENTRIES];
+    struct hp_watched threads[HP_WATCH_THREADS];
+    struct hp_watched_socket sockets[HP_WATCH_SOCKETS];
+    uint32_t next_socket;
+};
+
+/* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */
+bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target);
+
+/* One look at every thread. False: the process, its program or its session is over. */
+bool hp_watch_look(struct hp_watch *watch);
+
+/* Credits what is left, and closes what was opened. */
+void hp_watch_end(struct hp_watch *watch);
+
+/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
+uint32_t hp_watch_period_us(uint64_t look_ns);
+
+/* Notes the pause, and adds what looking took, for the reader of the session. */
+void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+
+#endif
