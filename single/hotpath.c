@@ -9106,7 +9106,10 @@ static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *t
     thread->of_this_wait += ns;
 }
 
-/* It was woken before it was last found waiting, and then was ready for a while: that was no waiting any more. */
+/*
+ * What seemed to be waiting has turned out to be time ready to run, which the kernel only counts when the thread begins to run: it
+ * was woken before it was last looked at.
+ */
 static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int64_t excess = thread->settled - hp_watch_waited(thread);
@@ -9155,9 +9158,7 @@ static bool hp_watch_was_stopped(const struct hp_watch *watch, const struct hp_w
 /* It has run since the last look. What it waited before it did so is known only if that was all it did. */
 static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
-    if (!thread->is_waiting)
-        return;
-    if ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread))
+    if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread)))
         hp_watch_credit_waiting(watch, thread, 0);
     hp_watch_take_back(watch, thread);
     thread->is_waiting = false;
