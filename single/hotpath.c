@@ -21839,12 +21839,23 @@ void hp_sampler_begin_thread(struct hp_head *head)
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void hp_sampler_guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head)) {
         hp_sampler_credit_seen(head, true);
+        hp_sampler_guess_node(head);
+    }
     hp_sampler_stop_sources(sampler);
     sampler->cpu = NULL;
 }
@@ -21870,8 +21881,10 @@ void hp_sampler_begin_late(void)
 void hp_sampler_end(void)
 {
     struct hp_head *head = hp_sampler_own_head();
-    if (head != NULL && head->sampler.cpu != NULL)
+    if (head != NULL && head->sampler.cpu != NULL) {
         hp_sampler_credit_seen(head, true);
+        hp_sampler_guess_node(head);
+    }
     hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
     hotpath_runtime_->sampling.perf = NULL;
 }
