@@ -12439,11 +12439,21 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
 
 static uint64_t hp_cpu_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. */
-static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_header *header, uint64_t sampled_ns)
+/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
 {
-    const uint64_t kernel = hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns);
-    const uint64_t all = hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns);
+    struct hp_waits waits;
+    const bool is_ours = hp_snapshot_waits(session, &waits) && waits.watcher == session->header.pid;
+    return is_ours ? waits.watcher_ns : 0;
+}
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. */
+static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_snapshot *session, uint64_t sampled_ns)
+{
+    const struct hp_header *header = &session->header;
+    const uint64_t ours = hp_cpu_profile_taken_by_us(session);
+    const uint64_t kernel = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours);
     cpu->total.kernel_ns += kernel;
     cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
@@ -12461,15 +12471,27 @@ static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, c
     const uint64_t before = builder->cpu->sampled_ns;
     while (hp_snapshot_next_thread(session, &threads, &thread))
         hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
-    hp_cpu_profile_add_process(builder->cpu, &session->header, builder->cpu->sampled_ns - before);
+    hp_cpu_profile_add_process(builder->cpu, session, builder->cpu->sampled_ns - before);
 }
 
-/* What no site has is outside. The kernel's share is estimated twice, of threads and of the process: neither is below zero. */
+/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
+static void hp_cpu_profile_agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
+{
+    const uint64_t all = hp_cpu_ns(total);
+    if (total->kernel_ns < inside->kernel_ns)
+        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
+    if (all - total->kernel_ns < inside->user_ns)
+        total->kernel_ns = hp_cpu_profile_less(all, inside->user_ns);
+    total->user_ns = all - total->kernel_ns;
+}
+
+/* What no site has is outside. */
 static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
     struct hp_cpu_sums inside = {0, 0, 0};
     for (size_t at = 0; at < site_count; at++)
         hp_cpu_profile_add(&inside, &cpu->sites[at].own);
+    hp_cpu_profile_agree_on_kernel(&cpu->total, &inside);
     const uint64_t all = hp_cpu_profile_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
     const uint64_t kernel = hp_cpu_profile_less(cpu->total.kernel_ns, inside.kernel_ns);
     cpu->outside.samples = hp_cpu_profile_less(cpu->total.samples, inside.samples);
@@ -23285,15 +23307,20 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
+    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HP_WAITS_STACK_BYTES);
     sigfillset(&all);
+    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
+    const bool is_locked = hp_lock(&held);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool is_started = pthread_create(&thread, &attributes, hp_waits_watch, watching) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_locked)
+        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }
