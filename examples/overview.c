@@ -46,7 +46,7 @@ static void wait_for_reply(void)
 
 int main(void)
 {
-    HOTPATH_MAIN();
+    HOTPATH_MAIN(.cpu = 1, .waits = 1);
     for (int i = 0; i < 100; i++) {
         sync_work();
         sync_alloc();

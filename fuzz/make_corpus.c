@@ -164,6 +164,27 @@ static void build_allocations(void)
     builder_pool(&builder, "arena")->peak_live = 12;
 }
 
+/* Waiting in zones and outside, a name without an end, and what can only be a mistake. */
+static void build_waits(void)
+{
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "parse", "src/parse.c", 12));
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    builder_call(&builder, thread, node, 500, 0);
+    struct hp_waits *waits = builder_waits(&builder, 8);
+    waits->watched_ns = 9000;
+    waits->looks = 40;
+    waits->left_out_ns = 3;
+    waits->watcher_ns = 100;
+    waits->period_us = 10000;
+    builder_wait(&builder, node, HP_WAIT_DISK, 0, "/data/größe", 4000);
+    builder_wait(&builder, node, HP_WAIT_DISK, 0, "/data/other", 100);
+    builder_wait(&builder, node, HP_WAIT_RUN_QUEUE, -1, "", 50);
+    builder_wait(&builder, root, HP_WAIT_SOCKET, 1, "tcp 127.0.0.1:6379", 70);
+    builder_wait(&builder, 0, HP_WAIT_OTHER, -1, "do_wait", 7);
+    memset(builder_wait(&builder, 4104, 77, 99999, "", 1)->what, 0xff, sizeof((struct hp_wait *)0)->what);
+}
+
 int main(int argc, char **argv)
 {
     is_check = argc == 3 && strcmp(argv[1], "--check") == 0;
@@ -175,6 +196,9 @@ int main(int argc, char **argv)
     begin();
     build_allocations();
     write_seed(argv[1], "allocations", builder_size(&builder));
+    begin();
+    build_waits();
+    write_seed(argv[1], "waits", builder_size(&builder));
     begin();
     write_seed(argv[1], "empty-session", builder_size(&builder));
     begin();

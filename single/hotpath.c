@@ -3170,8 +3170,11 @@ HP_PRIVATE void hp_cpu_timer_stop(int timer);
 /* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
 HP_PRIVATE void *hp_cpu_perf_start(uint64_t period_ns);
 HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
-/* Whether perf's clock may be used here: 0, or why not, as an errno. */
-HP_PRIVATE int hp_cpu_perf_refusal(void);
+/*
+ * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
+ * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
+ */
+HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
 /* Lets the signal through in the calling thread. */
 HP_PRIVATE void hp_cpu_signal_unblock(void);
@@ -3318,7 +3321,7 @@ void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
 /* -------------------------------------------------------------------------------------------------- perf */
 
 /* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
-static int hp_cpu_open_event(uint64_t period_ns)
+static int hp_cpu_open_event(uint64_t period_ns, bool is_idle)
 {
     struct perf_event_attr event;
     memset(&event, 0, sizeof event);
@@ -3329,6 +3332,7 @@ static int hp_cpu_open_event(uint64_t period_ns)
     event.exclude_kernel = 1;
     event.exclude_hv = 1;
     event.wakeup_events = 1;
+    event.disabled = is_idle;
     return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -3345,15 +3349,19 @@ static size_t hp_cpu_page_size(void)
     return size > 0 ? (size_t)size : 4096;
 }
 
-void *hp_cpu_perf_start(uint64_t period_ns)
+static void *hp_cpu_start_event(uint64_t period_ns, bool is_idle)
 {
-    const int fd = hp_cpu_open_event(period_ns);
+    const int fd = hp_cpu_open_event(period_ns, is_idle);
     if (fd < 0)
         return NULL;
     void *mapping = hp_cpu_send_signals(fd) ? mmap(NULL, hp_cpu_page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    const int problem = errno;
     hp_sys_close(fd);
+    errno = problem;
     return mapping == MAP_FAILED ? NULL : mapping;
 }
+
+void *hp_cpu_perf_start(uint64_t period_ns) { return hp_cpu_start_event(period_ns, false); }
 
 void hp_cpu_perf_stop(void *mapping)
 {
@@ -3361,12 +3369,10 @@ void hp_cpu_perf_stop(void *mapping)
         munmap(mapping, hp_cpu_page_size());
 }
 
-int hp_cpu_perf_refusal(void)
+int hp_cpu_perf_prepare(void **ret_mapping)
 {
-    void *mapping = hp_cpu_perf_start(HP_CPU_SECOND);
-    const int refusal = mapping != NULL ? 0 : errno;
-    hp_cpu_perf_stop(mapping);
-    return refusal;
+    *ret_mapping = hp_cpu_start_event(HP_CPU_SECOND, true);
+    return *ret_mapping != NULL ? 0 : errno;
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
@@ -9100,7 +9106,10 @@ static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *t
     thread->of_this_wait += ns;
 }
 
-/* It was woken before it was last found waiting, and then was ready for a while: that was no waiting any more. */
+/*
+ * What seemed to be waiting has turned out to be time ready to run, which the kernel only counts when the thread begins to run: it
+ * was woken before it was last looked at.
+ */
 static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int64_t excess = thread->settled - hp_watch_waited(thread);
@@ -9149,9 +9158,7 @@ static bool hp_watch_was_stopped(const struct hp_watch *watch, const struct hp_w
 /* It has run since the last look. What it waited before it did so is known only if that was all it did. */
 static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
-    if (!thread->is_waiting)
-        return;
-    if ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread))
+    if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread)))
         hp_watch_credit_waiting(watch, thread, 0);
     hp_watch_take_back(watch, thread);
     thread->is_waiting = false;
@@ -11267,7 +11274,7 @@ HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 /* "perf and timers" */
 HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
 
-/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
+/* What would let perf be used that was refused with this errno; NULL: it was not. */
 HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
 
 /* Whether a session of the run was sampled. */
@@ -13023,15 +13030,14 @@ const char *hp_cpu_advice(uint32_t refusal)
     case 0:
         return NULL;
     case EACCES:
-        return "perf, which samples finer, is not allowed here: as root, 'sysctl kernel.perf_event_paranoid=2' "
-               "allows it";
+        return "sysctl kernel.perf_event_paranoid=2";
     case EPERM:
-        return "perf, which samples finer, is not allowed here: start the container with '--cap-add PERFMON'";
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
     case EMFILE:
     case ENFILE:
-        return "perf, which samples finer, found no free descriptor: 'ulimit -n 1024' gives more";
+        return "ulimit -n 1024";
     default:
-        return "perf, which samples finer, is not to be had on this kernel";
+        return "a kernel that has perf events";
     }
 }
 
@@ -13160,11 +13166,21 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
 
 static uint64_t hp_cpu_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. */
-static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_header *header, uint64_t sampled_ns)
+/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
 {
-    const uint64_t kernel = hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns);
-    const uint64_t all = hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns);
+    struct hp_waits waits;
+    const bool is_ours = hp_snapshot_waits(session, &waits) && waits.watcher == session->header.pid;
+    return is_ours ? waits.watcher_ns : 0;
+}
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. */
+static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_snapshot *session, uint64_t sampled_ns)
+{
+    const struct hp_header *header = &session->header;
+    const uint64_t ours = hp_cpu_profile_taken_by_us(session);
+    const uint64_t kernel = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours);
     cpu->total.kernel_ns += kernel;
     cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
@@ -13182,15 +13198,27 @@ static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, c
     const uint64_t before = builder->cpu->sampled_ns;
     while (hp_snapshot_next_thread(session, &threads, &thread))
         hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
-    hp_cpu_profile_add_process(builder->cpu, &session->header, builder->cpu->sampled_ns - before);
+    hp_cpu_profile_add_process(builder->cpu, session, builder->cpu->sampled_ns - before);
 }
 
-/* What no site has is outside. The kernel's share is estimated twice, of threads and of the process: neither is below zero. */
+/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
+static void hp_cpu_profile_agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
+{
+    const uint64_t all = hp_cpu_ns(total);
+    if (total->kernel_ns < inside->kernel_ns)
+        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
+    if (all - total->kernel_ns < inside->user_ns)
+        total->kernel_ns = hp_cpu_profile_less(all, inside->user_ns);
+    total->user_ns = all - total->kernel_ns;
+}
+
+/* What no site has is outside. */
 static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
     struct hp_cpu_sums inside = {0, 0, 0};
     for (size_t at = 0; at < site_count; at++)
         hp_cpu_profile_add(&inside, &cpu->sites[at].own);
+    hp_cpu_profile_agree_on_kernel(&cpu->total, &inside);
     const uint64_t all = hp_cpu_profile_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
     const uint64_t kernel = hp_cpu_profile_less(cpu->total.kernel_ns, inside.kernel_ns);
     cpu->outside.samples = hp_cpu_profile_less(cpu->total.samples, inside.samples);
@@ -17093,7 +17121,7 @@ static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, " samples a second");
     if (advice != NULL) {
-        hp_text_string(text, " (");
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }
@@ -18538,6 +18566,7 @@ struct hp_sampler {
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
     uint64_t period_ns;
+    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
 };
 
 /* A session begins: chooses the engine. Under the lock. */
@@ -18549,7 +18578,7 @@ HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
-HP_PRIVATE void hp_sampler_settle(void);
+HP_PRIVATE void hp_sampler_end(void);
 /* Stores what the process has used up to now. */
 HP_PRIVATE void hp_sampler_touch(void);
 
@@ -21349,7 +21378,7 @@ static bool hp_lifecycle_wait_until_quiet(void)
 static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    hp_sampler_settle();
+    hp_sampler_end();
     hp_session_touch();
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -22537,14 +22566,14 @@ static bool hp_sampler_is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine hp_sampler_choose_engine(uint32_t *ret_refusal)
+static enum hp_cpu_engine hp_sampler_choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
 {
     *ret_refusal = 0;
     if (!hp_sampler_is_wanted() || !hp_signal_view_take(hp_sampler_on_signal))
         return HP_CPU_NONE;
     if (hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
         return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_refusal();
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
     return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
 }
 
@@ -22562,8 +22591,9 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     uint32_t refusal;
-    hotpath_runtime_->sampling = (struct hp_sampling){.engine = hp_sampler_choose_engine(&refusal),
-                                                .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    struct hp_sampling sampling = {.period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    sampling.engine = hp_sampler_choose_engine(&sampling, &refusal);
+    hotpath_runtime_->sampling = sampling;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
@@ -22614,12 +22644,23 @@ void hp_sampler_begin_thread(struct hp_head *head)
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void hp_sampler_guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head)) {
         hp_sampler_credit_seen(head, true);
+        hp_sampler_guess_node(head);
+    }
     hp_sampler_stop_sources(sampler);
     sampler->cpu = NULL;
 }
@@ -22642,11 +22683,15 @@ void hp_sampler_begin_late(void)
         hp_sampler_begin_thread(head);
 }
 
-void hp_sampler_settle(void)
+void hp_sampler_end(void)
 {
     struct hp_head *head = hp_sampler_own_head();
-    if (head != NULL && head->sampler.cpu != NULL)
+    if (head != NULL && head->sampler.cpu != NULL) {
         hp_sampler_credit_seen(head, true);
+        hp_sampler_guess_node(head);
+    }
+    hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
+    hotpath_runtime_->sampling.perf = NULL;
 }
 
 /* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */
@@ -24045,15 +24090,20 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
+    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HP_WAITS_STACK_BYTES);
     sigfillset(&all);
+    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
+    const bool is_locked = hp_lock(&held);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool is_started = pthread_create(&thread, &attributes, hp_waits_watch, watching) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_locked)
+        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }

@@ -101,7 +101,7 @@ void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
 /* -------------------------------------------------------------------------------------------------- perf */
 
 /* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
-static int open_event(uint64_t period_ns)
+static int open_event(uint64_t period_ns, bool is_idle)
 {
     struct perf_event_attr event;
     memset(&event, 0, sizeof event);
@@ -112,6 +112,7 @@ static int open_event(uint64_t period_ns)
     event.exclude_kernel = 1;
     event.exclude_hv = 1;
     event.wakeup_events = 1;
+    event.disabled = is_idle;
     return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -128,15 +129,19 @@ static size_t page_size(void)
     return size > 0 ? (size_t)size : 4096;
 }
 
-void *hp_cpu_perf_start(uint64_t period_ns)
+static void *start_event(uint64_t period_ns, bool is_idle)
 {
-    const int fd = open_event(period_ns);
+    const int fd = open_event(period_ns, is_idle);
     if (fd < 0)
         return NULL;
     void *mapping = send_signals(fd) ? mmap(NULL, page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    const int problem = errno;
     hp_sys_close(fd);
+    errno = problem;
     return mapping == MAP_FAILED ? NULL : mapping;
 }
+
+void *hp_cpu_perf_start(uint64_t period_ns) { return start_event(period_ns, false); }
 
 void hp_cpu_perf_stop(void *mapping)
 {
@@ -144,12 +149,10 @@ void hp_cpu_perf_stop(void *mapping)
         munmap(mapping, page_size());
 }
 
-int hp_cpu_perf_refusal(void)
+int hp_cpu_perf_prepare(void **ret_mapping)
 {
-    void *mapping = hp_cpu_perf_start(SECOND);
-    const int refusal = mapping != NULL ? 0 : errno;
-    hp_cpu_perf_stop(mapping);
-    return refusal;
+    *ret_mapping = start_event(SECOND, true);
+    return *ret_mapping != NULL ? 0 : errno;
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */

@@ -36,8 +36,11 @@ void hp_cpu_timer_stop(int timer);
 /* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
 void *hp_cpu_perf_start(uint64_t period_ns);
 void hp_cpu_perf_stop(void *mapping);
-/* Whether perf's clock may be used here: 0, or why not, as an errno. */
-int hp_cpu_perf_refusal(void);
+/*
+ * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
+ * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
+ */
+int hp_cpu_perf_prepare(void **ret_mapping);
 
 /* Lets the signal through in the calling thread. */
 void hp_cpu_signal_unblock(void);

@@ -304,7 +304,7 @@ static bool wait_until_quiet(void)
 static void close_session(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    hp_sampler_settle();
+    hp_sampler_end();
     hp_session_touch();
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);

@@ -382,14 +382,14 @@ static bool is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine choose_engine(uint32_t *ret_refusal)
+static enum hp_cpu_engine choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
 {
     *ret_refusal = 0;
     if (!is_wanted() || !hp_signal_view_take(on_signal))
         return HP_CPU_NONE;
     if (hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
         return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_refusal();
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
     return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
 }
 
@@ -407,8 +407,9 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     uint32_t refusal;
-    hp_runtime->sampling = (struct hp_sampling){.engine = choose_engine(&refusal),
-                                                .period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    struct hp_sampling sampling = {.period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    sampling.engine = choose_engine(&sampling, &refusal);
+    hp_runtime->sampling = sampling;
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
@@ -459,12 +460,23 @@ void hp_sampler_begin_thread(struct hp_head *head)
 
 static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head)) {
         credit_seen(head, true);
+        guess_node(head);
+    }
     stop_sources(sampler);
     sampler->cpu = NULL;
 }
@@ -487,9 +499,13 @@ void hp_sampler_begin_late(void)
         hp_sampler_begin_thread(head);
 }
 
-void hp_sampler_settle(void)
+void hp_sampler_end(void)
 {
     struct hp_head *head = own_head();
-    if (head != NULL && head->sampler.cpu != NULL)
+    if (head != NULL && head->sampler.cpu != NULL) {
         credit_seen(head, true);
+        guess_node(head);
+    }
+    hp_cpu_perf_stop(hp_runtime->sampling.perf);
+    hp_runtime->sampling.perf = NULL;
 }

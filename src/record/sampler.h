@@ -45,6 +45,7 @@ struct hp_sampler {
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
     uint64_t period_ns;
+    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
 };
 
 /* A session begins: chooses the engine. Under the lock. */
@@ -56,7 +57,7 @@ void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
-void hp_sampler_settle(void);
+void hp_sampler_end(void);
 /* Stores what the process has used up to now. */
 void hp_sampler_touch(void);
 

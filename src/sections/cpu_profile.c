@@ -54,15 +54,14 @@ const char *hp_cpu_advice(uint32_t refusal)
     case 0:
         return NULL;
     case EACCES:
-        return "perf, which samples finer, is not allowed here: as root, 'sysctl kernel.perf_event_paranoid=2' "
-               "allows it";
+        return "sysctl kernel.perf_event_paranoid=2";
     case EPERM:
-        return "perf, which samples finer, is not allowed here: start the container with '--cap-add PERFMON'";
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
     case EMFILE:
     case ENFILE:
-        return "perf, which samples finer, found no free descriptor: 'ulimit -n 1024' gives more";
+        return "ulimit -n 1024";
     default:
-        return "perf, which samples finer, is not to be had on this kernel";
+        return "a kernel that has perf events";
     }
 }
 
@@ -191,11 +190,21 @@ static void add_thread(struct builder *builder, const struct hp_snapshot *sessio
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. */
-static void add_process(struct hp_cpu *cpu, const struct hp_header *header, uint64_t sampled_ns)
+/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+static uint64_t taken_by_us(const struct hp_snapshot *session)
 {
-    const uint64_t kernel = less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns);
-    const uint64_t all = less(header->cpu_latest_ns, header->cpu_start_ns);
+    struct hp_waits waits;
+    const bool is_ours = hp_snapshot_waits(session, &waits) && waits.watcher == session->header.pid;
+    return is_ours ? waits.watcher_ns : 0;
+}
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. */
+static void add_process(struct hp_cpu *cpu, const struct hp_snapshot *session, uint64_t sampled_ns)
+{
+    const struct hp_header *header = &session->header;
+    const uint64_t ours = taken_by_us(session);
+    const uint64_t kernel = less(less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours);
+    const uint64_t all = less(less(header->cpu_latest_ns, header->cpu_start_ns), ours);
     cpu->total.kernel_ns += kernel;
     cpu->total.user_ns += less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
@@ -213,15 +222,27 @@ static void add_session(struct builder *builder, const struct hp_snapshot *sessi
     const uint64_t before = builder->cpu->sampled_ns;
     while (hp_snapshot_next_thread(session, &threads, &thread))
         add_thread(builder, session, &thread, &nodes);
-    add_process(builder->cpu, &session->header, builder->cpu->sampled_ns - before);
+    add_process(builder->cpu, session, builder->cpu->sampled_ns - before);
 }
 
-/* What no site has is outside. The kernel's share is estimated twice, of threads and of the process: neither is below zero. */
+/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
+static void agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
+{
+    const uint64_t all = hp_cpu_ns(total);
+    if (total->kernel_ns < inside->kernel_ns)
+        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
+    if (all - total->kernel_ns < inside->user_ns)
+        total->kernel_ns = less(all, inside->user_ns);
+    total->user_ns = all - total->kernel_ns;
+}
+
+/* What no site has is outside. */
 static void settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
     struct hp_cpu_sums inside = {0, 0, 0};
     for (size_t at = 0; at < site_count; at++)
         add(&inside, &cpu->sites[at].own);
+    agree_on_kernel(&cpu->total, &inside);
     const uint64_t all = less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
     const uint64_t kernel = less(cpu->total.kernel_ns, inside.kernel_ns);
     cpu->outside.samples = less(cpu->total.samples, inside.samples);

@@ -43,7 +43,7 @@ double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 /* "perf and timers" */
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
 
-/* Why not by something better, and what would change that; NULL: it was, or was not to be. */
+/* What would let perf be used that was refused with this errno; NULL: it was not. */
 const char *hp_cpu_advice(uint32_t refusal);
 
 /* Whether a session of the run was sampled. */

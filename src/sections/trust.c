@@ -159,7 +159,7 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, " samples a second");
     if (advice != NULL) {
-        hp_text_string(text, " (");
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
         hp_text_string(text, advice);
         hp_text_char(text, ')');
     }

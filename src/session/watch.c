@@ -586,7 +586,10 @@ static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, ui
     thread->of_this_wait += ns;
 }
 
-/* It was woken before it was last found waiting, and then was ready for a while: that was no waiting any more. */
+/*
+ * What seemed to be waiting has turned out to be time ready to run, which the kernel only counts when the thread begins to run: it
+ * was woken before it was last looked at.
+ */
 static void take_back(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int64_t excess = thread->settled - waited(thread);
@@ -635,9 +638,7 @@ static bool was_stopped(const struct hp_watch *watch, const struct hp_watched *t
 /* It has run since the last look. What it waited before it did so is known only if that was all it did. */
 static void end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
-    if (!thread->is_waiting)
-        return;
-    if ((is_running && thread->slices == slices_before + 1) || was_stopped(watch, thread))
+    if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || was_stopped(watch, thread)))
         credit_waiting(watch, thread, 0);
     take_back(watch, thread);
     thread->is_waiting = false;

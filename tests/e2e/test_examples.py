@@ -24,6 +24,7 @@ CALLS = {
     "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "wait_for_reply": 100},
     "peak_vs_total": {"main": 1, "sum_of_all_lines": 1, "sum_line_by_line": 1},
     "per_command": {"main": 1, "command[GET]": 4000, "command[SET]": 1000, "command[DEL]": 100, "slot_of": 5100},
+    "profile_async_io": {"main": 1, "join_all": 2, "create_file": 5, "read_file": 5},
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
     "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
     "profile_cpu": {"main": 1, "heavy_work": 1000, "light_work": 1000},

@@ -350,3 +350,25 @@ struct hp_pool *builder_pool(struct session_builder *builder, const char *name)
     builder_header(builder)->pools = offset;
     return pool;
 }
+
+struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacity)
+{
+    const size_t size = sizeof(struct hp_waits) + capacity * sizeof(struct hp_wait);
+    const uint32_t offset = take(builder, size, 64);
+    struct hp_waits *waits = builder_at(builder, offset);
+    waits->capacity = capacity;
+    waits->watcher = 4242;
+    builder_header(builder)->waits = offset;
+    return waits;
+}
+
+struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
+                             const char *what, uint64_t ns)
+{
+    struct hp_waits *waits = builder_at(builder, builder_header(builder)->waits);
+    assert(waits->used < waits->capacity);
+    struct hp_wait *wait = (struct hp_wait *)(void *)(waits + 1) + waits->used++;
+    *wait = (struct hp_wait){.node = node, .cause = cause, .call = call, .looks = 1, .ns = ns};
+    memcpy(wait->what, what, strnlen(what, sizeof wait->what));
+    return wait;
+}

@@ -103,4 +103,10 @@ struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32
 
 struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
 
+/* The place for what threads wait for, with room for so many entries; watched by somebody. */
+struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacity);
+/* An entry of it. */
+struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
+                             const char *what, uint64_t ns);
+
 #endif

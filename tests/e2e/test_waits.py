@@ -1,0 +1,224 @@
+"""What threads waited for: programs that wait for a known thing, in a known function, for a time they know."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, between, without_sanitizer
+from test_cli import Cli
+
+pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: /proc shows the emulator")
+
+WAITS = PROGRAMS / "waits"
+THREAD = PROGRAMS / "waits_thread"
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def told(done):
+    """What the program said of itself on stderr."""
+    pairs = (line.split(" ") for line in done.stderr.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def rows_of(report, name=None, cause=None):
+    return [row for row in report.rows("waits")
+            if (name is None or row.name == name) and (cause is None or row.cause == cause)]
+
+
+def sum_of(rows):
+    return sum(row.waited_ns for row in rows)
+
+
+def queued(report):
+    return sum_of(rows_of(report, cause="run queue"))
+
+
+CASES = {
+    "sleep": ("sleep", ("nanosleep", "clock_nanosleep"), ""),
+    "poll": ("poll", ("poll", "ppoll", "ppoll_time64"), ""),
+    "signal": ("signal", ("rt_sigtimedwait", "rt_sigtimedwait_time64"), ""),
+    "child": ("child", ("wait4", "waitid", "waitpid"), ""),
+    "pipe": ("pipe", ("read",), "pipe:["),
+    "socket": ("socket", ("read",), "unix socket"),
+    "lock": ("lock", ("futex", "futex_time64"), ""),
+}
+
+
+def check_waited(report, name, cause, truth):
+    """All that was waited lies between two looks, so the sums are those of the program; less what it ran meanwhile."""
+    found = rows_of(report, name, cause)
+    assert found, f"{name} did not wait for {cause}: {report.rows('waits')}"
+    # Of the main thread alone; others are outside of all measured functions. Who has the processor is another matter.
+    in_main = [row for row in rows_of(report) if row.name != "<outside>" and row.cause != "run queue"]
+    longest = max(in_main, key=lambda row: row.waited_ns)
+    waited = sum_of(found)
+    assert longest.name == name and longest.cause == cause
+    assert between(truth["inside"] - truth["cpu"] - truth["ready"], sum_of(in_main), truth["around"])
+    assert waited <= truth["around"]
+    assert 2 * waited > truth["inside"] - truth["cpu"] - truth["ready"]
+    return longest
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cause(cli, case):
+    cause, calls, what = CASES[case]
+    done = cli.run("--", WAITS, case)
+    longest = check_waited(done.report, f"in_{case}", cause, told(done))
+    assert longest.call in calls
+    assert (longest.what or "").startswith(what)
+    assert longest.looks > 0
+    assert longest.location["file"].endswith("waits.c")
+    totals = done.report.section("waits")["totals"]
+    assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1
+    assert totals["waited_ns"] == sum_of(rows_of(done.report))
+    assert totals["waited_ns"] <= totals["watched_ns"]
+
+
+def file_system(path):
+    return subprocess.run(["stat", "-f", "-c", "%T", str(path)], capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.skipif(file_system(BUILD) in ("tmpfs", "ramfs", ""), reason="no disk to wait for")
+def test_disk(cli):
+    path = BUILD / "waits-disk.tmp"
+    try:
+        done = cli.run("--", WAITS, "disk", path)
+    finally:
+        path.unlink(missing_ok=True)
+    longest = check_waited(done.report, "in_disk", "disk", told(done))
+    assert longest.call == "fsync"
+    assert str(path).endswith(longest.what)
+
+
+def test_run_queue(cli):
+    """Two others on the same processor: what the kernel says was spent ready to run is in the function that was."""
+    done = cli.run("--", WAITS, "queue")
+    truth = told(done)
+    assert truth["inside"] > 0
+    found = sum_of(rows_of(done.report, "in_queue", "run queue"))
+    assert between(truth["inside"], queued(done.report), truth["ready"] + truth["around"] - truth["cpu"])
+    assert 2 * found > truth["inside"]
+    assert found <= queued(done.report)
+
+
+def test_stopped(cli):
+    """hotpath stops with the program, and has looked before."""
+    done = cli.run("--", WAITS, "stop")
+    truth = told(done)
+    check_waited(done.report, "in_stop", "stopped", truth)
+    in_main = sum_of(row for row in rows_of(done.report) if row.cause != "run queue")
+    assert between(truth["inside"], in_main, truth["around"])
+
+
+def test_work_is_no_waiting(cli):
+    """What runs all the time does not wait: all that is left is what others took from it."""
+    done = cli.run("--", WAITS, "work", status=3)
+    truth = told(done)
+    found = rows_of(done.report, "in_work")
+    assert all(row.cause in ("run queue", "page fault") for row in found), found
+    waited = sum_of(row for row in rows_of(done.report) if row.cause != "run queue")
+    assert waited <= truth["around"] - truth["cpu"]
+
+
+@pytest.mark.parametrize("case,status", [("none", 0), ("sleep", 0), ("work", 3)])
+def test_program_is_the_same(cli, case, status):
+    plain = subprocess.run([str(PROGRAMS / "waits_off"), case], capture_output=True, text=True)
+    watched = cli.run("--", WAITS, case, status=status)
+    unwatched = cli.run("--no-waits", "--", WAITS, case, "unwatched", status=status)
+    assert plain.returncode == status
+    assert plain.stdout == watched.stdout == unwatched.stdout
+    assert "waits" not in unwatched.report.values["sections"]
+
+
+def test_killed(cli):
+    done = cli.run("--", WAITS, "kill", status=-signal.SIGKILL)
+    row = max(rows_of(done.report, "in_kill"), key=lambda row: row.waited_ns)
+    inside = int(done.stdout.split()[1])
+    assert row.cause == "sleep"
+    # It is killed before another look: all but what follows the last one is there.
+    assert 0 < row.waited_ns <= inside
+
+
+def test_many_short_processes(cli):
+    script = "for n in $(seq 200); do {} none || exit 9; done".format(WAITS)
+    done = cli.run("--no-preload", "--", "sh", "-c", script)
+    assert done.stdout == "done none\n" * 200
+    assert len(done.report.rows("processes")) == 200
+
+
+def test_children_are_watched(cli):
+    """Three processes at once, each with a session of its own."""
+    script = "{0} sleep & {0} poll & {0} signal & wait".format(WAITS)
+    done = cli.run("--no-preload", "--", "sh", "-c", script)
+    for case in ("sleep", "poll", "signal"):
+        assert rows_of(done.report, f"in_{case}", case), f"nothing of {case}"
+    assert done.report.section("waits")["totals"]["watched_processes"] == 3
+
+
+def test_next_program_is_another(cli):
+    """After exec the process has no session any more, and the old one gets nothing of what the next program does."""
+    done = cli.run("--no-preload", "--", WAITS, "exec")
+    assert done.report.calls("in_exec") == 1
+    assert sum_of(rows_of(done.report, cause="sleep")) == 0
+
+
+@without_sanitizer("the program may end by a signal that it would explain")
+def test_file_is_cut_off(cli):
+    process = cli.start("run", "--", WAITS, "kill")
+    session = None
+    until = time.monotonic() + 20
+    while session is None and time.monotonic() < until:
+        found = list(cli.folder.glob("*.run/*.hotpath"))
+        session = found[0] if found else None
+    time.sleep(0.2)  # it sleeps by now
+    os.truncate(session, 4096)
+    time.sleep(0.1)
+    size = session.stat().st_size
+    process.communicate(timeout=60)
+    assert size == 4096, "what was cut off came back"
+    assert process.returncode in (-signal.SIGKILL, -signal.SIGBUS)
+
+
+# --- a thread of the library
+
+def run_thread(box, *args, env=None, **more):
+    return box.run("waits_thread", *args, env={"HOTPATH_WAITS": "1", "HOTPATH_REPORT": "all"} | (env or {}), **more)
+
+
+def test_thread_watches(box):
+    result = run_thread(box, "naps")
+    nap = max(rows_of(result.report, "nap"), key=lambda row: row.waited_ns)
+    assert nap.cause == "sleep"
+    assert nap.waited_ns <= result.row("nap").total_ns + 1e9 * 0.01
+    # It is no thread of the program.
+    assert result.report.values["meta"]["threads"] == 1
+    assert [row.name for row in rows_of(result.report) if row.name == "<outside>"] == []
+
+
+def test_thread_truth(box):
+    result = box.run("waits", "sleep", env={"HOTPATH_WAITS": "1"})
+    check_waited(result.report, "in_sleep", "sleep", result.aside)
+
+
+@pytest.mark.parametrize("case,says", [("restart", ("left", 1)), ("fork", ("children", 20)), ("user", ("changed", 20)),
+                                       ("signals", ("caught", 50))])
+def test_thread_survives(box, case, says):
+    result = run_thread(box, case)
+    assert result.told[says[0]] == says[1]
+
+
+def test_thread_is_not_started_under_run(cli):
+    done = cli.run("--waits", "--", WAITS, "sleep")
+    check_waited(done.report, "in_sleep", "sleep", told(done))
+    assert done.report.values["meta"]["threads"] == 1
+
+
+def test_reserve_is_not_watched(box):
+    result = run_thread(box, "naps", env={"HOTPATH_RESERVE": "1"})
+    assert "waits" not in result.report.values["sections"]

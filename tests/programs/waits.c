@@ -1,0 +1,368 @@
+/*
+ * Waits in a known function for a known thing, and says how long that took by its own clock. `inside` is measured within the
+ * zone, `around` is everything from the moment it is watched to the end; `cpu` and `ready` are what the kernel says of the main
+ * thread for all of that: time on a processor, and ready for one.
+ *
+ * Before and after, it lets whoever watches have a look, so that all that is waited lies between two looks.
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef HOTPATH
+#include "layout.h"
+#endif
+
+#define ROUNDS 8
+#define STEP_US 60000u
+
+static uint64_t inside_ns;
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t ready_ns(void)
+{
+    unsigned long long ran = 0, ready = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    MUST(file != NULL && fscanf(file, "%llu %llu", &ran, &ready) == 2);
+    fclose(file);
+    return ready;
+}
+
+/* -------------------------------------------------------------------------------------------- watchers */
+
+#ifdef HOTPATH
+/* How often somebody has looked at this process; UINT64_MAX: nobody is to. */
+static uint64_t looks(void)
+{
+    struct hp_header header;
+    struct hp_waits waits;
+    const int fd = open(hotpath_session_path(), O_RDONLY);
+    if (fd < 0)
+        return UINT64_MAX;
+    const int is_there = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.waits != 0 &&
+                         pread(fd, &waits, sizeof waits, header.waits) == (ssize_t)sizeof waits;
+    close(fd);
+    return is_there ? waits.looks : UINT64_MAX;
+}
+
+/* Works until whoever watches has begun to look after we came here, and has ended that look. */
+static void be_seen(void)
+{
+    HOTPATH_MEASURE();
+    const uint64_t before = looks();
+    const uint64_t until = now_ns() + UINT64_C(20000000000);
+    while (before != UINT64_MAX && looks() < before + 3 && now_ns() < until)
+        spin_us(500);
+}
+#else
+static void be_seen(void) {}
+#endif
+
+/* ----------------------------------------------------------------------------------------------- cases */
+
+static void begin(uint64_t *start) { *start = now_ns(); }
+static void end(const uint64_t *start) { inside_ns += now_ns() - *start; }
+
+static void in_sleep(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    begin(&start);
+    sleep_us(STEP_US);
+    end(&start);
+}
+
+static void in_poll(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    begin(&start);
+    poll(NULL, 0, (int)(STEP_US / 1000));
+    end(&start);
+}
+
+static void in_signal(void)
+{
+    HOTPATH_MEASURE();
+    const struct timespec limit = {0, STEP_US * 1000};
+    uint64_t start;
+    sigset_t usr;
+    sigemptyset(&usr);
+    sigaddset(&usr, SIGUSR1);
+    begin(&start);
+    sigtimedwait(&usr, NULL, &limit);
+    end(&start);
+}
+
+/* A child that does nothing of ours: it sleeps, does as it is told, and is gone. */
+static pid_t child_after(unsigned us, int write_to)
+{
+    const pid_t pid = fork();
+    MUST(pid >= 0);
+    if (pid > 0)
+        return pid;
+    const struct timespec pause = {us / 1000000, (long)(us % 1000000) * 1000};
+    nanosleep(&pause, NULL);
+    if (write_to >= 0 && write(write_to, "x", 1) != 1)
+        _exit(1);
+    _exit(0);
+}
+
+static void in_child(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    const pid_t pid = child_after(STEP_US, -1);
+    begin(&start);
+    MUST(waitpid(pid, NULL, 0) == pid);
+    end(&start);
+}
+
+static void read_from(int from, int to)
+{
+    char byte;
+    uint64_t start;
+    const pid_t pid = child_after(STEP_US, to);
+    begin(&start);
+    MUST(read(from, &byte, 1) == 1);
+    end(&start);
+    MUST(waitpid(pid, NULL, 0) == pid);
+}
+
+static int ends[2];
+
+static void in_pipe(void)
+{
+    HOTPATH_MEASURE();
+    read_from(ends[0], ends[1]);
+}
+
+static void in_socket(void)
+{
+    HOTPATH_MEASURE();
+    read_from(ends[0], ends[1]);
+}
+
+static char *disk_path;
+
+/* As often as it takes: nobody knows how fast the disk is. */
+static void in_disk(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    char block[65536];
+    memset(block, 'x', sizeof block);
+    const int fd = open(disk_path, O_CREAT | O_RDWR, 0600);
+    MUST(fd >= 0);
+    for (const uint64_t until = inside_ns + STEP_US * 1000; inside_ns < until;) {
+        MUST(pwrite(fd, block, sizeof block, 0) == (ssize_t)sizeof block);
+        begin(&start);
+        MUST(fsync(fd) == 0);
+        end(&start);
+    }
+    close(fd);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int is_held;
+
+static void *hold(void *unused)
+{
+    pthread_mutex_lock(&mutex);
+    raise_flag(&is_held);
+    sleep_us(STEP_US);
+    pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+static void in_lock(void)
+{
+    HOTPATH_MEASURE();
+    pthread_t thread;
+    uint64_t start;
+    is_held = 0;
+    MUST(pthread_create(&thread, NULL, hold, NULL) == 0);
+    while (!is_raised(&is_held))
+        ;
+    begin(&start);
+    pthread_mutex_lock(&mutex);
+    end(&start);
+    pthread_mutex_unlock(&mutex);
+    begin(&start);
+    pthread_join(thread, NULL);
+    end(&start);
+}
+
+/* Two that want the same processor. What counts is what the kernel says of that. */
+static void in_queue(void)
+{
+    HOTPATH_MEASURE();
+    const uint64_t before = ready_ns();
+    const uint64_t until = thread_cpu_ns() + STEP_US * 1000;
+    while (thread_cpu_ns() < until)
+        ;
+    inside_ns += ready_ns() - before;
+}
+
+static pid_t rivals[2];
+
+static void bring_rivals(void)
+{
+    cpu_set_t mine;
+    size_t cpu = 0;
+    MUST(sched_getaffinity(0, sizeof mine, &mine) == 0);
+    while (!CPU_ISSET(cpu, &mine))
+        cpu++;
+    CPU_ZERO(&mine);
+    CPU_SET(cpu, &mine);
+    MUST(sched_setaffinity(0, sizeof mine, &mine) == 0);
+    const pid_t parent = getpid();
+    for (int at = 0; at < 2; at++) {
+        rivals[at] = fork();
+        MUST(rivals[at] >= 0);
+        while (rivals[at] == 0)
+            if (getppid() != parent)
+                _exit(0);
+    }
+}
+
+static void end_rivals(void)
+{
+    for (int at = 0; at < 2; at++)
+        if (rivals[at] > 0) {
+            kill(rivals[at], SIGKILL);
+            waitpid(rivals[at], NULL, 0);
+        }
+}
+
+static char state_of(pid_t pid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const int fd = open(path, O_RDONLY);
+    const ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    const char *after = length > 0 ? strrchr(text, ')') : NULL;
+    return after != NULL ? after[2] : '?';
+}
+
+/* A child stops us, sees that we have, and lets us go on; in between is what counts. */
+static void in_stop(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t *stopped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t us = getpid(), pid = fork();
+    MUST(pid >= 0 && stopped != MAP_FAILED);
+    if (pid == 0) {
+        const struct timespec pause = {0, 400000000};
+        kill(us, SIGSTOP);
+        while (state_of(us) != 'T')
+            ;
+        const uint64_t from = now_ns();
+        nanosleep(&pause, NULL);
+        *stopped = now_ns() - from;
+        kill(us, SIGCONT);
+        _exit(0);
+    }
+    while (waitpid(pid, NULL, WNOHANG) == 0)
+        ;
+    inside_ns += *stopped;
+}
+
+static void in_work(void)
+{
+    HOTPATH_MEASURE();
+    spin_us(STEP_US);
+}
+
+static void in_none(void) { HOTPATH_MEASURE(); }
+
+static void in_kill(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    begin(&start);
+    sleep_us(10 * STEP_US);
+    end(&start);
+    tell("inside", inside_ns);
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+}
+
+/* Another program in the same process, which is not measured. */
+static void in_exec(void)
+{
+    HOTPATH_MEASURE();
+    execlp("sleep", "sleep", "0.5", (char *)NULL);
+    MUST(!"exec");
+}
+
+/* ------------------------------------------------------------------------------------------------- main */
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    int rounds;
+} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS}, {"signal", in_signal, ROUNDS},
+             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS}, {"socket", in_socket, ROUNDS},
+             {"disk", in_disk, ROUNDS},   {"lock", in_lock, ROUNDS}, {"queue", in_queue, ROUNDS},
+             {"stop", in_stop, 1},        {"work", in_work, ROUNDS}, {"none", in_none, 1},
+             {"kill", in_kill, 1},        {"exec", in_exec, 1}};
+
+static void prepare(const char *name)
+{
+    sigset_t usr;
+    sigemptyset(&usr);
+    sigaddset(&usr, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &usr, NULL);
+    if (strcmp(name, "pipe") == 0)
+        MUST(pipe(ends) == 0);
+    if (strcmp(name, "socket") == 0)
+        MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    if (strcmp(name, "queue") == 0)
+        bring_rivals();
+}
+
+static void run(const char *name)
+{
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
+        for (int round = 0; strcmp(cases[at].name, name) == 0 && round < cases[at].rounds; round++)
+            cases[at].run();
+}
+
+int main(int argc, char **argv)
+{
+    HOTPATH_MAIN();
+    const char *name = argc > 1 ? argv[1] : "none";
+    disk_path = argc > 2 ? argv[2] : NULL;
+    const int is_watched = strcmp(name, "none") != 0 && (argc < 3 || strcmp(argv[2], "unwatched") != 0);
+    prepare(name);
+    const uint64_t start = now_ns(), cpu = thread_cpu_ns(), ready = ready_ns();
+    if (is_watched)
+        be_seen();
+    run(name);
+    if (is_watched)
+        be_seen();
+    tell_aside("inside", inside_ns);
+    tell_aside("around", now_ns() - start);
+    tell_aside("cpu", thread_cpu_ns() - cpu);
+    tell_aside("ready", ready_ns() - ready);
+    end_rivals();
+    printf("done %s\n", name);
+    return strcmp(name, "work") == 0 ? 3 : 0;
+}

@@ -1,0 +1,260 @@
+/* What threads waited for, as rows, against numbers that are known because the test made them up. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+#include "system_calls.h"
+#include "wait_profile.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static uint32_t thread, root, load, save;
+
+static const hotpath_section *waits(void)
+{
+    const hotpath_section *section = section_named("waits");
+    assert_non_null(section);
+    return section;
+}
+
+static uint32_t node_of(struct session_builder *session, uint32_t in, const char *name)
+{
+    const uint32_t node = builder_node(session, in, 0, builder_site(session, name, "src/demo.c", 7));
+    builder_call(session, in, node, 1000, 0);
+    return node;
+}
+
+/* load waits for a lock and two files, save for a file, both for a processor; somebody outside sleeps. */
+static void build(void)
+{
+    thread = builder_thread(&builder);
+    root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    load = node_of(&builder, thread, "load");
+    save = node_of(&builder, thread, "save");
+    struct hp_waits *sums = builder_waits(&builder, 16);
+    sums->watched_ns = 10000;
+    sums->looks = 77;
+    sums->period_us = 10000;
+    sums->watcher_ns = 5;
+    builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 3000);
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/a", 200)->looks = 9;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/b", 100);
+    builder_wait(&builder, save, HP_WAIT_DISK, SYS_fsync, "/data/a", 1500);
+    builder_wait(&builder, save, HP_WAIT_RUN_QUEUE, -1, "", 400);
+    builder_wait(&builder, root, HP_WAIT_SLEEP, SYS_clock_nanosleep, "", 50);
+    builder_wait(&builder, 0, HP_WAIT_SLEEP, SYS_clock_nanosleep, "", 20);
+    builder_wait(&builder, save, HP_WAIT_PIPE, SYS_read, "pipe:[1]", 0);
+}
+
+static void assert_row(size_t row, const char *name, const char *cause, const char *call, const char *what,
+                       uint64_t ns)
+{
+    assert_string_equal(cell_of(waits(), row, "name").text, name);
+    assert_string_equal(cell_of(waits(), row, "cause").text, cause);
+    assert_string_equal(cell_of(waits(), row, "call").text, call);
+    assert_string_equal(cell_of(waits(), row, "what").text, what);
+    assert_int_equal(cell_of(waits(), row, "waited_ns").count, ns);
+}
+
+static void rows_are_by_function_cause_and_file(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(waits()), 6); /* what took no time has no row */
+    assert_row(0, "load", "lock", "futex", "", 3000);
+    assert_row(1, "save", "disk", "fsync", "/data/a", 1500);
+    assert_row(2, "save", "run queue", "", "", 400);
+    assert_row(3, "load", "disk", "read", "/data/a", 200);
+    assert_row(4, "load", "disk", "read", "/data/b", 100);
+    assert_row(5, "<outside>", "sleep", "clock_nanosleep", "", 70);
+    assert_int_equal(cell_of(waits(), 3, "looks").count, 9);
+    assert_int_equal(cell_of(waits(), 0, "percent_total").count, 30);
+    assert_string_equal(waits()->percent_of, "watched");
+}
+
+static uint64_t total(const char *key)
+{
+    for (size_t at = 0; at < waits()->total_count; at++)
+        if (strcmp(waits()->totals[at].key, key) == 0)
+            return waits()->totals[at].cell.count;
+    fail_msg("there is no total '%s'", key);
+    return 0;
+}
+
+static void totals_are_of_all_rows(void **state)
+{
+    (void)state;
+    build();
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->left_out_ns = 30;
+    fixture_build();
+    assert_int_equal(total("watched_ns"), 10000);
+    assert_int_equal(total("waited_ns"), 5300);
+    assert_int_equal(total("left_out_ns"), 30);
+    assert_int_equal(total("looks"), 77);
+    assert_int_equal(total("period_us"), 10000);
+    assert_int_equal(total("watcher_ns"), 5);
+    assert_int_equal(total("watched_processes"), 1);
+    assert_int_equal(waits()->note_count, 1);
+    assert_non_null(strstr(waits()->notes[0], "in no row"));
+}
+
+static void processes_are_added_up(void **state)
+{
+    (void)state;
+    build();
+    struct session_builder *other = fixture_add_session();
+    const uint32_t in = builder_thread(other);
+    node_of(other, in, "other");
+    const uint32_t node = node_of(other, in, "load");
+    builder_waits(other, 4)->watched_ns = 5000;
+    builder_wait(other, node, HP_WAIT_LOCK, SYS_futex, "", 11);
+    fixture_add_session(); /* which nobody watched */
+    fixture_build();
+    assert_row(0, "load", "lock", "futex", "", 3011);
+    assert_int_equal(total("watched_ns"), 15000);
+    assert_int_equal(total("watched_processes"), 2);
+}
+
+static const struct hp_site_sums *site_named(const char *name)
+{
+    for (size_t at = 0; at < results->profile->site_count; at++)
+        if (strcmp(results->profile->sites[at]->name, name) == 0)
+            return results->profile->sites[at];
+    fail_msg("there is no function '%s'", name);
+    return NULL;
+}
+
+static void of_one_function(void **state)
+{
+    (void)state;
+    struct hp_site_waits of;
+    build();
+    fixture_build();
+    assert_non_null(results->waits);
+    hp_waits_of_site(results->waits, site_named("load"), &of);
+    assert_int_equal(of.ns, 3300);
+    assert_int_equal(of.by_cause[HP_WAIT_LOCK], 3000);
+    assert_int_equal(of.by_cause[HP_WAIT_DISK], 300);
+    assert_int_equal(of.longest->cause, HP_WAIT_LOCK);
+    hp_waits_of_site(results->waits, site_named("save"), &of);
+    assert_int_equal(of.by_cause[HP_WAIT_RUN_QUEUE], 400);
+    assert_string_equal(of.longest->what, "/data/a");
+    hp_waits_of_site(results->waits, NULL, &of);
+    assert_int_equal(of.ns, 70);
+}
+
+static void when_it_is_shown(void **state)
+{
+    (void)state;
+    strcpy(settings.report, "auto");
+    build();
+    fixture_build();
+    assert_non_null(section_named("waits"));
+    strcpy(settings.report, "-waits");
+    fixture_build();
+    assert_null(section_named("waits"));
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->watcher = 0;
+    strcpy(settings.report, "all");
+    fixture_build();
+    assert_null(section_named("waits"));
+    strcpy(settings.report, "waits");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(waits()), 0);
+    assert_non_null(strstr(waits()->if_empty, "HOTPATH_WAITS=1"));
+}
+
+static void rows_are_chosen_as_elsewhere(void **state)
+{
+    (void)state;
+    build();
+    strcpy(settings.focus, "save");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(waits()), 2);
+    settings.focus[0] = '\0';
+    settings.functions_limit = 2;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(waits()), 2);
+    assert_int_equal(hotpath_section_total_rows(waits()), 6);
+    settings.min_percent = 20;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(waits()), 1);
+    settings.min_percent = 0;
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.sort, "looks");
+    fixture_build();
+    assert_row(0, "load", "disk", "read", "/data/a", 200);
+}
+
+static void calls_that_cannot_be_seen(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_int_equal(waits()->note_count, 0);
+    builder_wait(&builder, save, HP_WAIT_OTHER, -1, "do_something", 9);
+    fixture_build();
+    assert_int_equal(waits()->note_count, 1);
+    assert_non_null(strstr(waits()->notes[0], "could not always be seen"));
+}
+
+/* Counts that are too large, nodes that are none, causes nobody knows, names without an end. */
+static void broken_places_do_no_harm(void **state)
+{
+    (void)state;
+    build();
+    struct hp_waits *sums = builder_at(&builder, builder_header(&builder)->waits);
+    struct hp_wait *wait = builder_wait(&builder, 12345679, 99, 999999, "", UINT64_MAX);
+    memset(wait->what, 'x', sizeof wait->what);
+    sums->used = sums->capacity = UINT32_MAX;
+    fixture_build();
+    assert_string_equal(cell_of(waits(), 0, "name").text, "<outside>");
+    assert_string_equal(cell_of(waits(), 0, "cause").text, "other");
+    assert_int_equal(strlen(cell_of(waits(), 0, "what").text), sizeof wait->what - 1);
+    static const uint32_t places[] = {1, 4095, 4097, UINT32_MAX, UINT32_MAX - 7};
+    for (size_t at = 0; at < COUNT(places); at++) {
+        builder_header(&builder)->waits = places[at];
+        strcpy(settings.report, "waits");
+        fixture_build();
+        assert_int_equal(hotpath_section_rows(waits()), 0);
+    }
+}
+
+static void system_calls_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(hp_system_call_name(SYS_read), "read");
+    assert_int_equal(hp_system_call(SYS_fsync)->cause, HP_WAIT_DISK);
+    assert_true(hp_system_call(SYS_fsync)->has_descriptor && !hp_system_call(SYS_fsync)->is_by_file);
+    assert_true(hp_system_call(SYS_read)->is_by_file);
+    assert_false(hp_system_call(SYS_wait4)->has_descriptor);
+    assert_null(hp_system_call_name(-1));
+    assert_null(hp_system_call_name(100000));
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        assert_non_null(hp_wait_cause_name(cause));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_are_by_function_cause_and_file),
+        TEST(totals_are_of_all_rows),
+        TEST(processes_are_added_up),
+        TEST(of_one_function),
+        TEST(when_it_is_shown),
+        TEST(rows_are_chosen_as_elsewhere),
+        TEST(calls_that_cannot_be_seen),
+        TEST(broken_places_do_no_harm),
+        TEST(system_calls_have_names),
+    };
+    return cmocka_run_group_tests_name("waits", tests, NULL, NULL);
+}

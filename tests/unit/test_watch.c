@@ -1,0 +1,426 @@
+/*
+ * Watching threads of this very process, whose session the test makes up, while they wait for what the test wants.
+ * SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "session_builder.h"
+#include "watch.h"
+
+#define PATIENCE 20000
+
+static struct session_builder session;
+static struct hp_watch *watch;
+static struct hp_waits *waits;
+static uint32_t thread, root, outer, inner;
+static bool is_cut_off;
+
+/* ------------------------------------------------------------------------------------------- the session */
+
+static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    (void)context;
+    if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
+        return false;
+    memcpy(to, session.bytes + offset, bytes);
+    return true;
+}
+
+static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
+{
+    (void)context;
+    if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
+        return false;
+    memcpy(session.bytes + offset, from, bytes);
+    return true;
+}
+
+static struct hp_thread *record(void) { return builder_at(&session, thread); }
+
+static int set_up(void **state)
+{
+    (void)state;
+    builder_init(&session, 1u << 20);
+    is_cut_off = false;
+    thread = builder_thread(&session);
+    root = record()->root;
+    outer = builder_node(&session, thread, 0, builder_site(&session, "outer", "a.c", 1));
+    inner = builder_node(&session, thread, outer, builder_site(&session, "inner", "a.c", 2));
+    waits = builder_waits(&session, HP_WATCH_ENTRIES);
+    waits->watcher = 0;
+    struct hp_header *header = builder_header(&session);
+    header->pid = (uint32_t)getpid();
+    header->state = HP_STATE_LIVE;
+    header->threads_seen = 1;
+    record()->state = HP_THREAD_LIVE;
+    watch = calloc(1, sizeof *watch);
+    return watch == NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    if (watch->target.write != NULL) /* it has begun */
+        hp_watch_end(watch);
+    free(watch);
+    builder_free(&session);
+    return 0;
+}
+
+/* The test itself is left out: it looks, and so runs. */
+static bool begin(void)
+{
+    const struct hp_watch_target target = {.pid = (uint32_t)getpid(),
+                                           .left_out = (uint32_t)syscall(SYS_gettid),
+                                           .read = read_session,
+                                           .write = write_session};
+    return hp_watch_begin(watch, &target);
+}
+
+/* ------------------------------------------------------------------------------------------ the sleeper */
+
+static int to_sleeper[64][2]; /* pipes it reads from, one after the other */
+static unsigned pipe_count;
+static uint32_t sleeper_tid;
+static pthread_t sleeper;
+
+static void *read_all(void *unused)
+{
+    char byte;
+    __atomic_store_n(&sleeper_tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    for (unsigned at = 0; at < pipe_count; at++)
+        if (read(to_sleeper[at][0], &byte, 1) != 1)
+            break;
+    return unused;
+}
+
+static void start_sleeper(unsigned pipes)
+{
+    pipe_count = pipes;
+    sleeper_tid = 0;
+    for (unsigned at = 0; at < pipes; at++)
+        assert_int_equal(pipe(to_sleeper[at]), 0);
+    assert_int_equal(pthread_create(&sleeper, NULL, read_all, NULL), 0);
+    while (__atomic_load_n(&sleeper_tid, __ATOMIC_ACQUIRE) == 0)
+        ;
+    record()->tid = sleeper_tid;
+}
+
+static void wake(unsigned pipe) { assert_int_equal(write(to_sleeper[pipe][1], "x", 1), 1); }
+
+static void end_sleeper(void)
+{
+    pthread_join(sleeper, NULL);
+    for (unsigned at = 0; at < pipe_count; at++) {
+        close(to_sleeper[at][0]);
+        close(to_sleeper[at][1]);
+    }
+}
+
+static struct hp_wait *entry(uint32_t at) { return (struct hp_wait *)(void *)(waits + 1) + at; }
+
+static void name_of(unsigned pipe, char name[40])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", to_sleeper[pipe][0]);
+    memset(name, 0, 40);
+    assert_true(readlink(path, name, 39) > 0);
+}
+
+/* Looks until it is found waiting for that pipe. */
+static struct hp_wait *find_pipe(unsigned pipe)
+{
+    const struct timespec moment = {0, 1000000};
+    char name[40];
+    name_of(pipe, name);
+    for (unsigned tries = 0; tries < PATIENCE; tries++) {
+        assert_true(hp_watch_look(watch));
+        for (uint32_t at = 0; at < waits->used; at++)
+            if (entry(at)->cause == HP_WAIT_PIPE && memcmp(entry(at)->what, name, sizeof name) == 0)
+                return entry(at);
+        nanosleep(&moment, NULL);
+    }
+    fail_msg("the thread was never found waiting");
+    return NULL;
+}
+
+/* -------------------------------------------------------------------------------------------------- tests */
+
+static void a_wait_has_cause_call_file_and_zone(void **state)
+{
+    (void)state;
+    builder_open(&session, thread, outer, 0, 0);
+    builder_open(&session, thread, inner, 0, 0);
+    start_sleeper(1);
+    assert_true(begin());
+    const struct hp_wait *found = find_pipe(0);
+    assert_int_equal(found->call, SYS_read);
+    assert_int_equal(found->node, inner);
+    assert_true(found->looks > 0);
+    assert_int_equal(waits->watcher, getpid());
+    assert_true(waits->looks > 0);
+    wake(0);
+    end_sleeper();
+}
+
+/* What is credited between two looks is what lies between them, to the nanosecond. */
+static void sums_are_exact(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    const struct hp_wait *found = find_pipe(0);
+    assert_true(hp_watch_look(watch)); /* it waits by now, and will until it is woken */
+    const uint64_t before = hp_clock_monotonic_ns();
+    assert_true(hp_watch_look(watch));
+    const uint64_t from = hp_clock_monotonic_ns(), ns = found->ns, watched = waits->watched_ns;
+    const struct timespec moment = {0, 30000000};
+    nanosleep(&moment, NULL);
+    const uint64_t to = hp_clock_monotonic_ns();
+    assert_true(hp_watch_look(watch));
+    const uint64_t after = hp_clock_monotonic_ns();
+    assert_in_range(found->ns - ns, to - from, after - before);
+    assert_int_equal(waits->watched_ns - watched, found->ns - ns);
+    wake(0);
+    end_sleeper();
+}
+
+static void outside_of_zones(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    assert_int_equal(find_pipe(0)->node, root);
+    wake(0);
+    end_sleeper();
+}
+
+static void threads_without_a_record(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    record()->state = HP_THREAD_FREE;
+    assert_true(begin());
+    assert_int_equal(find_pipe(0)->node, 0);
+    wake(0);
+    end_sleeper();
+}
+
+static void deep_stacks(void **state)
+{
+    (void)state;
+    static const uint32_t depths[] = {1, 2, 3, 7, 8, 9, 1000};
+    for (size_t at = 0; at < sizeof depths / sizeof depths[0]; at++) {
+        const uint32_t offset = (session.used + 63) & ~63u;
+        struct hotpath_frame_ *frames = builder_at(&session, offset);
+        memset(frames, 0, 1001 * sizeof *frames);
+        for (uint32_t frame = 1; frame <= depths[at]; frame++)
+            frames[frame] = (struct hotpath_frame_){.zone = 8, .node = 64 * frame};
+        record()->frames = offset;
+        record()->frame_capacity = 1001;
+        start_sleeper(1);
+        assert_true(begin());
+        assert_int_equal(find_pipe(0)->node, 64 * depths[at]);
+        wake(0);
+        end_sleeper();
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
+static void broken_sessions_do_no_harm(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    record()->frames = UINT32_MAX - 31;
+    record()->frame_capacity = UINT32_MAX;
+    assert_true(begin());
+    assert_int_equal(find_pipe(0)->node, root);
+    record()->tid = 1;
+    record()->next = thread; /* for ever in a circle */
+    builder_header(&session)->threads_seen++;
+    assert_true(hp_watch_look(watch));
+    builder_header(&session)->threads = UINT32_MAX;
+    builder_header(&session)->threads_seen++;
+    assert_true(hp_watch_look(watch));
+    is_cut_off = true;
+    assert_false(hp_watch_look(watch));
+    wake(0);
+    end_sleeper();
+}
+
+static void places_that_are_none(void **state)
+{
+    (void)state;
+    struct hp_header *header = builder_header(&session);
+    static const uint32_t places[] = {0, 4, 4095, 1u << 20, UINT32_MAX - 7};
+    const uint32_t good = header->waits;
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
+        header->waits = places[at];
+        assert_false(begin());
+    }
+    header->waits = good;
+    waits->used = HP_WATCH_ENTRIES + 1;
+    assert_false(begin());
+    waits->used = 0;
+    waits->capacity = 0;
+    assert_false(begin());
+    waits->capacity = UINT32_MAX;
+    assert_true(begin());
+    header->pid++;
+    assert_false(begin());
+}
+
+static void one_watches_at_a_time(void **state)
+{
+    (void)state;
+    waits->watcher = 1; /* which is always there */
+    assert_false(begin());
+    const pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    waits->watcher = (uint32_t)gone;
+    assert_true(begin());
+    waits->watcher = (uint32_t)getpid();
+    assert_true(begin());
+}
+
+/* What was there before stays, and is added to. */
+static void a_watcher_goes_on(void **state)
+{
+    (void)state;
+    char name[40];
+    start_sleeper(1);
+    name_of(0, name);
+    builder_wait(&session, root, HP_WAIT_PIPE, SYS_read, name, 1000000000000)->looks = 50;
+    assert_true(begin());
+    const struct hp_wait *found = find_pipe(0);
+    while (found->looks == 50)
+        assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->used, 1);
+    assert_true(found->ns >= 1000000000000);
+    wake(0);
+    end_sleeper();
+}
+
+static void what_finds_no_place_is_counted(void **state)
+{
+    (void)state;
+    const struct timespec moment = {0, 2000000};
+    waits->capacity = 1;
+    builder_wait(&session, root, HP_WAIT_SLEEP, 1, "", 7);
+    start_sleeper(1);
+    assert_true(begin());
+    for (unsigned tries = 0; waits->left_out_ns == 0 && tries < PATIENCE; tries++) {
+        assert_true(hp_watch_look(watch));
+        nanosleep(&moment, NULL);
+    }
+    assert_true(waits->left_out_ns > 0);
+    assert_int_equal(waits->used, 1);
+    assert_int_equal(entry(0)->ns, 7);
+    wake(0);
+    end_sleeper();
+}
+
+static void many_files_share_an_entry(void **state)
+{
+    (void)state;
+    const struct timespec moment = {0, 1000000};
+    start_sleeper(40);
+    assert_true(begin());
+    for (unsigned pipe = 0; pipe < 24; pipe++) {
+        find_pipe(pipe);
+        wake(pipe);
+    }
+    uint32_t looks = 0;
+    for (unsigned pipe = 24; pipe < 40; pipe++) {
+        for (unsigned tries = 0; tries < PATIENCE; tries++) {
+            assert_true(hp_watch_look(watch));
+            if (waits->used == 25 && entry(24)->looks > looks)
+                break;
+            nanosleep(&moment, NULL);
+        }
+        looks = entry(24)->looks;
+        wake(pipe);
+    }
+    assert_int_equal(waits->used, 25);
+    assert_string_equal(entry(24)->what, "(others)");
+    end_sleeper();
+}
+
+static void its_end_is_noticed(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    find_pipe(0);
+    wake(0);
+    end_sleeper();
+    for (unsigned tries = 0; hp_watch_look(watch) && tries < PATIENCE; tries++)
+        ;
+    assert_false(hp_watch_look(watch)); /* no thread is left that is watched */
+    start_sleeper(1);
+    assert_true(begin());
+    assert_true(hp_watch_look(watch));
+    builder_header(&session)->state = HP_STATE_FINISHED;
+    assert_false(hp_watch_look(watch));
+    wake(0);
+    end_sleeper();
+}
+
+static void looking_is_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(hp_watch_period_us(0), 10000);
+    assert_int_equal(hp_watch_period_us(100000), 10000);
+    assert_int_equal(hp_watch_period_us(200000), 20000); /* 0.2 ms in 20 ms */
+    assert_int_equal(hp_watch_period_us(UINT64_MAX), 1000000);
+    start_sleeper(1);
+    assert_true(begin());
+    assert_true(hp_watch_look(watch));
+    hp_watch_note(watch, 20000, 55);
+    hp_watch_note(watch, 30000, 5);
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->period_us, 30000);
+    assert_int_equal(waits->watcher_ns, 60);
+    wake(0);
+    end_sleeper();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_wait_has_cause_call_file_and_zone),
+        TEST(sums_are_exact),
+        TEST(outside_of_zones),
+        TEST(threads_without_a_record),
+        TEST(deep_stacks),
+        TEST(broken_sessions_do_no_harm),
+        TEST(places_that_are_none),
+        TEST(one_watches_at_a_time),
+        TEST(a_watcher_goes_on),
+        TEST(what_finds_no_place_is_counted),
+        TEST(many_files_share_an_entry),
+        TEST(its_end_is_noticed),
+        TEST(looking_is_bounded),
+    };
+    return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+}
