@@ -9328,13 +9328,20 @@ static bool hp_watch_read_header(struct hp_watch *watch)
     return true;
 }
 
+/* After exec. Of a process that has changed its rights it cannot be told. */
+static bool hp_watch_is_another_program(const struct hp_watch *watch)
+{
+    const uint64_t executable = hp_watch_executable_of(watch->target.pid);
+    return executable != 0 && executable != watch->executable;
+}
+
 bool hp_watch_look(struct hp_watch *watch)
 {
     char path[96];
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
-    if (!hp_watch_read_header(watch) || hp_watch_executable_of(watch->target.pid) != watch->executable)
+    if (!hp_watch_read_header(watch) || hp_watch_is_another_program(watch))
         return false;
     hp_file_each(hp_watch_path_of(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
     hp_watch_drop_gone(watch);
