@@ -11538,11 +11538,13 @@ static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *v
     return hp_bottlenecks_keep_line(view, &line);
 }
 
-static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits)
+/* Who waits for something has not been starved: there the run queue is what came on top. */
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
+    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
-        if (waits->by_cause[cause] > waits->by_cause[largest])
+        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
             largest = cause;
     return largest;
 }
@@ -11550,7 +11552,7 @@ static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits)
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
-    const uint32_t cause = hp_bottlenecks_largest_cause(waits);
+    const uint32_t cause = hp_bottlenecks_largest_cause(entry, waits);
     if (waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {

@@ -149,11 +149,13 @@ static const char *name_cause(const struct view *view, const struct hp_wait_sums
     return keep_line(view, &line);
 }
 
-static uint32_t largest_cause(const struct hp_site_waits *waits)
+/* Who waits for something has not been starved: there the run queue is what came on top. */
+static uint32_t largest_cause(const struct entry *entry, const struct hp_site_waits *waits)
 {
+    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
-        if (waits->by_cause[cause] > waits->by_cause[largest])
+        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
             largest = cause;
     return largest;
 }
@@ -161,7 +163,7 @@ static uint32_t largest_cause(const struct hp_site_waits *waits)
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
 {
-    const uint32_t cause = largest_cause(waits);
+    const uint32_t cause = largest_cause(entry, waits);
     if (waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {

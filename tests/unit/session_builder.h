@@ -109,4 +109,8 @@ struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacit
 struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
                              const char *what, uint64_t ns);
 
+/* Processor time that a node used, by a thousand samples a second of perf; the session then has processor time. */
+void builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
+                 uint64_t user_ns, uint64_t kernel_ns);
+
 #endif
