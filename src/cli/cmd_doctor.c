@@ -187,7 +187,7 @@ static volatile sig_atomic_t samples[3]; /* by enum hp_cpu_source */
 
 static void count_sample(int signal, siginfo_t *info, void *context)
 {
-    int timer;
+    int timer = 0;
     (void)signal;
     (void)context;
     samples[hp_cpu_source_of(info, &timer)]++;
@@ -210,13 +210,13 @@ static unsigned rate_of(enum hp_cpu_source source)
 static bool try_sampling(int *ret_refusal)
 {
     struct sigaction ours, before;
-    int timer;
+    int timer = 0;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = count_sample;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     sigaction(HP_CPU_SIGNAL, &ours, &before);
     hp_cpu_signal_unblock();
-    const bool has_timer = hp_cpu_timer_start(&timer, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
+    const bool has_timer = hp_cpu_timer_start(&timer, NULL, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
     void *perf = hp_cpu_perf_start(1000000000u / TRIED_RATE);
     *ret_refusal = perf != NULL ? 0 : errno;
     compute_a_while();
