@@ -3179,6 +3179,9 @@ HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
  */
 HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
+/* Lets the signal through in the calling thread. */
+HP_PRIVATE void hp_cpu_signal_unblock(void);
+
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
 
 /* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
@@ -3377,6 +3380,12 @@ int hp_cpu_perf_prepare(void **ret_mapping)
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
+
+void hp_cpu_signal_unblock(void)
+{
+    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
+}
 
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
@@ -18565,6 +18574,12 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 struct hp_head;
 
 #define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
 
 /* Of a thread. */
 struct hp_sampler {
@@ -18579,6 +18594,8 @@ struct hp_sampler {
     uint32_t is_at_work; /* the handler is in the session */
     uint32_t seen_count; /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
 };
 
 /* Of the process. */
@@ -22393,10 +22410,25 @@ static void hp_sampler_count_time(struct hp_head *head)
     sampler->counted.kernel_ns += kernel;
 }
 
+static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
 /* User time goes in equal parts to where perf has found the thread. */
 static void hp_sampler_share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        hp_sampler_add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
         hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
     sampler->seen_count = 0;
@@ -22449,15 +22481,31 @@ static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t 
     return at;
 }
 
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        hp_sampler_add_beside(head, node, hotpath_runtime_->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
 /*
  * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree.
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
  */
-static void hp_sampler_credit_folded(struct hp_head *head, const struct hotpath_frame_ *innermost, uint64_t ns)
+static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
 {
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = 0, steps = 0;
+    uint32_t count = 0, steps = 0;
     if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return;
+        return 0;
     for (const struct hotpath_frame_ *frame = innermost;
          !hp_sampler_is_last(head, frame) && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED; frame--, steps++)
         if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
@@ -22469,13 +22517,7 @@ static void hp_sampler_credit_folded(struct hp_head *head, const struct hotpath_
             nodes[above] = nodes[--count];
         node = hp_node_at(head, node)->parent;
     }
-    for (uint32_t at = 0; at < count; at++) {
-        struct hp_cpu_node *credit = hp_sampler_credit_of(head, nodes[at]);
-        if (credit == NULL)
-            continue;
-        HOTPATH_ADD_(credit->also_samples, 1);
-        HOTPATH_ADD_(credit->also_ns, ns);
-    }
+    return count;
 }
 
 /* ------------------------------------------------------------------------------------------- the samples */
@@ -22562,7 +22604,9 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
         hp_sampler_credit_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    hp_sampler_credit_folded(head, frame, hotpath_runtime_->sampling.period_ns);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_remember_folded(head, nodes[--count]);
 }
 
 static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -22571,9 +22615,10 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     hp_sampler_count_time(head);
-    if (frame->stat & HOTPATH_RECURSIVE_)
-        hp_sampler_credit_folded(head, frame,
-                      has_perf ? cpu->waiting_kernel_ns : cpu->waiting_kernel_ns + cpu->waiting_user_ns);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_add_beside(head, nodes[--count], ns, 1);
     hp_sampler_credit_all(head, frame->node);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
@@ -22604,7 +22649,7 @@ static void hp_sampler_skip_time(struct hp_sampler *sampler)
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
     sampler->counted = now;
-    sampler->seen_count = 0;
+    sampler->seen_count = sampler->folded_count = 0;
 }
 
 static bool hp_sampler_is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
@@ -22936,10 +22981,11 @@ static void hp_signal_view_give_back(int signal, siginfo_t *info, void *context)
     memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
     mask |= HP_SIGNAL_VIEW_SIGNAL_BIT;
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    const uint32_t process = hp_sys_process_id();
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, hp_sys_process_id(), hp_sys_thread_id(), signal, info);
-    else
-        syscall(SYS_rt_sigqueueinfo, hp_sys_process_id(), signal, info);
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)

@@ -158,6 +158,12 @@ int hp_cpu_perf_prepare(void **ret_mapping)
 
 /* ----------------------------------------------------------------------------------------------- signals */
 
+void hp_cpu_signal_unblock(void)
+{
+    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
+}
+
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;

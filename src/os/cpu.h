@@ -45,6 +45,9 @@ void hp_cpu_perf_stop(void *mapping);
  */
 int hp_cpu_perf_prepare(void **ret_mapping);
 
+/* Lets the signal through in the calling thread. */
+void hp_cpu_signal_unblock(void);
+
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
 
 /* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */

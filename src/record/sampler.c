@@ -127,10 +127,25 @@ static void count_time(struct hp_head *head)
     sampler->counted.kernel_ns += kernel;
 }
 
+static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
 /* User time goes in equal parts to where perf has found the thread. */
 static void share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
         add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
     sampler->seen_count = 0;
@@ -183,15 +198,31 @@ static uint32_t find_site(const struct hp_head *head, const uint32_t *nodes, uin
     return at;
 }
 
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        add_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
 /*
  * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree.
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
  */
-static void credit_folded(struct hp_head *head, const struct hotpath_frame_ *innermost, uint64_t ns)
+static uint32_t find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
 {
-    uint32_t nodes[MAX_FOLDED], count = 0, steps = 0;
+    uint32_t count = 0, steps = 0;
     if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return;
+        return 0;
     for (const struct hotpath_frame_ *frame = innermost;
          !is_last(head, frame) && steps < MAX_DEPTH && count < MAX_FOLDED; frame--, steps++)
         if (find_site(head, nodes, count, site_of(head, frame->node)) == count)
@@ -203,13 +234,7 @@ static void credit_folded(struct hp_head *head, const struct hotpath_frame_ *inn
             nodes[above] = nodes[--count];
         node = hp_node_at(head, node)->parent;
     }
-    for (uint32_t at = 0; at < count; at++) {
-        struct hp_cpu_node *credit = credit_of(head, nodes[at]);
-        if (credit == NULL)
-            continue;
-        HOTPATH_ADD_(credit->also_samples, 1);
-        HOTPATH_ADD_(credit->also_ns, ns);
-    }
+    return count;
 }
 
 /* ------------------------------------------------------------------------------------------- the samples */
@@ -296,7 +321,9 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
         credit_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    credit_folded(head, frame, hp_runtime->sampling.period_ns);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        remember_folded(head, nodes[--count]);
 }
 
 static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -305,9 +332,10 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     count_time(head);
-    if (frame->stat & HOTPATH_RECURSIVE_)
-        credit_folded(head, frame,
-                      has_perf ? cpu->waiting_kernel_ns : cpu->waiting_kernel_ns + cpu->waiting_user_ns);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        add_beside(head, nodes[--count], ns, 1);
     credit_all(head, frame->node);
     if (!sampler->perf_was_tried)
         start_perf(head);
@@ -338,7 +366,7 @@ static void skip_time(struct hp_sampler *sampler)
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
     sampler->counted = now;
-    sampler->seen_count = 0;
+    sampler->seen_count = sampler->folded_count = 0;
 }
 
 static bool is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }

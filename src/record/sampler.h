@@ -28,6 +28,12 @@
 struct hp_head;
 
 #define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
 
 /* Of a thread. */
 struct hp_sampler {
@@ -42,6 +48,8 @@ struct hp_sampler {
     uint32_t is_at_work; /* the handler is in the session */
     uint32_t seen_count; /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
 };
 
 /* Of the process. */

@@ -112,10 +112,11 @@ static void give_back(int signal, siginfo_t *info, void *context)
     memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
     mask |= SIGNAL_BIT;
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    const uint32_t process = hp_sys_process_id();
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, hp_sys_process_id(), hp_sys_thread_id(), signal, info);
-    else
-        syscall(SYS_rt_sigqueueinfo, hp_sys_process_id(), signal, info);
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
