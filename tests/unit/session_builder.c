@@ -367,6 +367,8 @@ struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32
 struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
                                 uint64_t user_ns, uint64_t kernel_ns)
 {
+    if (((struct hp_thread *)builder_at(builder, thread))->cpu == 0)
+        builder_cpu_thread(builder, thread, 64);
     const struct hp_thread *record = builder_at(builder, thread);
     struct hp_cpu_thread *cpu = builder_at(builder, record->cpu);
     struct hp_cpu_table *table = builder_at(builder, cpu->table);
@@ -421,40 +423,4 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
     *wait = (struct hp_wait){.node = node, .cause = cause, .call = call, .looks = 1, .ns = ns};
     memcpy(wait->what, what, strnlen(what, sizeof wait->what));
     return wait;
-}
-
-#define CPU_NODES 64u
-
-static struct hp_cpu_thread *cpu_of(struct session_builder *builder, uint32_t thread)
-{
-    struct hp_thread *record = builder_at(builder, thread);
-    if (record->cpu == 0) {
-        const uint32_t cpu = take(builder, sizeof(struct hp_cpu_thread), 64);
-        const uint32_t table =
-            take(builder, sizeof(struct hp_cpu_table) + CPU_NODES * sizeof(struct hp_cpu_node), 64);
-        ((struct hp_cpu_thread *)builder_at(builder, cpu))->table = table;
-        ((struct hp_cpu_table *)builder_at(builder, table))->capacity = CPU_NODES;
-        ((struct hp_thread *)builder_at(builder, thread))->cpu = cpu;
-    }
-    return builder_at(builder, ((struct hp_thread *)builder_at(builder, thread))->cpu);
-}
-
-void builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
-                 uint64_t user_ns, uint64_t kernel_ns)
-{
-    struct hp_cpu_thread *cpu = cpu_of(builder, thread);
-    struct hp_cpu_table *table = builder_at(builder, cpu->table);
-    struct hp_header *header = builder_header(builder);
-    assert(table->used < table->capacity);
-    table->nodes[table->used++] =
-        (struct hp_cpu_node){.node = node, .samples = samples, .user_ns = user_ns, .kernel_ns = kernel_ns};
-    cpu->samples += samples;
-    cpu->perf_samples += samples;
-    cpu->user_ns += user_ns;
-    cpu->kernel_ns += kernel_ns;
-    header->features |= HP_FEATURE_CPU;
-    header->cpu_engine = HP_CPU_PERF;
-    header->cpu_rate = 1000;
-    header->cpu_latest_ns += user_ns + kernel_ns;
-    header->cpu_latest_kernel_ns += kernel_ns;
 }
