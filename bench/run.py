@@ -19,6 +19,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "peers"))
+import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
 import peers  # noqa: E402
 
@@ -281,6 +282,73 @@ def allocations(build, gate, has_peers):
     return table("Allocations", rows) + "\n" + ALLOC_NOTE
 
 
+# ---------------------------------------------------------------------------------------- processor time
+
+CPU_PAIRS = 80
+CPU_TURNS = 15  # processes of each of the others, in turns
+CPU_STRETCHES = 8  # of a tenth of a second, in each of these
+CPU_SLOWDOWN = 1.01
+CPU_KEPT = 0.99
+CPU_NOTE = """A loop that does nothing but compute, in stretches of about a tenth of a second, by the clock of its thread. Ours: %d pairs of a
+stretch with samples and one without, in one process; the median of their ratios. Others: %d processes each, in turns with one that nobody
+watches; the median of a process, and of those the median. What they leave to other processes is not in it.
+""" % (CPU_PAIRS, CPU_TURNS)
+
+
+def sampled_pairs(program, rate, pairs, **variables):
+    """(ratio, nanoseconds of a sample, samples a second)"""
+    text = run([program, str(pairs), str(rate)], **variables)
+    found = re.search(r"ratio ([\d.]+) pairs \d+ cost (-?\d+) ns rate (\d+) of", text)
+    return tuple(map(float, found.groups()))
+
+
+def stretch_ns(command, **variables):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                          env=dict(os.environ, HOTPATH="0", **variables), timeout=300)
+    found = re.search(r"work (\d+) ns", done.stdout)
+    if done.returncode != 0 or found is None:
+        raise peers.Missing("it ended with status %d: %s" % (done.returncode, done.stderr.strip()[-200:]))
+    return float(found.group(1))
+
+
+def middle(values):
+    return sorted(values)[len(values) // 2]
+
+
+def cpu_peer_row(name, peer, program, folder):
+    try:
+        command, variables = peer(folder)
+        plain, watched = [], []
+        for _ in range(CPU_TURNS):
+            plain.append(stretch_ns([program, "--work", str(CPU_STRETCHES)]))
+            watched.append(stretch_ns(command + [program, "--work", str(CPU_STRETCHES)], **variables))
+    except (peers.Missing, OSError, subprocess.TimeoutExpired) as problem:
+        return (name, "skipped: %s" % problem, "", "", "", "")
+    return (name, "%.4f" % (middle(watched) / middle(plain)), "", "", "", "")
+
+
+def cpu_row(title, found, rate, gate, must=None):
+    ratio, cost, achieved = found
+    kept = "%.0f of %d" % (achieved, rate)
+    if must is None:
+        return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "", "")
+    return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "%g" % must, gate.verdict(title, ratio - 1, must - 1, None))
+
+
+def processor_time(build, gate, has_peers):
+    program = os.path.join(build, "bench", "cpu_cost")
+    usual = sampled_pairs(program, 997, CPU_PAIRS)
+    rows = [("what", "time, against none", "a sample", "samples a second", "must", "verdict"),
+            cpu_row("sampled at 997 Hz", usual, 997, gate, CPU_SLOWDOWN),
+            cpu_row("sampled at 10,000 Hz", sampled_pairs(program, 10000, CPU_PAIRS // 2), 10000, gate),
+            cpu_row("by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate)]
+    gate.verdict("samples kept", CPU_KEPT / min(usual[2] / 997, 1), 1, None)
+    if has_peers:
+        with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
+            rows += [cpu_peer_row(name, peer, program, folder) for name, peer in cpu_peers.PEERS]
+    return table("Processor time", rows) + "\n" + CPU_NOTE
+
+
 # ----------------------------------------------------------------------------------------------- memory
 
 def points(folder, *arguments):
@@ -404,7 +472,7 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, allocations(build, gate, has_peers), memory(bench, gate, extent), scale(bench)]
+    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), memory(bench, gate, extent), scale(bench)]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))

@@ -104,7 +104,8 @@ struct hotpath_options {
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
     const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value" kept in the report */
     const char *dir;          /* HOTPATH_DIR             folder of the session file */
-    const char *record;       /* HOTPATH                 what is recorded: "timing" */
+    const char *record;       /* HOTPATH                 what is recorded: "timing,alloc,cpu" */
+    const char *cpu_engine;   /* HOTPATH_CPU_ENGINE      what samples processor time: "auto", "timers" */
     const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    part of the calls that is timed: "1/16" */
     const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    of functions and blocks alone */
     const char *alloc_metric; /* HOTPATH_ALLOC_METRIC    "bytes-total", "bytes-max", "count-total", "count-max" */
@@ -118,14 +119,17 @@ struct hotpath_options {
     uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: functions measured by the compiler are only counted
                                                          where measuring would be more of their time (default 50) */
     uint32_t shutdown_ms;     /* HOTPATH_SHUTDOWN_MS     report and end the process (HOTPATH_MAIN only) */
+    uint32_t cpu_rate;        /* HOTPATH_CPU_RATE        samples for a second of processor time (default 997) */
     uint32_t keep;            /* HOTPATH_KEEP            finished sessions kept in the folder (default 20) */
     uint8_t exclude_wrapper;  /* HOTPATH_EXCLUDE_WRAPPER shares against the sum of the rows, main left out */
     uint8_t time_exclusive;   /* HOTPATH_TIME_EXCLUSIVE  rank and show self time instead of inclusive time */
     uint8_t leave_signals;    /* HOTPATH_LEAVE_SIGNALS   do not report on SIGINT and SIGTERM (HOTPATH_MAIN) */
     uint8_t reserve;          /* HOTPATH_RESERVE         reserve all at start: one thread, no system call later */
     uint8_t alloc_cumulative; /* HOTPATH_ALLOC_CUMULATIVE    allocations of measured functions inside count, too */
+    uint8_t cpu;              /* HOTPATH_CPU             sample whose processor time it is */
+    uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   processor time of measured functions inside counts, too */
     uint8_t waits;            /* HOTPATH_WAITS           a thread of the library watches what threads wait for */
-    uint8_t reserved[6];
+    uint8_t reserved[4];
 };
 /* clang-format on */
 
@@ -231,6 +235,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, metadata)
     HOTPATH_OPTION_(const char *, dir)
     HOTPATH_OPTION_(const char *, record)
+    HOTPATH_OPTION_(const char *, cpu_engine)
     HOTPATH_OPTION_(const char *, time_sampling_rate)
     HOTPATH_OPTION_(const char *, functions_time_sampling_rate)
     HOTPATH_OPTION_(const char *, alloc_metric)
@@ -241,6 +246,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(uint32_t, calltree_limit)
     HOTPATH_OPTION_(uint32_t, logs_limit)
     HOTPATH_OPTION_(uint32_t, shutdown_ms)
+    HOTPATH_OPTION_(uint32_t, cpu_rate)
     HOTPATH_OPTION_(uint32_t, keep)
     HOTPATH_OPTION_(uint32_t, keys_limit)
     HOTPATH_OPTION_(uint32_t, measuring_bound)
@@ -249,6 +255,8 @@ class options : public hotpath_options
     HOTPATH_OPTION_(bool, leave_signals)
     HOTPATH_OPTION_(bool, reserve)
     HOTPATH_OPTION_(bool, alloc_cumulative)
+    HOTPATH_OPTION_(bool, cpu)
+    HOTPATH_OPTION_(bool, cpu_inclusive)
     HOTPATH_OPTION_(bool, waits)
 #undef HOTPATH_OPTION_
 };

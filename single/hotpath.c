@@ -50,6 +50,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/perf_event.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -75,6 +76,7 @@
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "hotpath.h"
@@ -3133,6 +3135,285 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
         *ret_ticks = *ret_ns;
 }
 
+/* ---- src/os/cpu.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * Processor time: how much of it threads and the process have used, and signals that come as they use it.
+ *
+ * Two sources of signals, both of the calling thread alone, neither of which comes while it sleeps:
+ *
+ *   timer  on the thread's processor clock. The kernel looks at such timers on its ticks (100 to 1000 a second), whether
+ *          the thread is in user or in kernel mode. The signal comes on the way back to user mode.
+ *   perf   the kernel's software clock event, which is not bound to ticks but, without privileges, sees user mode only.
+ *          The descriptor is closed at once: a mapping of one page keeps the event alive, and so nothing is left that a
+ *          host could close, inherit or mistake for its own.
+ *
+ * System calls only, usable in signal handlers.
+ */
+
+/* Ignored by default, and by debuggers: a program that takes it for its own, or resets it, comes to no harm. */
+#define HP_CPU_SIGNAL SIGURG
+
+struct hp_cpu_time {
+    uint64_t ns;        /* user and kernel mode together, exactly */
+    uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
+};
+
+HP_PRIVATE struct hp_cpu_time hp_cpu_of_thread(void);
+HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
+
+/*
+ * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
+ * told from those of other timers as long as one may be on its way. False: the kernel has refused.
+ */
+HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
+HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t period_ns);
+HP_PRIVATE void hp_cpu_timer_stop(int timer);
+
+/* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
+HP_PRIVATE void *hp_cpu_perf_start(uint64_t period_ns);
+HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
+/*
+ * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
+ * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
+ */
+HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
+
+/* Lets the signal through in the calling thread. */
+HP_PRIVATE void hp_cpu_signal_unblock(void);
+
+enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
+
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
+
+/* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
+HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
+
+/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
+ * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
+ * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ *
+ * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ */
+
+static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
+
+static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
+}
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+
+/* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
+
+/* Processor time, by system calls alone. */
+
+#define HP_CPU_SECOND UINT64_C(1000000000)
+
+/* ------------------------------------------------------------------------------------------------ clocks */
+
+/* As the kernel has them where the C library's are newer: 64 bits of time on machines of 32 are another system call. */
+struct hp_cpu_kernel_timespec {
+    long seconds, nanoseconds;
+};
+
+struct hp_cpu_kernel_timerspec {
+    struct hp_cpu_kernel_timespec interval, value;
+};
+
+#ifdef SYS_clock_gettime
+#define HP_CPU_READ_CLOCK SYS_clock_gettime
+#define HP_CPU_SET_TIMER SYS_timer_settime
+#else
+#define HP_CPU_READ_CLOCK SYS_clock_gettime64
+#define HP_CPU_SET_TIMER SYS_timer_settime64
+#endif
+
+static uint64_t hp_cpu_read_clock(clockid_t clock)
+{
+    struct hp_cpu_kernel_timespec now = {0, 0};
+    syscall(HP_CPU_READ_CLOCK, clock, &now);
+    return (uint64_t)now.seconds * HP_CPU_SECOND + (uint64_t)now.nanoseconds;
+}
+
+static struct hp_cpu_time hp_cpu_read_time(clockid_t clock, int who)
+{
+    struct rusage usage;
+    struct hp_cpu_time time = {.ns = hp_cpu_read_clock(clock)};
+    if (getrusage(who, &usage) == 0)
+        time.kernel_ns = (uint64_t)usage.ru_stime.tv_sec * HP_CPU_SECOND + (uint64_t)usage.ru_stime.tv_usec * 1000u;
+    if (time.kernel_ns > time.ns)
+        time.kernel_ns = time.ns;
+    return time;
+}
+
+struct hp_cpu_time hp_cpu_of_thread(void) { return hp_cpu_read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD); }
+
+struct hp_cpu_time hp_cpu_of_process(void) { return hp_cpu_read_time(CLOCK_PROCESS_CPUTIME_ID, RUSAGE_SELF); }
+
+/* ------------------------------------------------------------------------------------------------ timers */
+
+/* The kernel's own: the C library's names for the last member differ. */
+struct hp_cpu_kernel_sigevent {
+    union sigval value;
+    int signal;
+    int notify;
+    int thread;
+    char padding[64];
+};
+
+static struct hp_cpu_kernel_timespec hp_cpu_as_timespec(uint64_t ns)
+{
+    return (struct hp_cpu_kernel_timespec){(long)(ns / HP_CPU_SECOND), (long)(ns % HP_CPU_SECOND)};
+}
+
+static bool hp_cpu_set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
+{
+    const struct hp_cpu_kernel_timerspec when = {hp_cpu_as_timespec(period_ns), hp_cpu_as_timespec(first_ns > 0 ? first_ns : 1)};
+    return syscall(HP_CPU_SET_TIMER, timer, 0, &when, NULL) == 0;
+}
+
+bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns)
+{
+    struct hp_cpu_kernel_sigevent event;
+    memset(&event, 0, sizeof event);
+    event.value.sival_ptr = owner;
+    event.signal = HP_CPU_SIGNAL;
+    event.notify = SIGEV_THREAD_ID;
+    event.thread = (int)hp_sys_thread_id();
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
+        return false;
+    if (hp_cpu_set_timer(*ret_timer, first_ns, period_ns))
+        return true;
+    hp_cpu_timer_stop(*ret_timer);
+    return false;
+}
+
+void hp_cpu_timer_change(int timer, uint64_t period_ns) { hp_cpu_set_timer(timer, period_ns, period_ns); }
+
+void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
+
+/* -------------------------------------------------------------------------------------------------- perf */
+
+/* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
+static int hp_cpu_open_event(uint64_t period_ns, bool is_idle)
+{
+    struct perf_event_attr event;
+    memset(&event, 0, sizeof event);
+    event.size = sizeof event;
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = PERF_COUNT_SW_CPU_CLOCK;
+    event.sample_period = period_ns;
+    event.exclude_kernel = 1;
+    event.exclude_hv = 1;
+    event.wakeup_events = 1;
+    event.disabled = is_idle;
+    return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool hp_cpu_send_signals(int fd)
+{
+    const struct f_owner_ex owner = {F_OWNER_TID, (pid_t)hp_sys_thread_id()};
+    return fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, HP_CPU_SIGNAL) == 0 &&
+           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+}
+
+static size_t hp_cpu_page_size(void)
+{
+    const long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (size_t)size : 4096;
+}
+
+static void *hp_cpu_start_event(uint64_t period_ns, bool is_idle)
+{
+    const int fd = hp_cpu_open_event(period_ns, is_idle);
+    if (fd < 0)
+        return NULL;
+    void *mapping = hp_cpu_send_signals(fd) ? mmap(NULL, hp_cpu_page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    const int problem = errno;
+    hp_sys_close(fd);
+    errno = problem;
+    return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+void *hp_cpu_perf_start(uint64_t period_ns) { return hp_cpu_start_event(period_ns, false); }
+
+void hp_cpu_perf_stop(void *mapping)
+{
+    if (mapping != NULL)
+        munmap(mapping, hp_cpu_page_size());
+}
+
+int hp_cpu_perf_prepare(void **ret_mapping)
+{
+    *ret_mapping = hp_cpu_start_event(HP_CPU_SECOND, true);
+    return *ret_mapping != NULL ? 0 : errno;
+}
+
+/* ----------------------------------------------------------------------------------------------- signals */
+
+void hp_cpu_signal_unblock(void)
+{
+    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
+}
+
+enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
+{
+    const siginfo_t *sent = info;
+    if (sent->si_code == SI_TIMER)
+        return sent->si_value.sival_ptr == owner ? HP_CPU_BY_TIMER : HP_CPU_BY_OTHERS;
+    return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
+}
+
+uintptr_t hp_cpu_stack_of(const void *context)
+{
+    const ucontext_t *interrupted = context;
+#if defined __x86_64__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP];
+#elif defined __i386__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_ESP];
+#elif defined __aarch64__
+    return (uintptr_t)interrupted->uc_mcontext.sp;
+#elif defined __arm__
+    return (uintptr_t)interrupted->uc_mcontext.arm_sp;
+#elif defined __riscv
+    return (uintptr_t)interrupted->uc_mcontext.__gregs[REG_SP];
+#else
+    (void)interrupted;
+    return 0;
+#endif
+}
+
 /* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
 
 /*
@@ -3180,49 +3461,6 @@ HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) *
 HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
 HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
-
-/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
-
-/*
- * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
- * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
- * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
- *
- * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
- */
-
-static inline int hp_sys_open(const char *path, int flags, unsigned mode)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
-}
-
-static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
-
-static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
-{
-    return (ssize_t)syscall(SYS_read, fd, bytes, size);
-}
-
-static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
-{
-    return (ssize_t)syscall(SYS_write, fd, bytes, size);
-}
-
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
-static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
-{
-#if UINTPTR_MAX > UINT32_MAX
-    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
-#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
-#else
-    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
-#endif
-}
-
-static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
-
-static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
 
 /* ---- src/os/elf_file.c --------------------------------------------------------------------------------------- */
 
@@ -4432,14 +4670,16 @@ enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_
 /* As users write it: "bytes-total". */
 HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
 
-/*
- * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
- * write already; it is never set in struct hp_settings.
- */
+/* What samples processor time: the best there is, or timers alone. */
+enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
+
+/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
 #define HP_RECORD_CPU 4u
-#define HP_RECORD_AVAILABLE (HP_RECORD_TIMING | HP_RECORD_ALLOC)
+#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
+
+#define HP_MAX_CPU_RATE 10000u
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
@@ -4448,6 +4688,7 @@ struct hp_settings {
     uint32_t format;       /* enum hp_format */
     uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
     uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
     uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -4456,6 +4697,8 @@ struct hp_settings {
     bool exclude_wrapper;
     bool time_exclusive;
     bool alloc_cumulative;
+    bool cpu; /* as it was given; what holds is in `record` */
+    bool cpu_inclusive;
     bool leave_signals;
     bool reserve;
     bool waits;
@@ -4467,6 +4710,7 @@ struct hp_settings {
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
     uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
     uint32_t measuring_bound; /* percent; 0: none */
     uint32_t keys_limit;
     uint64_t max_bytes; /* 0: choose from what is free */
@@ -4698,8 +4942,8 @@ struct hp_header {
     uint64_t cpu_start_kernel_ns;
     uint64_t cpu_latest_ns; /* ... and at clock_latest */
     uint64_t cpu_latest_kernel_ns;
-    uint32_t waits; /* offset of hp_waits; 0: nobody was to watch */
-    uint32_t reserved_too;
+    uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
+    uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -4929,8 +5173,10 @@ struct hp_cpu_thread {
     uint32_t table;        /* offset of hp_cpu_table */
     uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
     uint32_t chunk_count;
-    uint32_t last_node; /* where it was found last; 0: never yet */
-    uint32_t reserved[14];
+    uint32_t last_node;  /* where it was found last; 0: never yet */
+    uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
+    uint64_t skipped_kernel_ns;
+    uint32_t reserved[10];
 };
 
 /* What was credited to a node. */
@@ -4940,6 +5186,12 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    /*
+     * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
+     * not above it in the tree, though its call is on the stack.
+     */
+    uint64_t also_samples;
+    uint64_t also_ns;
 };
 
 /* Open addressing: a node is at its hash or after that. A larger table replaces a full one. */
@@ -5039,7 +5291,7 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
-_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 48, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
@@ -5495,13 +5747,21 @@ static uint32_t hp_options_record_bits(const char *list)
     return bits;
 }
 
-/* A flag or a list. What this version cannot record stays set here; drop_unavailable takes it away and warns. */
+static bool hp_options_parse_engine(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_CPU_ENGINE_AUTO] = "auto", [HP_CPU_ENGINE_TIMERS] = "timers"};
+    return hp_options_parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_options_complain(ret_problem, "is not one of auto, timers");
+}
+
+/* A flag or a list. */
 static bool hp_options_parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
     bool is_on = true;
     const bool is_flag = hp_number_flag(text, strlen(text), &is_on);
-    const uint32_t bits = is_flag ? HP_RECORD_AVAILABLE : hp_options_record_bits(text);
+    const uint32_t bits = is_flag ? HP_RECORD_USUAL : hp_options_record_bits(text);
     (void)option;
     if (bits == 0)
         return hp_options_complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
@@ -5519,6 +5779,17 @@ static bool hp_options_parse_count(const struct hp_option *option, const char *t
         return hp_options_complain(ret_problem, "is not a number from 0 to 4294967295");
     const uint32_t count = (uint32_t)number;
     memcpy(hp_options_setting(option, settings), &count, sizeof count);
+    return true;
+}
+
+static bool hp_options_parse_cpu_rate(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    uint64_t number;
+    (void)option;
+    if (!hp_number_unsigned(text, strlen(text), HP_MAX_CPU_RATE, &number) || number == 0)
+        return hp_options_complain(ret_problem, "is not a number from 1 to 10000");
+    settings->cpu_rate = (uint32_t)number;
     return true;
 }
 
@@ -5628,7 +5899,9 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 
 /* ------------------------------------------------------------------------------------------------ table */
 
-#define HP_OPTIONS_RECORD_INDEX 0 /* the one entry that is looked at by itself */
+/* Entries that are looked at by themselves. */
+#define HP_OPTIONS_RECORD_INDEX 0
+#define HP_OPTIONS_CPU_INDEX 1
 
 /* Where the values of an option are: in both structs under the same name, or in one of them only. */
 #define HP_OPTIONS_AT_BOTH(name)                                                                                              \
@@ -5647,10 +5920,19 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 
 const struct hp_option hotpath_options_[] = {
     [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
-                      "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
-                      "records timing and, where malloc is watched, alloc); other than 0 it also starts recording "
-                      "in programs without HOTPATH_MAIN.",
+                      "What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is "
+                      "watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
+    [HP_OPTIONS_CPU_INDEX] = {"HOTPATH_CPU", "cpu", HP_OPTIONS_FLAG("cpu", 0, RECORD), "0|1", "0", "",
+                   "Sample whose processor time it is, beside what else is recorded; hotpath run does unless told "
+                   "otherwise.",
+                   HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(cpu), hp_options_parse_flag},
+    {"HOTPATH_CPU_RATE", "cpu_rate", HP_OPTIONS_FLAG("cpu-rate", 0, RECORD), "N", "997", "",
+     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(cpu_rate),
+     hp_options_parse_cpu_rate},
+    {"HOTPATH_CPU_ENGINE", "cpu_engine", HP_OPTIONS_FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
+     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(cpu_engine),
+     hp_options_parse_engine},
     {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
@@ -5725,6 +6007,9 @@ const struct hp_option hotpath_options_[] = {
      "lived "
      "at once during it.",
      HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(alloc_metric), hp_options_parse_metric},
+    {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", HP_OPTIONS_FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
+     "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
+     HP_OPTIONS_AT_BOTH(cpu_inclusive), hp_options_parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTIONS_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      HP_OPTIONS_AT_BOTH(exclude_wrapper), hp_options_parse_flag},
@@ -6047,39 +6332,17 @@ static void hp_options_warn_about_all(const struct hp_options_resolution *resolu
                 hp_options_warn_about(resolution, level, i);
 }
 
-static void hp_options_add_record_names(struct hp_text *line, uint32_t record)
+/* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
+static void hp_options_choose_cpu(const struct hp_options_resolution *resolution)
 {
-    bool is_first = true;
-    for (size_t i = 0; i < HP_OPTIONS_RECORD_COUNT; i++) {
-        if (!(record & hp_options_records[i].bit))
-            continue;
-        hp_text_string(line, is_first ? "" : " and ");
-        hp_text_string(line, hp_options_records[i].name);
-        is_first = false;
-    }
-    if (is_first)
-        hp_text_string(line, "nothing");
-}
-
-/* Takes away what this version cannot record, with one warning. */
-static void hp_options_drop_unavailable(const struct hp_options_resolution *resolution)
-{
-    const struct hp_option *option = &hotpath_options_[HP_OPTIONS_RECORD_INDEX];
     struct hp_settings *settings = resolution->settings;
-    const uint32_t missing = settings->record & ~HP_RECORD_AVAILABLE;
-    const enum hp_options_level level = (enum hp_options_level)resolution->origin[HP_OPTIONS_RECORD_INDEX];
-    char number[HP_OPTIONS_NUMBER_BYTES];
-    char bytes[HP_OPTIONS_LINE_BYTES];
-    struct hp_text line;
-    settings->record &= HP_RECORD_AVAILABLE;
-    if (missing == 0)
+    const bool is_listed = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && settings->record_is_list;
+    if (settings->record_is_off || settings->record == 0)
         return;
-    hp_options_begin_warning(&line, bytes, level, option, hp_options_value_at(resolution, level, option, number));
-    hp_text_string(&line, "asks for ");
-    hp_options_add_record_names(&line, missing);
-    hp_text_string(&line, ", which this version does not record; recording ");
-    hp_options_add_record_names(&line, settings->record);
-    hp_options_give_warning(resolution, &line);
+    if (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->cpu)
+        settings->record &= ~HP_RECORD_CPU;
+    else if (settings->cpu && (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT || !is_listed))
+        settings->record |= HP_RECORD_CPU;
 }
 
 static void hp_options_finish_record(const struct hp_options_resolution *resolution)
@@ -6088,7 +6351,7 @@ static void hp_options_finish_record(const struct hp_options_resolution *resolut
     settings->alloc_is_asked = resolution->origin[HP_OPTIONS_RECORD_INDEX] != HP_OPTIONS_LEVEL_DEFAULT && settings->record_is_list &&
                                (settings->record & HP_RECORD_ALLOC);
     settings->record_is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record_is_off;
-    hp_options_drop_unavailable(resolution);
+    hp_options_choose_cpu(resolution);
 }
 
 void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
@@ -6312,6 +6575,7 @@ HP_PRIVATE void hp_walk_rewind(struct hp_walk *walk);
 struct hp_node {
     uint32_t site;
     uint32_t parent; /* offset; 0: none */
+    uint32_t stat;   /* offset of the site's stat in its thread record */
     uint64_t calls;
     uint64_t outermost; /* ticks of calls that were not inside another call of this node */
     uint64_t nested;    /* ticks of those that were */
@@ -6414,6 +6678,20 @@ HP_PRIVATE void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, con
 
 /* The pools of a session, newest first. */
 HP_PRIVATE bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
+
+/* --- processor time */
+
+/* Copies what a thread used. False: it was not sampled, or that is broken. */
+HP_PRIVATE bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu);
+
+/* The nodes that something was credited to. */
+HP_PRIVATE bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node);
+
+/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
+HP_PRIVATE bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample);
 
 /* --- waiting */
 
@@ -6525,11 +6803,12 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
         return false;
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, stat);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, calls);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = hp_snapshot_typical_of(snapshot, hp_snapshot_load32(from + offsetof(struct hotpath_node_, stat)));
+    ret_node->typical = hp_snapshot_typical_of(snapshot, ret_node->stat);
     ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
@@ -6948,6 +7227,79 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
     if (walk->is_begun)
         hp_snapshot_copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~HP_SNAPSHOT_BIT_OF(struct hp_pool, next));
     return walk->is_begun;
+}
+
+/* ---------------------------------------------------------------------------------------- processor time */
+
+bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu)
+{
+    if (thread->cpu == 0 || !hp_snapshot_has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
+        return false;
+    const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, table) - 1;
+    hp_snapshot_copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+               wide | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_ns) | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
+    return true;
+}
+
+static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32_t table)
+{
+    if (table == 0 || !hp_snapshot_has(snapshot, table, sizeof(struct hp_cpu_table), 8))
+        return 0;
+    const uint32_t capacity = hp_snapshot_field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
+    const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
+    return hp_snapshot_has(snapshot, table, (size_t)(sizeof(struct hp_cpu_table) + bytes), 8) ? capacity : 0;
+}
+
+/* `index` is that of the next place. */
+bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node)
+{
+    const uint32_t places = hp_snapshot_places_in(snapshot, cpu->table);
+    while (walk->index < places && hp_snapshot_may_step(snapshot, walk, sizeof *ret_node)) {
+        walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
+        walk->index++;
+        hp_snapshot_copy_words(ret_node, snapshot->bytes + walk->offset, sizeof *ret_node, ~HP_SNAPSHOT_BIT_OF(struct hp_cpu_node, node));
+        if (ret_node->node != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool hp_snapshot_copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
+{
+    if (chunk == 0 || !hp_snapshot_has(snapshot, chunk, sizeof *ret_chunk, 8))
+        return false;
+    hp_snapshot_copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
+    const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
+    return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has(snapshot, chunk, (size_t)(sizeof *ret_chunk + bytes), 8);
+}
+
+/* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */
+bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample)
+{
+    struct hp_sample_chunk chunk;
+    if (!walk->is_begun) {
+        if (!hp_snapshot_copy_chunk(snapshot, cpu->chunk, &chunk))
+            return false;
+        walk->is_begun = true;
+        walk->chunk = chunk.next;
+    }
+    while (hp_snapshot_copy_chunk(snapshot, walk->chunk, &chunk) && hp_snapshot_may_step(snapshot, walk, sizeof *ret_sample)) {
+        if (walk->index < chunk.used) {
+            walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
+            walk->number = chunk.first + walk->index++;
+            hp_snapshot_copy_words(ret_sample, snapshot->bytes + walk->offset, sizeof *ret_sample,
+                       HP_SNAPSHOT_BIT_OF(struct hp_sample, ticks));
+            return true;
+        }
+        if (walk->chunk == cpu->chunk)
+            return false;
+        walk->chunk = chunk.next;
+        walk->index = 0;
+    }
+    return false;
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */
@@ -9118,6 +9470,7 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
 struct hp_allocs;
 struct hp_arena;
+struct hp_cpu;
 struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
@@ -9155,6 +9508,7 @@ enum hp_column_trait {
     HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
     HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
@@ -9225,6 +9579,7 @@ struct hp_trust {
     double share_percent; /* of the run's time; at most */
     double clock_hz;      /* 0: not known */
     const char *clock;
+    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
 };
 
@@ -9235,6 +9590,7 @@ struct hotpath_results {
     struct hp_profile *profile;
     struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
     const struct hp_allocs *allocs;   /* see hp_results_allocs */
+    const struct hp_cpu *cpu;         /* see hp_results_cpu */
     const struct hp_run_waits *waits; /* see hp_results_waits */
     struct hp_pattern_list *focus;
     const char *label;
@@ -9304,6 +9660,8 @@ HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_re
 /* What the run allocated, made by the first section that asks. NULL: no memory. */
 HP_PRIVATE const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
 
+/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
 /* What the run waited for, likewise. */
 HP_PRIVATE const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
 
@@ -10878,6 +11236,786 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
 const struct hp_section_type hotpath_section_alloc_threads_ = {
     .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
 
+/* ---- src/sections/bottlenecks.h ------------------------------------------------------------------------------ */
+
+/* The section `bottlenecks`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
+
+/* ---- src/sections/cpu_profile.h ------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
+ *
+ * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
+ */
+
+struct hp_cpu_sums {
+    uint64_t samples;
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+};
+
+static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
+
+/* A site of the profile. */
+struct hp_site_cpu {
+    struct hp_cpu_sums own; /* found in the function itself */
+    struct hp_cpu_sums all; /* or in a measured one inside it */
+};
+
+struct hp_cpu {
+    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
+    struct hp_cpu_sums total;
+    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t perf_samples; /* of all samples */
+    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
+    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
+    bool has_perf;         /* of the engines: user time was sampled by perf ... */
+    bool has_timers;       /* ... or by timers alone, in some process */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Samples for a second of the processor time that was sampled. */
+HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
+
+/* "perf and timers" */
+HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
+
+/* What would let perf be used that was refused with this errno; NULL: it was not. */
+HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
+
+/* Whether a session of the run was sampled. */
+HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
+
+/* What a section says that has none. */
+#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+
+/* ---- src/sections/verdict.h ---------------------------------------------------------------------------------- */
+
+/*
+ * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
+ *
+ *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
+ */
+
+/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
+
+/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
+#define HP_VERDICT_LEAST_SAMPLES 20.0
+/* Who is busy, or waits, for less than this is as much of the one as of the other. */
+#define HP_VERDICT_BUSY_PART 0.6
+#define HP_VERDICT_WAITING_PART 0.6
+/* More than this ready to run and without a processor ... */
+#define HP_VERDICT_STARVED_PART 0.25
+/* ... and that part of all its waiting: then another machine would help, and nothing else. */
+#define HP_VERDICT_QUEUE_PART 0.5
+/* So much of the time it was busy must be allocations, at what they take at least. */
+#define HP_VERDICT_ALLOC_PART (1.0 / 3)
+/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
+#define HP_VERDICT_PAIR_NS 25.0
+
+enum hp_verdict {
+    HP_VERDICT_CPU_BOUND,
+    HP_VERDICT_WAITING,
+    HP_VERDICT_ALLOCATION_HEAVY,
+    HP_VERDICT_STARVED,
+    HP_VERDICT_MIXED,
+    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
+    HP_VERDICTS
+};
+
+/* What is known of a function, without those inside, over all threads. */
+struct hp_evidence {
+    double wall_ns;
+    double samples_due; /* samples, or looks, that there would be if each had found it */
+    bool has_cpu;
+    double cpu_ns;
+    bool has_waits;
+    double waited_ns; /* as watched: found in looks, so not exact */
+    double queue_ns;  /* of that, ready to run */
+    bool has_allocs;
+    double alloc_count;
+};
+
+struct hp_judgement {
+    enum hp_verdict verdict;
+    bool knows_waiting; /* the two that follow mean something */
+    double busy_ns;
+    double waiting_ns;   /* all the rest, ready to run included */
+    double queue_ns;     /* of that, ready to run */
+    double waited_scale; /* what was watched, by this, is what was waited */
+    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
+};
+
+HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
+
+/* "cpu-bound" */
+HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
+
+/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
+
+/*
+ * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
+ * of this.
+ *
+ * All of it is exclusive: a site waits itself, not for the zones inside.
+ */
+
+/* What was waited for at one place. */
+struct hp_wait_sums {
+    const struct hp_site_sums *site; /* NULL: outside of all zones */
+    uint32_t cause;                  /* enum hp_wait_cause */
+    int32_t call;                    /* number of the system call; -1: none, or not known */
+    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    uint64_t ns;
+    uint64_t looks;
+};
+
+struct hp_run_waits {
+    struct hp_wait_sums **all; /* the longest first */
+    size_t count;
+    size_t sessions;      /* that were watched; 0: none */
+    uint64_t looks;       /* at threads */
+    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;   /* of that, all that follows */
+    uint64_t left_out_ns; /* which is in no row: there was no space for it */
+    uint64_t watcher_ns;  /* processor time that watching took */
+    uint32_t period_us;   /* the longest pause between two looks */
+    bool is_blind;        /* which system call it was could not always be seen */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
+
+/* A site alone. */
+struct hp_site_waits {
+    uint64_t ns; /* all of it, the run queue included */
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+};
+
+/* Of a site of the profile; NULL: of what is outside of all zones. */
+HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits);
+
+/* "lock", "run queue" */
+HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
+
+/* ---- src/sections/bottlenecks.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
+ *
+ * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
+ * them. The rules are in verdict.c.
+ */
+
+#define HP_BOTTLENECKS_LINE_BYTES 512u
+#define HP_BOTTLENECKS_SECOND 1e9
+#define HP_BOTTLENECKS_MICROSECOND 1e3
+
+/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
+#define HP_BOTTLENECKS_ROWS 5u
+#define HP_BOTTLENECKS_USUAL_LIMIT 15u
+/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
+#define HP_BOTTLENECKS_TIMER_RATE 250.0
+/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+#define HP_BOTTLENECKS_FEW 100u
+
+struct hp_bottlenecks_columns {
+    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
+    size_t self, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count, location, open;
+};
+
+/* What becomes a row. */
+struct hp_bottlenecks_entry {
+    const struct hp_site_sums *site;
+    double wall_ns;
+    const struct hp_cpu_sums *cpu; /* NULL: not sampled */
+    const char *cause;             /* what it waited for most, or NULL */
+    double cause_ns;
+    uint64_t looks; /* that found it so */
+    struct hp_site_allocs allocs;
+    struct hp_evidence evidence;
+    struct hp_judgement judgement;
+};
+
+struct hp_bottlenecks_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_cpu *cpu;         /* NULL: not sampled */
+    const struct hp_run_waits *waits; /* NULL: nobody watched */
+    const struct hp_allocs *allocs;   /* NULL: not counted */
+    double whole_ns;                  /* what 100 % is */
+    double inside_ns;                 /* of that, in measured functions */
+    double observations;              /* samples or looks for a second */
+    struct hp_bottlenecks_columns columns;
+    struct hp_bottlenecks_entry **entries;
+    size_t count;
+};
+
+/* What has been measured beside time. */
+static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
+}
+
+static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_bottlenecks_columns *columns = &view->columns;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->verdict =
+        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns->wall_percent =
+        hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT, HP_COLUMN_KEEP, true);
+    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+                                                 HP_COLUMN_LATE, view->cpu != NULL);
+    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+                                                     HP_COLUMN_LATE, knows_waiting);
+    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
+                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
+    columns->alloc_percent =
+        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
+    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
+    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
+    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
+    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
+    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *hp_bottlenecks_keep_line(const struct hp_bottlenecks_view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static void hp_bottlenecks_put_name(struct hp_text *line, const struct hp_site_sums *site)
+{
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+static void hp_bottlenecks_put_share(struct hp_text *line, double part)
+{
+    hp_text_fixed(line, 100 * part, 0);
+    hp_text_string(line, " %");
+}
+
+static double hp_bottlenecks_part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/* ------------------------------------------------------------------------------------------- waiting */
+
+/* "sleep", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody anything. */
+static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *view, const struct hp_wait_sums *wait)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const bool is_plain = wait->cause == HP_WAIT_SLEEP || wait->cause == HP_WAIT_RUN_QUEUE;
+    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
+    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, hp_wait_cause_name(wait->cause));
+    if (!is_plain && detail != NULL) {
+        hp_text_string(&line, ": ");
+        hp_utf8_put_safe(&line, detail, strlen(detail));
+    }
+    return hp_bottlenecks_keep_line(view, &line);
+}
+
+/* Who waits for something has not been starved: there the run queue is what came on top. */
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
+{
+    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
+    uint32_t largest = 0;
+    for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
+        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
+            largest = cause;
+    return largest;
+}
+
+/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
+static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
+{
+    const uint32_t cause = hp_bottlenecks_largest_cause(entry, waits);
+    if (waits->by_cause[cause] == 0)
+        return true;
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site != entry->site || wait->cause != cause)
+            continue;
+        entry->looks += wait->looks;
+        if (entry->cause == NULL && (entry->cause = hp_bottlenecks_name_cause(view, wait)) == NULL)
+            return false;
+    }
+    entry->cause_ns = (double)waits->by_cause[cause];
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
+static double hp_bottlenecks_observations_of(const struct hp_bottlenecks_view *view)
+{
+    if (view->cpu != NULL) {
+        const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
+        return view->cpu->has_timers && rate > HP_BOTTLENECKS_TIMER_RATE ? HP_BOTTLENECKS_TIMER_RATE : rate;
+    }
+    return view->waits != NULL && view->waits->period_us > 0 ? HP_BOTTLENECKS_SECOND / (HP_BOTTLENECKS_MICROSECOND * view->waits->period_us) : 0;
+}
+
+/* Whether a share of its time means anything. */
+static bool hp_bottlenecks_is_long_enough(const struct hp_bottlenecks_entry *entry)
+{
+    return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, size_t site)
+{
+    struct hp_evidence *evidence = &entry->evidence;
+    struct hp_site_waits waits = {0};
+    entry->site = view->results->profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->run, hp_sums_self(&entry->site->sums));
+    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
+    if (view->allocs != NULL)
+        hp_allocs_of_site(entry->site, &entry->allocs);
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, entry->site, &waits);
+    *evidence = (struct hp_evidence){
+        .wall_ns = entry->wall_ns,
+        .samples_due = entry->wall_ns / HP_BOTTLENECKS_SECOND * view->observations,
+        .has_cpu = view->cpu != NULL,
+        .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
+        .has_waits = view->waits != NULL,
+        .waited_ns = (double)waits.ns,
+        .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .has_allocs = view->allocs != NULL,
+        .alloc_count = (double)entry->allocs.own_count,
+    };
+    hp_judge(evidence, &entry->judgement);
+    if (!hp_bottlenecks_find_cause(view, entry, &waits))
+        return false;
+    entry->cause_ns *= entry->judgement.waited_scale;
+    return true;
+}
+
+static int hp_bottlenecks_compare_entries(const void *a, const void *b)
+{
+    const struct hp_bottlenecks_entry *x = a, *y = b;
+    if (x->wall_ns != y->wall_ns)
+        return x->wall_ns > y->wall_ns ? -1 : 1;
+    const int order = strcmp(x->site->name, y->site->name);
+    if (order != 0)
+        return order;
+    return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
+}
+
+static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/*
+ * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
+ * shares of one another's time then, which is what can be compared.
+ */
+static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_profile *profile = results->profile;
+    uint64_t inside = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
+            inside += hp_sums_self(&profile->sites[at]->sums);
+    uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
+    if (results->settings->exclude_wrapper) {
+        whole = inside;
+    } else if (inside > whole + whole / 1000) {
+        whole = inside;
+        view->section->percent_of = "threads";
+    }
+    view->inside_ns = hp_run_ns(&results->run, inside);
+    view->whole_ns = hp_run_ns(&results->run, whole);
+}
+
+/* Leaves what is to be shown, in order. False: no memory. */
+static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_bottlenecks_entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
+            continue;
+        view->section->total_rows++;
+        if (!hp_bottlenecks_weigh(view, &entries[at], at))
+            return false;
+        if (100 * hp_bottlenecks_part_of(entries[at].wall_ns, view->whole_ns) >= view->results->settings->min_percent)
+            view->entries[view->count++] = &entries[at];
+    }
+    hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- reasons */
+
+/* "busy for 3.10 s of its 3.20 s" */
+static void hp_bottlenecks_put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottlenecks_entry *entry)
+{
+    hp_text_string(line, what);
+    hp_units_ns(line, ns);
+    hp_text_string(line, " of its ");
+    hp_units_ns(line, entry->wall_ns);
+}
+
+/* ", 97 % of that in user mode": the mode that has more. */
+static void hp_bottlenecks_put_mode(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
+        return;
+    const double user = hp_bottlenecks_part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
+    hp_text_string(line, ", ");
+    hp_bottlenecks_put_share(line, user >= 0.5 ? user : 1 - user);
+    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
+}
+
+/* Where there are few, how many samples that is. */
+static void hp_bottlenecks_put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
+{
+    if (count >= HP_BOTTLENECKS_FEW)
+        return;
+    hp_text_string(line, " (");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    hp_text_char(line, ')');
+}
+
+/* ": 2.03 s for sleep" */
+static void hp_bottlenecks_put_cause(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (!entry->evidence.has_waits) {
+        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        return;
+    }
+    if (entry->cause == NULL) {
+        hp_text_string(line, "; nobody saw what for");
+        return;
+    }
+    hp_text_string(line, ", ");
+    hp_units_ns(line, entry->cause_ns);
+    hp_text_string(line, " of that for ");
+    hp_text_string(line, entry->cause);
+    hp_bottlenecks_put_few(line, entry->looks, " look", " looks");
+}
+
+static void hp_bottlenecks_put_allocs(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    const bool is_of_busy = judgement->knows_waiting && hp_bottlenecks_is_long_enough(entry);
+    hp_text_u64(line, entry->allocs.own_count);
+    hp_text_string(line, " allocations, ");
+    hp_units_bytes(line, entry->allocs.own_bytes);
+    hp_text_string(line, ", which take ");
+    if (judgement->alloc_part < 0.95)
+        hp_bottlenecks_put_share(line, judgement->alloc_part);
+    else
+        hp_text_string(line, "nearly all");
+    hp_text_string(line, is_of_busy ? " of the " : " of its ");
+    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
+    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+}
+
+static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    switch (judgement->verdict) {
+    case HP_VERDICT_CPU_BOUND:
+        hp_bottlenecks_put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+                   entry);
+        hp_bottlenecks_put_mode(line, entry);
+        if (entry->cpu != NULL)
+            hp_bottlenecks_put_few(line, entry->cpu->samples, " sample", " samples");
+        break;
+    case HP_VERDICT_WAITING:
+        hp_bottlenecks_put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_ALLOCATION_HEAVY:
+        hp_bottlenecks_put_allocs(line, entry);
+        break;
+    case HP_VERDICT_STARVED:
+        hp_bottlenecks_put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        hp_text_string(line, "; busy for ");
+        hp_units_ns(line, judgement->busy_ns);
+        break;
+    case HP_VERDICT_MIXED:
+        hp_bottlenecks_put_of_own(line, "busy for ", judgement->busy_ns, entry);
+        hp_text_string(line, ", waiting for ");
+        hp_units_ns(line, judgement->waiting_ns);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_TOO_SHORT:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " are too short to tell, at ");
+        hp_text_fixed(line, hp_bottlenecks_part_of(entry->evidence.samples_due, entry->wall_ns / HP_BOTTLENECKS_SECOND), 0);
+        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        break;
+    case HP_VERDICT_UNKNOWN:
+    case HP_VERDICTS:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    const struct hp_judgement *judgement = &entry->judgement;
+    hp_section_set_number(row, columns->self, entry->wall_ns);
+    if (view->whole_ns > 0)
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->wall_ns / view->whole_ns);
+    if (entry->cpu != NULL) {
+        hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
+        hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
+        hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
+        hp_section_set_count(row, columns->samples, entry->cpu->samples);
+        if (hp_bottlenecks_is_long_enough(entry))
+            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
+    }
+    if (!judgement->knows_waiting)
+        return;
+    hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
+    if (hp_bottlenecks_is_long_enough(entry))
+        hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->queue, judgement->queue_ns);
+    if (entry->cause != NULL) {
+        hp_section_set_text(row, columns->waits_for, entry->cause);
+        hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
+        hp_section_set_count(row, columns->looks, entry->looks);
+    }
+}
+
+static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    if (view->allocs == NULL)
+        return;
+    hp_section_set_count(row, columns->bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->count, entry->allocs.own_count);
+    hp_section_set_number(row, columns->alloc_percent,
+                          100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
+}
+
+static bool hp_bottlenecks_fill_row(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_bottlenecks_put_reason(&line, entry);
+    const char *why = hp_bottlenecks_keep_line(view, &line);
+    if (why == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, entry->site->name);
+    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
+    hp_section_set_text(row, columns->why, why);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    hp_bottlenecks_fill_times(view, row, entry);
+    hp_bottlenecks_fill_allocs(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
+{
+    return settings->functions_limit == HP_BOTTLENECKS_USUAL_LIMIT ? HP_BOTTLENECKS_ROWS : settings->functions_limit;
+}
+
+static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
+{
+    const uint32_t limit = hp_bottlenecks_limit_of(view->results->settings);
+    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
+    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
+        return false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (!hp_bottlenecks_fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "waiting (lock: futex)" */
+static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+                                                         : hp_verdict_name(verdict));
+    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->cause != NULL) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    }
+}
+
+/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+static const struct hp_bottlenecks_entry *hp_bottlenecks_busiest(const struct hp_bottlenecks_view *view)
+{
+    const struct hp_bottlenecks_entry *hp_bottlenecks_busiest = NULL;
+    for (size_t at = 0; at < view->count; at++)
+        if (hp_bottlenecks_busiest == NULL || view->entries[at]->evidence.cpu_ns > hp_bottlenecks_busiest->evidence.cpu_ns)
+            hp_bottlenecks_busiest = view->entries[at];
+    return hp_bottlenecks_busiest != NULL && view->cpu != NULL && (double)hp_bottlenecks_busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
+               ? hp_bottlenecks_busiest
+               : NULL;
+}
+
+/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, struct hp_text *line, const struct hp_bottlenecks_entry *first)
+{
+    const struct hp_bottlenecks_entry *other = hp_bottlenecks_busiest(view);
+    if (other == NULL || other == first)
+        return;
+    hp_text_string(line, ". Of the processor time, ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
+    hp_text_string(line, " is in ");
+    hp_bottlenecks_put_name(line, other->site);
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first)
+{
+    const enum hp_verdict verdict = first->judgement.verdict;
+    const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+    hp_text_string(line, is_told ? "The bottleneck is " : "Most of the time is spent in ");
+    hp_bottlenecks_put_name(line, first->site);
+    hp_text_string(line, ": ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(first->wall_ns, view->whole_ns));
+    hp_text_string(line, " of the time, ");
+    if (is_told)
+        hp_bottlenecks_put_verdict(line, first);
+    else
+        hp_text_string(line, verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                                                             : "whether busy or waiting was not measured");
+}
+
+static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    if (view->count == 0)
+        return true;
+    const struct hp_bottlenecks_entry *first = view->entries[0];
+    const double outside_ns = view->whole_ns - view->inside_ns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (outside_ns > first->wall_ns) {
+        hp_bottlenecks_put_share(&line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
+        hp_text_string(&line, " of the time is outside of all measured functions. ");
+    }
+    hp_bottlenecks_put_first(&line, view, first);
+    hp_bottlenecks_put_busiest(view, &line, first);
+    view->section->summary = hp_bottlenecks_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    bool has_open = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_open |= section->rows[at].is_open;
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (section->row_count > 0)
+        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
+                                 : view->allocs != NULL
+                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
+                                       "Wait % are parts of its own time"
+                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (strcmp(section->percent_of, "threads") == 0)
+        hp_section_note(section, "100 % is the time of all threads together");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+/* False: no memory. */
+static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_run *run = &results->run;
+    view->cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
+    view->observations = hp_bottlenecks_observations_of(view);
+    return (view->cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !hp_run_has_allocs(run));
+}
+
+static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_bottlenecks_view view = {.results = results, .section = section};
+    section->description = "Where the time goes, and why.";
+    if (!hp_bottlenecks_take_measures(&view))
+        return false;
+    hp_bottlenecks_describe(&view);
+    if (!hp_order_choose(results, section, view.columns.self, view.columns.wall_percent))
+        return false;
+    hp_bottlenecks_set_whole(&view);
+    if (!hp_bottlenecks_has_data(results)) {
+        section->if_empty =
+            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
+            "what is waited for and allocated";
+        return hp_section_make_rows(results, section, 0);
+    }
+    if (!hp_bottlenecks_gather(&view))
+        return false;
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : results->profile->site_count > 0 ? "no function matches the focus"
+                                                           : "no function was measured";
+    if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
+        return false;
+    hp_bottlenecks_add_notes(&view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_bottlenecks_ = {
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
+
 /* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
 
 /* The section `calls`: the latest calls of functions whose calls are logged. */
@@ -11852,6 +12990,582 @@ const struct hp_section_type hotpath_section_cold_ = {
     .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = hp_cold_fill,
 };
+
+/* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
+ * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
+ *
+ * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
+ * for those that the recorder found on the stack beside the tree.
+ */
+
+#define HP_CPU_PROFILE_SECOND 1e9
+
+/* A stat of a site. */
+struct hp_cpu_profile_link {
+    const struct hp_snapshot *session;
+    uint32_t offset;
+    uint32_t site; /* index in the profile */
+};
+
+struct hp_cpu_profile_builder {
+    const struct hp_profile *profile;
+    struct hp_cpu *cpu;
+    struct hp_cpu_profile_link **links; /* by session and offset */
+    size_t link_count;
+    uint64_t *last_entry; /* of each site: the last entry that was counted for it */
+    uint64_t entry;
+    uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
+    uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
+    uint64_t skipped_kernel_ns;
+};
+
+bool hp_run_has_cpu(const struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & HP_FEATURE_CPU)
+            return true;
+    return false;
+}
+
+double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
+{
+    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * HP_CPU_PROFILE_SECOND / (double)cpu->sampled_ns : 0;
+}
+
+const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
+{
+    return !cpu->has_perf ? "timers" : cpu->has_timers ? "perf and timers, or timers alone" : "perf and timers";
+}
+
+const char *hp_cpu_advice(uint32_t refusal)
+{
+    switch (refusal) {
+    case 0:
+        return NULL;
+    case EACCES:
+        return "sysctl kernel.perf_event_paranoid=2";
+    case EPERM:
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
+    case EMFILE:
+    case ENFILE:
+        return "ulimit -n 1024";
+    default:
+        return "a kernel that has perf events";
+    }
+}
+
+/* --------------------------------------------------------------------------------------- from stats to sites */
+
+static int hp_cpu_profile_compare_links(const void *a, const void *b)
+{
+    const struct hp_cpu_profile_link *x = a, *y = b;
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+static size_t hp_cpu_profile_count_links(const struct hp_profile *profile)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats; stat != NULL; stat = stat->next)
+            count++;
+    return count;
+}
+
+static bool hp_cpu_profile_link_stats(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
+{
+    const struct hp_profile *profile = builder->profile;
+    const size_t count = hp_cpu_profile_count_links(profile);
+    struct hp_cpu_profile_link *links = hp_arena_take_array(arena, count + 1, sizeof *links);
+    builder->links = hp_arena_take_array(arena, count + 1, sizeof(void *));
+    if (links == NULL || builder->links == NULL)
+        return false;
+    for (uint32_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats;
+             stat != NULL && builder->link_count < count; stat = stat->next) {
+            links[builder->link_count] =
+                (struct hp_cpu_profile_link){.session = stat->session, .offset = stat->offset, .site = at};
+            builder->links[builder->link_count] = &links[builder->link_count];
+            builder->link_count++;
+        }
+    hp_sort(builder->links, builder->link_count, hp_cpu_profile_compare_links);
+    return true;
+}
+
+/* The site of a node; NULL: that of none, such as the root of a tree. */
+static const struct hp_cpu_profile_link *hp_cpu_profile_find_link(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t stat)
+{
+    const struct hp_cpu_profile_link wanted = {.session = session, .offset = stat};
+    size_t from = 0, to = builder->link_count;
+    while (stat != 0 && from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const int order = hp_cpu_profile_compare_links(builder->links[middle], &wanted);
+        if (order == 0)
+            return builder->links[middle];
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------- adding up */
+
+static void hp_cpu_profile_add(struct hp_cpu_sums *to, const struct hp_cpu_sums *from)
+{
+    to->samples += from->samples;
+    to->user_ns += from->user_ns;
+    to->kernel_ns += from->kernel_ns;
+}
+
+static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *builder, const struct hp_cpu_profile_link *link, const struct hp_cpu_sums *sums)
+{
+    if (link == NULL || builder->last_entry[link->site] == builder->entry)
+        return;
+    builder->last_entry[link->site] = builder->entry;
+    hp_cpu_profile_add(&builder->cpu->sites[link->site].all, sums);
+}
+
+/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+#define HP_CPU_PROFILE_MAX_STEPS UINT64_C(100000000)
+
+static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
+                      const struct hp_cpu_sums *sums)
+{
+    struct hp_node node;
+    if (!hp_snapshot_node(session, offset, &node))
+        return;
+    const struct hp_cpu_profile_link *link = hp_cpu_profile_find_link(builder, session, node.stat);
+    builder->entry++;
+    if (link != NULL)
+        hp_cpu_profile_add(&builder->cpu->sites[link->site].own, sums);
+    hp_cpu_profile_add_to_all(builder, link, sums);
+    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
+        below = node.parent; /* parents are made before their children, so they are further to the front */
+        if (!hp_snapshot_node(session, node.parent, &node))
+            break;
+        hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), sums);
+    }
+}
+
+/* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
+static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_cpu_node *entry)
+{
+    struct hp_node node;
+    const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
+    if (entry->also_samples == 0 || !hp_snapshot_node(session, entry->node, &node))
+        return;
+    builder->entry++;
+    hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), &sums);
+}
+
+static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
+                       struct hp_walk *nodes)
+{
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return;
+    builder->cpu->perf_samples += cpu.perf_samples;
+    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
+        builder->cpu->total.samples += entry.samples;
+        hp_cpu_profile_add_entry(builder, session, entry.node,
+                  &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
+        hp_cpu_profile_add_beside(builder, session, &entry);
+    }
+    hp_cpu_profile_add_entry(builder, session, cpu.last_node,
+              &(struct hp_cpu_sums){0, cpu.waiting_user_ns, cpu.waiting_kernel_ns});
+}
+
+static uint64_t hp_cpu_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
+{
+    struct hp_waits waits;
+    const bool is_ours = hp_snapshot_waits(session, &waits) && waits.watcher == session->header.pid;
+    return is_ours ? waits.watcher_ns : 0;
+}
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
+{
+    struct hp_cpu *cpu = builder->cpu;
+    const struct hp_header *header = &session->header;
+    const uint64_t ours = hp_cpu_profile_taken_by_us(session);
+    const uint64_t kernel =
+        hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
+    cpu->total.kernel_ns += kernel;
+    cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
+    if (header->cpu_refusal != 0)
+        cpu->refusal = header->cpu_refusal;
+    cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
+    cpu->has_timers |= header->cpu_engine == HP_CPU_TIMERS;
+    if (header->cpu_engine != HP_CPU_NONE)
+        cpu->rate = cpu->rate == 0 || cpu->rate == header->cpu_rate ? header->cpu_rate : 0;
+}
+
+static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    const uint64_t before = builder->cpu->sampled_ns;
+    builder->steps_left = HP_CPU_PROFILE_MAX_STEPS;
+    builder->skipped_ns = builder->skipped_kernel_ns = 0;
+    while (hp_snapshot_next_thread(session, &threads, &thread))
+        hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
+    hp_cpu_profile_add_process(builder, session, builder->cpu->sampled_ns - before);
+}
+
+/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
+static void hp_cpu_profile_agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
+{
+    const uint64_t all = hp_cpu_ns(total);
+    if (total->kernel_ns < inside->kernel_ns)
+        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
+    if (all - total->kernel_ns < inside->user_ns)
+        total->kernel_ns = hp_cpu_profile_less(all, inside->user_ns);
+    total->user_ns = all - total->kernel_ns;
+}
+
+/* What no site has is outside. */
+static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
+{
+    struct hp_cpu_sums inside = {0, 0, 0};
+    for (size_t at = 0; at < site_count; at++)
+        hp_cpu_profile_add(&inside, &cpu->sites[at].own);
+    hp_cpu_profile_agree_on_kernel(&cpu->total, &inside);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
+    const uint64_t kernel = hp_cpu_profile_less(cpu->total.kernel_ns, inside.kernel_ns);
+    cpu->outside.samples = hp_cpu_profile_less(cpu->total.samples, inside.samples);
+    cpu->outside.kernel_ns = kernel < all ? kernel : all;
+    cpu->outside.user_ns = all - cpu->outside.kernel_ns;
+}
+
+const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct hp_cpu_profile_builder builder = {.profile = profile, .cpu = hp_arena_take(arena, sizeof *builder.cpu)};
+    builder.last_entry = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.last_entry);
+    if (builder.cpu == NULL || builder.last_entry == NULL || !hp_cpu_profile_link_stats(&builder, arena))
+        return NULL;
+    builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
+    if (builder.cpu->sites == NULL)
+        return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        hp_cpu_profile_add_session(&builder, profile->run->sessions[at]);
+    hp_cpu_profile_settle_outside(builder.cpu, profile->site_count);
+    return builder.cpu;
+}
+
+/* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
+
+/* The section `cpu`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_cpu_;
+
+/* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
+ *
+ * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
+ * so that exclusive times add up to that of the run.
+ */
+
+#define HP_CPU_TABLE_OUTSIDE "<outside>"
+#define HP_CPU_TABLE_LINE_BYTES 240u
+
+struct hp_cpu_table_columns {
+    size_t name, thread, samples, time, user, kernel, percent, own, all, location, open;
+};
+
+/* What becomes a row. */
+struct hp_cpu_table_entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_cpu *cpu;
+    const struct hp_cpu_sums *shown; /* its own, or with all inside */
+};
+
+struct hp_cpu_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_cpu *cpu;
+    struct hp_site_cpu outside;
+    uint64_t whole;
+    struct hp_cpu_table_columns columns;
+    struct hp_cpu_table_entry **entries;
+    size_t count;
+};
+
+static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_cpu_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_CPU_TABLE_OUTSIDE; }
+
+static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? hp_thread_number(entry->site) : 0;
+}
+
+static int hp_cpu_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static int hp_cpu_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_cpu_table_entry *x = a, *y = b;
+    int order = hp_cpu_table_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    if (order == 0)
+        order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
+    return order != 0 ? order : hp_cpu_table_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+}
+
+static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
+{
+    const struct hp_pattern_subject outside = {.names = {HP_CPU_TABLE_OUTSIDE}};
+    return entry->site != NULL ? hp_results_show(view->results, entry->site)
+                               : hp_results_show_subject(view->results, &outside);
+}
+
+static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
+static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
+{
+    view->section->percent_of = "cpu";
+    view->whole = hp_cpu_ns(&view->cpu->total);
+    if (!view->results->settings->exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += hp_cpu_ns(view->entries[at]->shown);
+}
+
+static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
+{
+    const bool is_inclusive = view->results->settings->cpu_inclusive;
+    *view->entries[view->count++] = (struct hp_cpu_table_entry){site, cpu, is_inclusive ? &cpu->all : &cpu->own};
+}
+
+/* False: no memory. */
+static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
+{
+    const size_t most = view->profile->site_count + 1;
+    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
+            hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
+    view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
+    if (hp_cpu_ns(&view->cpu->outside) > 0)
+        hp_cpu_table_add_entry(view, NULL, &view->outside);
+    hp_cpu_table_set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    view->section->total_rows = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_cpu_table_entry *entry = view->entries[at];
+        const bool is_wanted = hp_cpu_table_is_shown(view, entry);
+        view->section->total_rows += is_wanted;
+        if (is_wanted && !hp_profile_is_small(hp_cpu_ns(entry->shown), view->whole, settings))
+            view->entries[kept++] = entry;
+    }
+    view->count = kept;
+    hp_sort(view->entries, view->count, hp_cpu_table_compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row *row, const struct hp_cpu_table_entry *entry)
+{
+    const struct hp_cpu_table_columns *columns = &view->columns;
+    const struct hp_cpu_sums *shown = entry->shown;
+    hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
+    hp_section_set_count(row, columns->samples, shown->samples);
+    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
+    hp_section_set_number(row, columns->user, (double)shown->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
+    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
+    if (entry->site == NULL)
+        return true;
+    row->is_main = entry->site->is_main;
+    row->is_open = entry->site->sums.open > 0;
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    if (entry->site->thread != NULL &&
+        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
+        return false;
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
+    size_t count = view->count;
+    if (view->section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!hp_cpu_table_fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "Total: 2.00 s, 1.93 s in user and 66.00 ms in kernel mode; 1991 samples by perf and timers" */
+static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
+{
+    char bytes[HP_CPU_TABLE_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    hp_units_ns(&line, (double)hp_cpu_ns(total));
+    hp_text_string(&line, ", ");
+    hp_units_ns(&line, (double)total->user_ns);
+    hp_text_string(&line, " in user and ");
+    hp_units_ns(&line, (double)total->kernel_ns);
+    hp_text_string(&line, " in kernel mode; ");
+    hp_text_u64(&line, total->samples);
+    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
+    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
+    view->section->summary = hp_arena_copy(view->results->arena, bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
+{
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
+    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+}
+
+static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[view->columns.open].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_outside)
+        hp_section_note(section, HP_CPU_TABLE_OUTSIDE " was used outside of all measured functions");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->run); }
+
+static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->cpu_inclusive ? "Processor time of each function and those it calls, thread by thread."
+                                       : "Exclusive processor time by each function, thread by thread.";
+    return settings->cpu_inclusive ? "Processor time of each function and those it calls."
+                                   : "Exclusive processor time by each function.";
+}
+
+/* The profile of the results has its own; one by thread has it made anew. */
+static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
+{
+    return profile == results->profile ? hp_results_cpu(results) : hp_cpu_of_profile(results->arena, profile);
+}
+
+static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_arena_take(results->arena, sizeof *view);
+    const struct hp_profile *profile = hp_results_profile_of_rows(results);
+    if (view == NULL || profile == NULL)
+        return NULL;
+    *view =
+        (struct hp_cpu_table_view){.results = results, .section = section, .profile = profile, .cpu = hp_cpu_table_cpu_of(results, profile)};
+    return view->cpu != NULL ? view : NULL;
+}
+
+static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_cpu_table_make_view(results, section);
+    if (view == NULL)
+        return false;
+    section->description = hp_cpu_table_description_of(results->settings);
+    hp_cpu_table_describe(view);
+    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
+        return false;
+    if (!hp_cpu_table_has_data(results)) {
+        section->if_empty = HP_NO_CPU;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    hp_cpu_table_choose(view);
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : view->profile->site_count > 0 ? "no function matches the focus"
+                                                        : "no processor time was used while the session was active";
+    hp_cpu_table_add_totals(view);
+    if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
+        return false;
+    hp_cpu_table_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_cpu_ = {
+    .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
 
 /* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
 
@@ -13140,11 +14854,13 @@ HP_SHARED const struct hp_section_type hotpath_section_waits_;
 /* The list of sections: a new one is one line here. */
 
 const struct hp_section_type *const hotpath_section_types_[] = {
+    &hotpath_section_bottlenecks_,   /* where more than time was measured */
     &hotpath_section_timing_,        /* one line each */
     &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
     &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
     &hotpath_section_alloc_threads_, /* on request */
     &hotpath_section_alloc_pools_,   /* where the program has some */
+    &hotpath_section_cpu_,           /* where processor time was sampled */
     &hotpath_section_waits_,         /* where somebody watched */
     &hotpath_section_calltree_,      /* on request */
     &hotpath_section_calls_,         /* where some were logged */
@@ -13181,58 +14897,6 @@ HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *t
 
 /* The closing line of a report, without its end. */
 HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
-
-/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
-
-/*
- * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
- * of this.
- *
- * All of it is exclusive: a site waits itself, not for the zones inside.
- */
-
-/* What was waited for at one place. */
-struct hp_wait_sums {
-    const struct hp_site_sums *site; /* NULL: outside of all zones */
-    uint32_t cause;                  /* enum hp_wait_cause */
-    int32_t call;                    /* number of the system call; -1: none, or not known */
-    const char *what;                /* the file, socket or pipe; "": none, or not known */
-    uint64_t ns;
-    uint64_t looks;
-};
-
-struct hp_run_waits {
-    struct hp_wait_sums **all; /* the longest first */
-    size_t count;
-    size_t sessions;      /* that were watched; 0: none */
-    uint64_t looks;       /* at threads */
-    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
-    uint64_t waited_ns;   /* of that, all that follows */
-    uint64_t left_out_ns; /* which is in no row: there was no space for it */
-    uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t period_us;   /* the longest pause between two looks */
-    bool is_blind;        /* which system call it was could not always be seen */
-};
-
-/* NULL: no memory. */
-HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
-
-/* Whether somebody watched a session of the run. */
-HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
-
-/* A site alone. */
-struct hp_site_waits {
-    uint64_t ns; /* all of it, the run queue included */
-    uint64_t by_cause[HP_WAIT_CAUSES];
-    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
-};
-
-/* Of a site of the profile; NULL: of what is outside of all zones. */
-HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
-                      struct hp_site_waits *ret_waits);
-
-/* "lock", "run queue" */
-HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 /* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
 
@@ -13474,6 +15138,13 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
     return results->by_thread;
+}
+
+const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
+{
+    if (results->cpu == NULL)
+        results->cpu = hp_cpu_of_profile(results->arena, results->profile);
+    return results->cpu;
 }
 
 const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
@@ -15409,6 +17080,7 @@ void hp_trust_set(struct hotpath_results *results)
         .share_percent = hp_trust_measuring_share(results),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+        .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
     };
     for (size_t at = 0; at < run->count; at++)
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
@@ -15459,6 +17131,28 @@ static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text
     hp_text_string(text, " % of the run");
 }
 
+/* "; processor time by perf and timers, 991 of 997 samples a second" */
+static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->cpu == NULL)
+        return;
+    const char *advice = hp_cpu_advice(trust->cpu->refusal);
+    hp_text_string(text, "; processor time by ");
+    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
+    hp_text_string(text, ", ");
+    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
+    if (trust->cpu->rate > 0) {
+        hp_text_string(text, " of ");
+        hp_text_u64(text, trust->cpu->rate);
+    }
+    hp_text_string(text, " samples a second");
+    if (advice != NULL) {
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
+        hp_text_string(text, advice);
+        hp_text_char(text, ')');
+    }
+}
+
 static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -15488,7 +17182,84 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 {
     hp_trust_put_clock(trust, text);
     hp_trust_put_cost(trust, text);
+    hp_trust_put_cpu(trust, text);
     hp_trust_put_lost(trust, text);
+}
+
+/* ---- src/sections/verdict.c ---------------------------------------------------------------------------------- */
+
+/* What kind of bottleneck a function is. */
+
+const char *hp_verdict_name(enum hp_verdict verdict)
+{
+    static const char *const names[HP_VERDICTS] = {
+        [HP_VERDICT_CPU_BOUND] = "cpu-bound",
+        [HP_VERDICT_WAITING] = "waiting",
+        [HP_VERDICT_ALLOCATION_HEAVY] = "allocation-heavy",
+        [HP_VERDICT_STARVED] = "starved",
+        [HP_VERDICT_MIXED] = "mixed",
+        [HP_VERDICT_TOO_SHORT] = "too-short",
+        [HP_VERDICT_UNKNOWN] = "unknown",
+    };
+    return names[verdict];
+}
+
+static double hp_verdict_least(double a, double b) { return a < b ? a : b; }
+
+/*
+ * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
+ * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
+ */
+static void hp_verdict_split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
+{
+    judgement->knows_waiting = evidence->has_cpu || evidence->has_waits;
+    judgement->waited_scale = 1;
+    if (!judgement->knows_waiting)
+        return;
+    if (evidence->has_cpu)
+        judgement->waiting_ns = evidence->wall_ns - hp_verdict_least(evidence->cpu_ns, evidence->wall_ns);
+    else
+        judgement->waiting_ns = hp_verdict_least(evidence->waited_ns, evidence->wall_ns);
+    judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
+    if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
+        judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
+    judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+}
+
+/* What allocations take at least, as a part of that. */
+static double hp_verdict_alloc_part(const struct hp_evidence *evidence, double ns)
+{
+    return evidence->has_allocs && ns > 0 ? hp_verdict_least(evidence->alloc_count * HP_VERDICT_PAIR_NS / ns, 1) : 0;
+}
+
+/* Allocations are counted, not sampled: they can be told where nothing else can. */
+static enum hp_verdict hp_verdict_judge_by_counts(const struct hp_judgement *judgement, enum hp_verdict otherwise)
+{
+    return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
+}
+
+static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judgement, double wall_ns)
+{
+    if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
+        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * judgement->waiting_ns)
+        return HP_VERDICT_STARVED;
+    if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
+        return HP_VERDICT_WAITING;
+    return hp_verdict_judge_by_counts(judgement, judgement->busy_ns >= HP_VERDICT_BUSY_PART * wall_ns ? HP_VERDICT_CPU_BOUND
+                                                                                           : HP_VERDICT_MIXED);
+}
+
+void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement)
+{
+    const bool is_short = evidence->wall_ns <= 0 || evidence->samples_due < HP_VERDICT_LEAST_SAMPLES;
+    *ret_judgement = (struct hp_judgement){0};
+    hp_verdict_split_time(evidence, ret_judgement);
+    const bool is_split = ret_judgement->knows_waiting && !is_short;
+    ret_judgement->alloc_part = hp_verdict_alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
+    ret_judgement->verdict =
+        is_split ? hp_verdict_judge_by_times(ret_judgement, evidence->wall_ns)
+                 : hp_verdict_judge_by_counts(ret_judgement,
+                                   ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
 }
 
 /* ---- src/sections/wait_profile.c ----------------------------------------------------------------------------- */
@@ -16085,6 +17856,20 @@ static void hp_json_report_put_section(struct hp_json *json, const struct hotpat
 
 /* ------------------------------------------------------------------------------------------- report */
 
+static void hp_json_report_put_cpu_trust(struct hp_json *json, const struct hp_cpu *cpu)
+{
+    if (cpu == NULL)
+        return;
+    hp_json_key(json, "cpu");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "engine", hp_cpu_engine_name(cpu));
+    hp_json_put_u64(json, "rate_asked", cpu->rate);
+    hp_json_key(json, "rate");
+    hp_json_number(json, hp_cpu_achieved_rate(cpu), 8);
+    hp_json_put_u64(json, "refusal", cpu->refusal);
+    hp_json_end_object(json);
+}
+
 static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust *trust)
 {
     hp_json_key(json, "trust");
@@ -16095,6 +17880,7 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
     hp_json_report_put_ns(json, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
+    hp_json_report_put_cpu_trust(json, trust->cpu);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
@@ -16149,6 +17935,8 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
     }
+    if (hp_run_has_cpu(&results->run))
+        hp_json_put_string(&json, "cpu", results->settings->cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
@@ -16418,7 +18206,8 @@ static const struct hp_column *hp_table_column_at(const struct hp_table_table *t
 static void hp_table_choose_columns(struct hp_table_table *table)
 {
     for (size_t column = 0; column < table->section->column_count; column++)
-        if (table->section->columns[column].shown.visible)
+        if (table->section->columns[column].shown.visible &&
+            !(table->section->columns[column].traits & HP_COLUMN_BELOW))
             table->order[table->count++] = column;
 }
 
@@ -16555,6 +18344,35 @@ static void hp_table_draw_row(const struct hp_table_table *table, size_t row)
     hp_text_string(table->out, "|\n");
 }
 
+/* "name: sentence", for each row. */
+static void hp_table_draw_sentences(const struct hp_table_table *table, size_t column)
+{
+    const struct hotpath_section *section = table->section;
+    const size_t name = hp_table_name_at(table);
+    for (size_t row = 0; row < section->row_count; row++) {
+        const struct hp_cell *cell = &section->rows[row].cells[column];
+        struct hp_text line;
+        if (!cell->has_value)
+            continue;
+        hp_text_init(&line, table->scratch, HP_TABLE_CELL_BYTES);
+        if (name < table->count) {
+            const char *text = section->rows[row].cells[table->order[name]].text;
+            hp_utf8_put_safe(&line, text, strlen(text));
+            hp_text_string(&line, ": ");
+        }
+        hp_utf8_put_safe(&line, cell->text, strlen(cell->text));
+        hp_table_put_wrapped(table->style, table->out, table->scratch, line.length);
+    }
+}
+
+static void hp_table_draw_below(const struct hp_table_table *table)
+{
+    const struct hotpath_section *section = table->section;
+    for (size_t column = 0; column < section->column_count; column++)
+        if (section->columns[column].shown.visible && (section->columns[column].traits & HP_COLUMN_BELOW))
+            hp_table_draw_sentences(table, column);
+}
+
 static bool hp_table_draw_table(struct hp_table_table *table)
 {
     hp_table_choose_columns(table);
@@ -16568,6 +18386,7 @@ static bool hp_table_draw_table(struct hp_table_table *table)
     for (size_t row = 0; row < table->section->row_count; row++)
         hp_table_draw_row(table, row);
     hp_table_draw_rule(table);
+    hp_table_draw_below(table);
     return true;
 }
 
@@ -16732,6 +18551,179 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 
 #define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
 
+/* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
+ * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
+ * needed, and inlined or stripped functions are no exception.
+ *
+ * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
+ * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ *
+ * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
+ * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
+ * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ *
+ * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
+ * `ready`, and whoever ends the session waits for that, too.
+ */
+
+struct hp_head;
+
+#define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
+
+/* Of a thread. */
+struct hp_sampler {
+    struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
+    struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    void *perf;                 /* NULL: none */
+    int timer;
+    bool has_timer;
+    bool perf_was_tried;
+    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
+    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    uint32_t is_at_work; /* the handler is in the session */
+    uint32_t seen_count; /* in use of the following */
+    uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
+};
+
+/* Of the process. */
+struct hp_sampling {
+    uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint64_t period_ns;
+    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
+};
+
+/* A session begins: chooses the engine. Under the lock. */
+HP_PRIVATE void hp_sampler_begin(void);
+/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_late(void);
+/* The calling thread has a record now. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
+/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
+/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+HP_PRIVATE void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
+/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
+HP_PRIVATE void hp_sampler_give_back(void);
+/* The calling thread's, if it is sampled. */
+HP_PRIVATE struct hp_sampler *hp_sampler_of_thread(void);
+/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+HP_PRIVATE void hp_sampler_end(void);
+/* Stores what the process has used up to now. */
+HP_PRIVATE void hp_sampler_touch(void);
+
+/* ---- src/record/signal_view.h -------------------------------------------------------------------------------- */
+
+/*
+ * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
+ * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
+ * front of the C library's: `sigaction`, `signal` and its older kin, `pthread_sigmask` and `sigprocmask`, which do nothing of their
+ * own for any other signal, nor for this one while nobody samples. They are in libhotpath, and once more in
+ * libhotpath_alloc.so: of a library that is preloaded, those that it needs come behind the C library. They are weak, so that a host
+ * may have functions of these names.
+ *
+ * Blocked. A thread that blocks the signal could not be sampled, and `sigwait` or a signalfd for all signals would find our
+ * samples. Programs that leave all signals to one thread do that in all others, mostly without this one in mind. So where the host has no
+ * handler for the signal, a thread that is sampled has it unblocked in truth: the host has lent it to us. When one comes that is not
+ * ours, it is sent once more after the thread that found it has blocked it and given up its samples: it then finds the thread
+ * that waits for it, or stays pending, as the host would have it. From then on nothing is borrowed. Where the host has a
+ * handler, threads that block the signal are not sampled; what they use is counted all the same, as of where they were found last.
+ *
+ * A child made by vfork has its parent's memory and signals of its own: what it sets goes to the kernel alone.
+ *
+ * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the
+ * signal while samples are taken gets them.
+ */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HP_HAS_SANITIZER
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HP_HAS_SANITIZER
+#endif
+#endif
+
+#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
+#define HP_IN_FRONT_OF_SIGNALS
+#endif
+
+struct hp_signal_view {
+    bool is_taken;
+    bool is_borrowed;   /* a thread may have the signal unblocked that the host believes to have blocked */
+    bool is_given_back; /* nothing is borrowed any more */
+    uint32_t process;   /* whose signals these are */
+    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
+    struct sigaction action;                   /* the host's */
+};
+
+typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
+/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. Under the lock. */
+HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
+/* Lets the signal through once held signals are released, if they have it blocked and it may be borrowed. Under the lock. */
+HP_PRIVATE bool hp_signal_view_lend(struct hp_signals *held);
+/* A signal that is not ours: what the host wants to happen. */
+HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
+
+#ifdef HP_IN_FRONT_OF_SIGNALS
+typedef void hp_plain_handler(int signal);
+/* What stands in front does. */
+HOTPATH_API_ int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+HOTPATH_API_ hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler);
+HOTPATH_API_ hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler);
+HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *before); /* 0, or an errno */
+
+/* Defines what stands in front, in a library that has it. */
+#define HP_SIGNALS_FRONT(type) __attribute__((weak)) HOTPATH_API_ type
+#define HP_DEFINE_SIGNALS_FRONT                                                                                    \
+    HP_SIGNALS_FRONT(int) sigaction(int signal, const struct sigaction *action, struct sigaction *before)          \
+    {                                                                                                              \
+        return hotpath_v1_sigaction(signal, action, before);                                                       \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) signal(int number, hp_plain_handler *handler)                             \
+    {                                                                                                              \
+        return hotpath_v1_signal(number, handler);                                                                 \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) bsd_signal(int number, hp_plain_handler *handler)                         \
+    {                                                                                                              \
+        return hotpath_v1_signal(number, handler);                                                                 \
+    }                                                                                                              \
+    /* What `signal` is in programs of plain C, such as with -std=c11. */                                          \
+    HP_SIGNALS_FRONT(hp_plain_handler *) __sysv_signal(int number, hp_plain_handler *handler)                      \
+    {                                                                                                              \
+        return hotpath_v1_sysv_signal(number, handler);                                                            \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) sysv_signal(int number, hp_plain_handler *handler)                        \
+    {                                                                                                              \
+        return hotpath_v1_sysv_signal(number, handler);                                                            \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(int) pthread_sigmask(int how, const sigset_t *set, sigset_t *before)                          \
+    {                                                                                                              \
+        return hotpath_v1_sigmask(how, set, before);                                                               \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(int) sigprocmask(int how, const sigset_t *set, sigset_t *before)                              \
+    {                                                                                                              \
+        const int error = hotpath_v1_sigmask(how, set, before);                                                    \
+        if (error != 0)                                                                                            \
+            errno = error;                                                                                         \
+        return error != 0 ? -1 : 0;                                                                                \
+    }
+extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
+extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
+extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
+#endif
+
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -16791,6 +18783,7 @@ struct hp_head {
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    struct hp_sampler sampler;     /* see sampler.h */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
     uint16_t *owner_leaf;
@@ -16870,6 +18863,8 @@ struct hp_recorder {
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
+    struct hp_sampling sampling;   /* of processor time: sampler.h */
+    struct hp_signal_view signal_view;
     void *owner_branches[HP_OWNER_BRANCHES];
 };
 
@@ -16885,6 +18880,17 @@ static inline void hp_let_go(struct hotpath_head_ *hot)
 {
     HOTPATH_ORDER_();
     HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+}
+
+/*
+ * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
+ * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
+ * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
+ */
+#define HP_HOOK_REACH (2 * sizeof(void *))
+static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
 }
 
 /* Raises what any thread may raise. */
@@ -16973,6 +18979,8 @@ HP_PRIVATE bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 HP_PRIVATE struct hp_head *hp_thread_hold(void);
+/* Registers the calling thread. Under the lock, which was taken with `held`. */
+HP_PRIVATE void hp_thread_begin(struct hp_signals *held);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -17385,18 +19393,6 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
 /* ---------------------------------------------------------------------------------------- zones that are not there */
 
 /*
- * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
- * that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
- */
-#define HP_ALLOCATIONS_HOOK_REACH (2 * sizeof(void *))
-
-static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
-{
-    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_ALLOCATIONS_HOOK_REACH);
-}
-
-/*
  * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
  * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
  * is the one that may rise.
@@ -17404,7 +19400,7 @@ static bool hp_allocations_is_there(const struct hotpath_frame_ *frame, uintptr_
 static void hp_allocations_count_around(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
-    while (!hp_allocations_is_there(frame, stack))
+    while (!hp_zone_is_there(frame, stack))
         frame--;
     struct hp_alloc_thread *thread = head->alloc;
     if (frame == top) {
@@ -17518,7 +19514,7 @@ static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold
         return NULL;
     HOTPATH_PUT_(hot->ready, 0);
     HOTPATH_ORDER_();
-    /* Zones of hooks are up to 3 bytes below the place; see is_there. */
+    /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
     hp_let_go(hot);
@@ -19237,6 +21233,7 @@ struct hp_clock_pair hp_session_touch(void)
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     struct hp_clock_pair now;
     hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
+    hp_sampler_touch();
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -19311,6 +21308,7 @@ static bool hp_lifecycle_open_session(void)
     hp_lifecycle_fill_header();
     hp_waits_begin();
     hp_sites_begin();
+    hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
     if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run && hp_lifecycle_is_turn_to_prune())
         hp_store_prune(hotpath_runtime_->store, hotpath_runtime_->settings.keep);
@@ -19353,7 +21351,7 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
-static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
+static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
         hp_lifecycle_forget_parent();
@@ -19369,6 +21367,9 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_SPACE;
     /* HOTPATH=1 may have begun it before the program said how. */
     __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    hp_sampler_begin_late();
+    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
+        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
     hp_waits_begin();
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
@@ -19395,6 +21396,8 @@ static void hp_lifecycle_explain(int status)
     if (status == HOTPATH_OK && hotpath_runtime_->settings.dir[0] != '\0' && hotpath_runtime_->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_OK && (hotpath_runtime_->settings.record & HP_RECORD_CPU) && hotpath_runtime_->settings.reserve)
+        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
@@ -19416,7 +21419,7 @@ static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct ho
     hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(settings);
+    const int status = hp_lifecycle_begin_locked(settings, &held);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();
@@ -19450,7 +21453,8 @@ int hotpath_start(const struct hotpath_options *options)
 
 static bool hp_lifecycle_is_at_rest(const struct hp_head *head)
 {
-    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+           HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
 #define HP_LIFECYCLE_PATIENCE_NS UINT64_C(50000000)
@@ -19473,6 +21477,7 @@ static bool hp_lifecycle_wait_until_quiet(void)
 static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    hp_sampler_end();
     hp_session_touch();
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
@@ -20281,6 +22286,879 @@ void hp_say(const char *line)
     hp_file_write(2, whole, length);
 }
 
+/* ---- src/record/sampler.c ------------------------------------------------------------------------------------ */
+
+/* Whose processor time. How it works is in sampler.h. */
+
+#define HP_SAMPLER_SECOND UINT64_C(1000000000)
+#define HP_SAMPLER_FIRST_TABLE 16u
+#define HP_SAMPLER_CHUNK_SAMPLES 256u
+#define HP_SAMPLER_MAX_CHUNKS 64u
+#define HP_SAMPLER_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+#define HP_SAMPLER_MAX_FOLDED 32u /* different nodes among these */
+
+/* With perf, timers are for kernel time only. */
+#define HP_SAMPLER_TIMER_PERIODS 4u
+
+/* --------------------------------------------------------------------------------------------- the table */
+
+static struct hp_cpu_table *hp_sampler_table_of(const struct hp_head *head)
+{
+    const uint32_t offset = head->sampler.cpu->table;
+    return offset != 0 ? hp_store_at(head->store, offset) : NULL;
+}
+
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
+static uint32_t hp_sampler_place_of(const struct hp_cpu_table *table, uint32_t node)
+{
+    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
+    uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
+    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
+        place++;
+    return place & mask;
+}
+
+/* The node's place in the table, new or not; there is room. */
+static struct hp_cpu_node *hp_sampler_enter_node(struct hp_cpu_table *table, uint32_t node)
+{
+    struct hp_cpu_node *entry = &table->nodes[hp_sampler_place_of(table, node)];
+    if (entry->node == 0) {
+        HOTPATH_PUT_(table->used, table->used + 1);
+        __atomic_store_n(&entry->node, node, __ATOMIC_RELEASE);
+    }
+    return entry;
+}
+
+/* Whoever reads finds the old table or the new one, both whole. */
+static struct hp_cpu_table *hp_sampler_make_table(struct hp_head *head, uint32_t capacity)
+{
+    const struct hp_cpu_table *before = hp_sampler_table_of(head);
+    const uint32_t bytes = (uint32_t)(sizeof *before + capacity * sizeof before->nodes[0]);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_cpu_table *table = hp_store_at(head->store, offset);
+    table->capacity = capacity;
+    for (uint32_t at = 0; before != NULL && at < before->capacity; at++)
+        if (before->nodes[at].node != 0)
+            *hp_sampler_enter_node(table, before->nodes[at].node) = before->nodes[at];
+    hp_sampler_enter_node(table, head->record->root);
+    __atomic_store_n(&head->sampler.cpu->table, offset, __ATOMIC_RELEASE);
+    return table;
+}
+
+/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
+static struct hp_cpu_node *hp_sampler_credit_of(struct hp_head *head, uint32_t node)
+{
+    struct hp_cpu_table *table = hp_sampler_table_of(head);
+    if (table == NULL)
+        table = hp_sampler_make_table(head, HP_SAMPLER_FIRST_TABLE);
+    if (table == NULL)
+        return NULL;
+    if (table->nodes[hp_sampler_place_of(table, node)].node == 0 && (table->used + 1) * 4 > table->capacity * 3) {
+        struct hp_cpu_table *larger = hp_sampler_make_table(head, table->capacity * 2);
+        if (larger == NULL) {
+            hp_lose(head, HP_LOSS_SAMPLES);
+            node = head->record->root;
+        } else {
+            table = larger;
+        }
+    }
+    return hp_sampler_enter_node(table, node);
+}
+
+/* ---------------------------------------------------------------------------------------------- crediting */
+
+static void hp_sampler_add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->user_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
+}
+
+static void hp_sampler_add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->kernel_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+}
+
+/*
+ * Reads the clocks. The kernel's account of its own share may run ahead of what can be, on a short stretch; what is too much
+ * is left for the next one.
+ */
+static void hp_sampler_count_time(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time now = hp_cpu_of_thread();
+    const uint64_t passed = now.ns > sampler->counted.ns ? now.ns - sampler->counted.ns : 0;
+    uint64_t kernel = now.kernel_ns > sampler->counted.kernel_ns ? now.kernel_ns - sampler->counted.kernel_ns : 0;
+    if (kernel > passed)
+        kernel = passed;
+    HOTPATH_ADD_(cpu->kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->user_ns, passed - kernel);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed - kernel);
+    sampler->counted.ns += passed;
+    sampler->counted.kernel_ns += kernel;
+}
+
+static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
+/* User time goes in equal parts to where perf has found the thread. */
+static void hp_sampler_share_out(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        hp_sampler_add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
+    for (uint32_t left = sampler->seen_count; left > 0; left--)
+        hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+    sampler->seen_count = 0;
+}
+
+/* A timer's signal: all that waits is credited. Where perf has seen enough of user time, to where that was. */
+static void hp_sampler_credit_all(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const bool has_seen = head->sampler.seen_count > 0;
+    hp_sampler_count_time(head);
+    if (has_seen)
+        hp_sampler_share_out(head);
+    else
+        hp_sampler_add_user(head, node, cpu->waiting_user_ns, 1);
+    if (cpu->waiting_kernel_ns > 0)
+        hp_sampler_add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+}
+
+/* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
+static void hp_sampler_credit_seen(struct hp_head *head, bool is_kernel_included)
+{
+    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    hp_sampler_count_time(head);
+    hp_sampler_share_out(head);
+    if (last != 0 && is_kernel_included)
+        hp_sampler_add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+}
+
+/* -------------------------------------------------------------------------------------------- recursion */
+
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool hp_sampler_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t hp_sampler_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && hp_sampler_site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        hp_sampler_add_beside(head, node, hotpath_runtime_->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
+ */
+static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !hp_sampler_is_last(head, frame) && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED; frame--, steps++)
+        if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < HP_SAMPLER_MAX_DEPTH; steps++) {
+        const uint32_t above = hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    return count;
+}
+
+/* ------------------------------------------------------------------------------------------- the samples */
+
+/* A further chunk, or the oldest once more. Samples are worth less than what else needs the space. */
+static struct hp_sample_chunk *hp_sampler_next_chunk(struct hp_head *head, struct hp_sample_chunk *full)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_header *header = hp_store_header(head->store);
+    const uint32_t bytes = (uint32_t)(sizeof *full + HP_SAMPLER_CHUNK_SAMPLES * sizeof full->samples[0]);
+    const bool is_enough =
+        cpu->chunk_count >= HP_SAMPLER_MAX_CHUNKS || __atomic_load_n(&header->used, __ATOMIC_RELAXED) > header->capacity / 2;
+    uint32_t offset = is_enough ? 0 : hp_store_allocate(head->store, bytes, 64);
+    struct hp_sample_chunk *chunk = NULL;
+    if (offset != 0) {
+        chunk = hp_store_at(head->store, offset);
+        chunk->capacity = HP_SAMPLER_CHUNK_SAMPLES;
+        chunk->next = full != NULL ? full->next : offset;
+        HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
+    } else if (full != NULL && full->next != 0) {
+        offset = full->next;
+        chunk = hp_store_at(head->store, offset);
+        __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
+    }
+    if (chunk == NULL)
+        return NULL;
+    HOTPATH_PUT_(chunk->first, cpu->recorded);
+    if (full != NULL)
+        __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&cpu->chunk, offset, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum hp_sample_kind kind)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_sample_chunk *chunk = cpu->chunk != 0 ? hp_store_at(head->store, cpu->chunk) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity)
+        chunk = hp_sampler_next_chunk(head, chunk);
+    if (chunk == NULL)
+        return;
+    chunk->samples[chunk->used] =
+        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    HOTPATH_ADD_(cpu->recorded, 1);
+}
+
+/* ------------------------------------------------------------------------------------------- the handler */
+
+/* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
+static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
+        frame--;
+    return frame;
+}
+
+static void hp_sampler_start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    sampler->perf_was_tried = true;
+    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF)
+        return;
+    sampler->perf = hp_cpu_perf_start(hotpath_runtime_->sampling.period_ns);
+    sampler->has_had_perf |= sampler->perf != NULL;
+    if (sampler->perf != NULL && sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, HP_SAMPLER_TIMER_PERIODS * hotpath_runtime_->sampling.period_ns);
+}
+
+static void hp_sampler_stop_sources(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_stop(sampler->timer);
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->has_timer = false;
+    sampler->perf = NULL;
+}
+
+static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->seen_count == HP_SAMPLER_SEEN)
+        hp_sampler_credit_seen(head, !sampler->has_timer);
+    sampler->seen[sampler->seen_count++] = frame->node;
+    HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_remember_folded(head, nodes[--count]);
+}
+
+static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const struct hp_cpu_thread *cpu = sampler->cpu;
+    const bool has_perf = sampler->perf != NULL;
+    hp_sampler_count_time(head);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_add_beside(head, nodes[--count], ns, 1);
+    hp_sampler_credit_all(head, frame->node);
+    if (!sampler->perf_was_tried)
+        hp_sampler_start_perf(head);
+}
+
+static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
+    const uint32_t node = frame->node;
+    if (node == 0)
+        return; /* as in place_of */
+    if (kind == HP_SAMPLE_PERF)
+        hp_sampler_take_perf_sample(head, frame);
+    else
+        hp_sampler_take_timer_sample(head, frame);
+    HOTPATH_ADD_(cpu->samples, 1);
+    HOTPATH_PUT_(cpu->last_node, node);
+    hp_sampler_record_sample(head, node, kind);
+}
+
+/* What passes while recording is paused is nobody's. */
+static void hp_sampler_skip_time(struct hp_sampler *sampler)
+{
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
+    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
+    sampler->counted = now;
+    sampler->seen_count = sampler->folded_count = 0;
+}
+
+static bool hp_sampler_is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
+
+/* All up to now, with no sample to come. */
+static void hp_sampler_settle(struct hp_head *head)
+{
+    if (hp_sampler_is_paused(head))
+        hp_sampler_skip_time(&head->sampler);
+    else
+        hp_sampler_credit_seen(head, true);
+}
+
+/* The gate is asked once we are known to be at work: from then on the session stays. */
+static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    HOTPATH_PUT_(sampler->is_at_work, 1);
+    HOTPATH_ORDER_();
+    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
+    if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
+        hp_sampler_stop_sources(sampler);
+    else if (gate & HP_GATE_PAUSED)
+        hp_sampler_skip_time(sampler);
+    else
+        hp_sampler_take_sample(head, kind, stack);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(sampler->is_at_work, 0);
+}
+
+/*
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
+ * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ */
+static struct hp_head *hp_sampler_head_of_thread(void)
+{
+#ifndef HOTPATH_TLS_DYNAMIC
+    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&own->hot != &hotpath_idle_head_)
+        return own->thread_id != 0 ? own : NULL;
+#endif
+    const struct hp_fork_page *page = hp_page();
+    const uint32_t thread_id = hp_sys_thread_id();
+    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
+        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+            return head;
+    return NULL;
+}
+
+/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
+{
+    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
+}
+
+static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
+    const bool is_sample = hp_sampler_is_ours(source, head);
+    if (is_sample && head != NULL)
+        hp_sampler_sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
+    errno = saved;
+    if (!is_sample)
+        hp_signal_view_pass_on(signal, info, context);
+}
+
+/* ----------------------------------------------------------------------------------- beginning and ending */
+
+static bool hp_sampler_is_wanted(void)
+{
+    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    return (settings->record & HP_RECORD_CPU) && !settings->reserve;
+}
+
+static enum hp_cpu_engine hp_sampler_choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
+{
+    *ret_refusal = 0;
+    if (!hp_sampler_is_wanted() || !hp_signal_view_take(hp_sampler_on_signal))
+        return HP_CPU_NONE;
+    if (hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
+        return HP_CPU_TIMERS;
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
+    return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
+}
+
+void hp_sampler_touch(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    if (header->cpu_engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
+}
+
+void hp_sampler_begin(void)
+{
+    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    uint32_t refusal;
+    struct hp_sampling sampling = {.period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    sampling.engine = hp_sampler_choose_engine(&sampling, &refusal);
+    hotpath_runtime_->sampling = sampling;
+    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_engine = hotpath_runtime_->sampling.engine;
+    header->cpu_refusal = refusal;
+    header->cpu_rate = hotpath_runtime_->settings.cpu_rate;
+    header->cpu_start_ns = header->cpu_latest_ns = now.ns;
+    header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
+}
+
+static bool hp_sampler_find_record(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (record->cpu == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_cpu_thread), 64);
+        if (offset == 0)
+            return false;
+        __atomic_store_n(&record->cpu, offset, __ATOMIC_RELEASE);
+    }
+    head->sampler.cpu = hp_store_at(head->store, record->cpu);
+    return true;
+}
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hotpath_runtime_->sampling.period_ns;
+    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
+    return waiting < period ? period - waiting : 1;
+}
+
+void hp_sampler_begin_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sampler_stop_sources(sampler);
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
+    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
+        return;
+    sampler->counted = hp_cpu_of_thread();
+    sampler->has_timer =
+        hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer)
+        hp_sampler_start_perf(head);
+}
+
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
+{
+    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
+        head->sampler.is_lent = true;
+}
+
+void hp_sampler_give_back(void)
+{
+    struct hp_head *head = hp_sampler_head_of_thread();
+    if (head == NULL)
+        return;
+    hp_sampler_stop_sources(&head->sampler);
+    head->sampler.is_lent = false;
+}
+
+struct hp_sampler *hp_sampler_of_thread(void)
+{
+    struct hp_head *head = hp_sampler_head_of_thread();
+    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
+    return is_sampled ? &head->sampler : NULL;
+}
+
+static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void hp_sampler_guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
+/* Where it has not ended without a word. */
+void hp_sampler_end_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head)) {
+        hp_sampler_settle(head);
+        hp_sampler_guess_node(head);
+    }
+    hp_sampler_stop_sources(sampler);
+    sampler->cpu = NULL;
+}
+
+/* The head of the calling thread, if it works for the running session. */
+static struct hp_head *hp_sampler_own_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
+
+void hp_sampler_begin_late(void)
+{
+    struct hp_head *head = hp_sampler_own_head();
+    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE || !hp_sampler_is_wanted())
+        return;
+    hp_sampler_begin();
+    if (head != NULL)
+        hp_sampler_begin_thread(head);
+}
+
+void hp_sampler_end(void)
+{
+    struct hp_head *head = hp_sampler_own_head();
+    if (head != NULL && head->sampler.cpu != NULL) {
+        hp_sampler_settle(head);
+        hp_sampler_guess_node(head);
+    }
+    hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
+    hotpath_runtime_->sampling.perf = NULL;
+}
+
+/* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */
+
+/* What the host believes to have done about the signal in use. */
+
+#ifdef HP_IN_FRONT_OF_SIGNALS
+/* Other names of the C library's for the same. */
+extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
+#define hp_signal_view_next_sigaction __sigaction
+#else
+#define hp_signal_view_next_sigaction sigaction
+#endif
+
+#define HP_SIGNAL_VIEW_SIGNAL_BIT (UINT64_C(1) << (HP_CPU_SIGNAL - 1))
+
+static struct hp_signal_view *hp_signal_view_view(void) { return &hotpath_runtime_->signal_view; }
+
+static bool hp_signal_view_is_taken(void) { return hotpath_runtime_ != NULL && __atomic_load_n(&hp_signal_view_view()->is_taken, __ATOMIC_ACQUIRE); }
+
+/* Ignoring the signal is what is done by default. SA_SIGINFO may be set all the same. */
+static bool hp_signal_view_has_handler(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static bool hp_signal_view_is_installed(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == hp_signal_view_view()->handler;
+}
+
+/*
+ * Our handler, with all signals held in it, the C library's own included. Whether system calls go on after the host's signals, and
+ * on which stack they are handled, is as the host has it.
+ */
+static bool hp_signal_view_install(hp_signal_handler *handler)
+{
+    const struct sigaction *host = &hp_signal_view_view()->action;
+    const int usual = SA_RESTART | SA_ONSTACK;
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | (hp_signal_view_has_handler(host) ? host->sa_flags & usual : usual);
+    return hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) == 0;
+}
+
+bool hp_signal_view_take(hp_signal_handler *handler)
+{
+    struct sigaction before;
+    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &before) != 0)
+        return false;
+    hp_signal_view_view()->process = hp_sys_process_id();
+    if (hp_signal_view_is_taken() && hp_signal_view_is_installed(&before))
+        return true;
+    hp_signal_view_view()->action = before;
+    hp_signal_view_view()->handler = handler;
+    __atomic_store_n(&hp_signal_view_view()->is_taken, true, __ATOMIC_RELEASE);
+    return hp_signal_view_install(handler);
+}
+
+/* ---------------------------------------------------------------------------------------------- a signal of others */
+
+/* The mask that the host's handler expects: what was blocked before, what it asks for, and the signal itself. */
+static void hp_signal_view_use_mask_of(const struct sigaction *action, int signal, const void *context)
+{
+    const ucontext_t *interrupted = context;
+    uint64_t mask, more;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    memcpy(&more, &action->sa_mask, sizeof more);
+    mask |= more;
+    if (!(action->sa_flags & SA_NODEFER))
+        mask |= UINT64_C(1) << (signal - 1);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+/* What the host wants to happen, which then has happened once. */
+static struct sigaction hp_signal_view_next_action(void)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    const struct sigaction action = hp_signal_view_view()->action;
+    if (hp_signal_view_has_handler(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
+        hp_signal_view_view()->action.sa_handler = SIG_DFL;
+    if (is_locked)
+        hp_unlock(&held);
+    return action;
+}
+
+/* Whether the host would not have this thread get the signal; of threads that were never asked, it may be. */
+static bool hp_signal_view_is_borrowed(const struct sigaction *action)
+{
+    const struct hp_sampler *sampler = hp_sampler_of_thread();
+    if (!HOTPATH_GET_(hp_signal_view_view()->is_borrowed))
+        return false;
+    return !hp_signal_view_has_handler(action) || (sampler != NULL && sampler->is_lent);
+}
+
+/* The thread has it blocked when it goes on; others come next. */
+static void hp_signal_view_give_back(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    uint64_t mask;
+    HOTPATH_PUT_(hp_signal_view_view()->is_given_back, true);
+    hp_sampler_give_back();
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    mask |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    const uint32_t process = hp_sys_process_id();
+    if (info->si_code == SI_TKILL)
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
+}
+
+void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    const struct sigaction present = hp_signal_view_view()->action;
+    if (hp_signal_view_is_borrowed(&present)) {
+        hp_signal_view_give_back(signal, info, context);
+        errno = saved;
+        return;
+    }
+    const struct sigaction action = hp_signal_view_next_action();
+    if (hp_signal_view_has_handler(&action))
+        hp_signal_view_use_mask_of(&action, signal, context);
+    errno = saved;
+    if (!hp_signal_view_has_handler(&action))
+        return;
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(signal, info, context);
+    else
+        action.sa_handler(signal);
+}
+
+/* --------------------------------------------------------------------------------------------------------- borrowing */
+
+static bool hp_signal_view_may_borrow(void) { return !hp_signal_view_has_handler(&hp_signal_view_view()->action) && !HOTPATH_GET_(hp_signal_view_view()->is_given_back); }
+
+bool hp_signal_view_lend(struct hp_signals *held)
+{
+    if (!(held->before & HP_SIGNAL_VIEW_SIGNAL_BIT) || !hp_signal_view_may_borrow())
+        return false;
+    HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
+    held->before &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
+    return true;
+}
+
+#ifdef HP_IN_FRONT_OF_SIGNALS
+
+/* ------------------------------------------------------------------------------------- in front of the C library */
+
+/* As the kernel would have it: with what the C library adds to all, and without what cannot be blocked. */
+static struct sigaction hp_signal_view_as_kept(const struct sigaction *action)
+{
+    struct sigaction kept = *action, installed;
+    memset(&installed, 0, sizeof installed);
+    hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &installed);
+    kept.sa_flags |= installed.sa_flags & 0x04000000; /* SA_RESTORER, where there is one */
+    kept.sa_restorer = installed.sa_restorer;
+    sigdelset(&kept.sa_mask, SIGKILL);
+    sigdelset(&kept.sa_mask, SIGSTOP);
+    return kept;
+}
+
+static void hp_signal_view_exchange(const struct sigaction *action, struct sigaction *ret_before)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    const struct sigaction before = hp_signal_view_view()->action;
+    if (action != NULL) {
+        hp_signal_view_view()->action = hp_signal_view_as_kept(action);
+        hp_signal_view_install(hp_signal_view_view()->handler);
+    }
+    if (ret_before != NULL)
+        *ret_before = before;
+    if (is_locked)
+        hp_unlock(&held);
+}
+
+/* Whose signals are its own, though its memory may be ours. */
+static bool hp_signal_view_is_child(void) { return hp_signal_view_view()->process != hp_sys_process_id(); }
+
+static int hp_signal_view_exchange_in_child(const struct sigaction *action, struct sigaction *ret_before)
+{
+    struct sigaction before;
+    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, action, &before) != 0)
+        return -1;
+    if (ret_before != NULL)
+        *ret_before = hp_signal_view_is_installed(&before) ? hp_signal_view_view()->action : before;
+    return 0;
+}
+
+int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+{
+    const int saved = errno;
+    if (signal != HP_CPU_SIGNAL || !hp_signal_view_is_taken())
+        return hp_signal_view_next_sigaction(signal, action, before);
+    if (hp_signal_view_is_child())
+        return hp_signal_view_exchange_in_child(action, before);
+    hp_signal_view_exchange(action, before);
+    errno = saved;
+    return 0;
+}
+
+static hp_plain_handler *hp_signal_view_set_handler(int signal, hp_plain_handler *handler, int flags, bool is_masked)
+{
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    if (is_masked)
+        sigaddset(&action.sa_mask, signal);
+    return hotpath_v1_sigaction(signal, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
+{
+    if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !hp_signal_view_is_taken())
+        return ssignal(signal, handler);
+    return hp_signal_view_set_handler(signal, handler, SA_RESTART, true);
+}
+
+hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler)
+{
+    if (handler == SIG_ERR || signal < 1 || signal >= NSIG) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return hp_signal_view_set_handler(signal, handler, (int)SA_RESETHAND | SA_NODEFER, false);
+}
+
+/* The C library keeps two for itself, and lets nobody block them. */
+#define HP_SIGNAL_VIEW_KEPT_BY_LIBC (UINT64_C(3) << 31)
+
+static int hp_signal_view_set_mask(int how, const uint64_t *set, uint64_t *ret_before)
+{
+    const int saved = errno;
+    const long status = syscall(SYS_rt_sigprocmask, how, set, ret_before, sizeof *set);
+    const int error = status == 0 ? 0 : errno;
+    errno = saved;
+    return error;
+}
+
+/* Where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
+static int hp_signal_view_set_mask_but_ours(struct hp_sampler *sampler, int how, uint64_t *set, uint64_t *before)
+{
+    const bool was_lent = sampler->is_lent;
+    const bool is_meant = set != NULL && (how == SIG_SETMASK || (*set & HP_SIGNAL_VIEW_SIGNAL_BIT));
+    const bool is_lent = is_meant ? how != SIG_UNBLOCK && (*set & HP_SIGNAL_VIEW_SIGNAL_BIT) && hp_signal_view_may_borrow() : was_lent;
+    if (is_meant && is_lent)
+        *set &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
+    const int error = hp_signal_view_set_mask(how, set, before);
+    if (error != 0)
+        return error;
+    if (was_lent)
+        *before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+    if (is_lent)
+        HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
+    sampler->is_lent = is_lent;
+    return 0;
+}
+
+int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
+{
+    uint64_t mask = 0, before = 0;
+    if (set != NULL) {
+        memcpy(&mask, set, sizeof mask);
+        if (how != SIG_UNBLOCK)
+            mask &= ~HP_SIGNAL_VIEW_KEPT_BY_LIBC;
+    }
+    struct hp_sampler *sampler = hp_signal_view_is_taken() ? hp_sampler_of_thread() : NULL;
+    if (sampler != NULL && hp_signal_view_is_child())
+        sampler = NULL;
+    const int error = sampler != NULL ? hp_signal_view_set_mask_but_ours(sampler, how, set != NULL ? &mask : NULL, &before)
+                                      : hp_signal_view_set_mask(how, set != NULL ? &mask : NULL, &before);
+    if (error == 0 && ret_before != NULL)
+        memcpy(ret_before, &before, sizeof before);
+    return error;
+}
+
+HP_DEFINE_SIGNALS_FRONT
+
+#endif
+
 /* ---- src/record/sites.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -20567,6 +23445,7 @@ static bool hp_threads_has_exit_key;
 
 static void hp_threads_release_head(struct hp_head *head)
 {
+    hp_sampler_end_thread(head);
     if (head->record != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
@@ -20813,6 +23692,8 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
         head->copies = 0;
         hp_owner_begin(head);
     }
+    if (!is_current)
+        hp_sampler_begin_thread(head);
     if (pthread_getspecific(hp_threads_exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -20856,6 +23737,7 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
     if (head != NULL || !take(&held))
         return head;
     head = hp_threads_register_thread(losses);
+    hp_sampler_let_through(head, &held);
     hp_unlock(&held);
     return head;
 }
@@ -20895,6 +23777,8 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     hp_unlock(&held);
     return handler;
 }
+
+void hp_thread_begin(struct hp_signals *held) { hp_sampler_let_through(hp_threads_register_thread(0), held); }
 
 void hp_thread_reserve(void)
 {
@@ -21543,15 +24427,20 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
+    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HP_WAITS_STACK_BYTES);
     sigfillset(&all);
+    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
+    const bool is_locked = hp_lock(&held);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool is_started = pthread_create(&thread, &attributes, hp_waits_watch, watching) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_locked)
+        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }

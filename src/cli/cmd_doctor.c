@@ -4,7 +4,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/perf_event.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,8 @@
 #include "arguments.h"
 #include "clock.h"
 #include "command.h"
+#include "cpu.h"
+#include "cpu_profile.h"
 #include "demangle.h"
 #include "files.h"
 #include "layout.h"
@@ -176,38 +178,77 @@ static void check_barrier(struct doctor *doctor)
         find(doctor, NOTE, "no membarrier: hotpath_stop leaves the memory of a session behind");
 }
 
-static int open_sampler(bool with_kernel)
+/* --- processor time: both sources of samples, tried out on this thread */
+
+#define TRIED_RATE 997u
+#define TRIED_NS UINT64_C(100000000)
+
+static volatile sig_atomic_t samples[3]; /* by enum hp_cpu_source */
+static char samples_mark[1];             /* by which our timer's signals are known */
+
+static void count_sample(int signal, siginfo_t *info, void *context)
 {
-    struct perf_event_attr what;
-    memset(&what, 0, sizeof what);
-    what.type = PERF_TYPE_SOFTWARE;
-    what.size = sizeof what;
-    what.config = PERF_COUNT_SW_CPU_CLOCK;
-    what.sample_period = 1000000;
-    what.exclude_kernel = !with_kernel;
-    what.exclude_hv = 1;
-    what.disabled = 1;
-    return (int)syscall(SYS_perf_event_open, &what, 0, -1, -1, 0);
+    (void)signal;
+    (void)context;
+    samples[hp_cpu_source_of(info, samples_mark)]++;
 }
 
-static void check_perf(struct doctor *doctor)
+static void compute_a_while(void)
+{
+    const uint64_t until = hp_cpu_of_thread().ns + TRIED_NS;
+    while (hp_cpu_of_thread().ns < until)
+        for (volatile unsigned step = 0; step < 50000; step++)
+            ;
+}
+
+static unsigned rate_of(enum hp_cpu_source source)
+{
+    return (unsigned)((uint64_t)samples[source] * UINT64_C(1000000000) / TRIED_NS);
+}
+
+/* The errno with which perf was refused, or 0; the rates are in `samples`. False: there are no timers either. */
+static bool try_sampling(int *ret_refusal)
+{
+    struct sigaction ours, before;
+    int timer;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = count_sample;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(HP_CPU_SIGNAL, &ours, &before);
+    const bool has_timer =
+        hp_cpu_timer_start(&timer, samples_mark, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
+    void *perf = hp_cpu_perf_start(1000000000u / TRIED_RATE);
+    *ret_refusal = perf != NULL ? 0 : errno;
+    compute_a_while();
+    hp_cpu_perf_stop(perf);
+    if (has_timer)
+        hp_cpu_timer_stop(timer);
+    sigaction(HP_CPU_SIGNAL, &before, NULL);
+    return has_timer || perf != NULL;
+}
+
+static void check_cpu(struct doctor *doctor)
 {
     char paranoia[16] = "?";
+    int refusal;
     hp_file_read_text("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
     paranoia[strcspn(paranoia, "\n")] = '\0';
-    const int kernel = open_sampler(true), user = kernel >= 0 ? kernel : open_sampler(false);
-    const int error = errno;
-    if (user >= 0)
-        close(user);
-    if (kernel >= 0) {
-        find(doctor, GOOD, "perf events of user and kernel code may be used (perf_event_paranoid %s)", paranoia);
-    } else if (user >= 0) {
-        find(doctor, NOTE, "perf events of user code only (perf_event_paranoid %s)", paranoia);
-        advise(doctor, "sysctl kernel.perf_event_paranoid=1");
+    if (!try_sampling(&refusal)) {
+        find(doctor, NOTE, "processor time cannot be sampled: neither perf (%s) nor timers are allowed",
+             strerror(refusal));
+        advise(doctor, "allow timer_create and perf_event_open in the container");
+    } else if (refusal == 0) {
+        find(doctor, GOOD,
+             "processor time is sampled by perf and timers: %u of %u samples a second in user mode, %u on ticks "
+             "(perf_event_paranoid %s)",
+             rate_of(HP_CPU_BY_PERF), TRIED_RATE, rate_of(HP_CPU_BY_TIMER), paranoia);
     } else {
-        find(doctor, NOTE, "no perf events: %s (perf_event_paranoid %s); recording does not need them",
-             strerror(error), paranoia);
-        advise(doctor, "sysctl kernel.perf_event_paranoid=1, or allow perf_event_open in the container");
+        find(
+            doctor, NOTE,
+            "processor time is sampled by timers alone: %u of %u samples a second, on the kernel's ticks; perf: %s "
+            "(perf_event_paranoid %s)",
+            rate_of(HP_CPU_BY_TIMER), TRIED_RATE, strerror(refusal), paranoia);
+        advise(doctor, hp_cpu_advice((uint32_t)refusal));
     }
 }
 
@@ -280,7 +321,7 @@ static const struct {
     {"system", check_system},   {"environment", check_environment},
     {"clock", check_clock},     {"sessions", check_sessions},
     {"library", check_library}, {"names", check_demangler},
-    {"threads", check_barrier}, {"perf", check_perf},
+    {"threads", check_barrier}, {"cpu", check_cpu},
     {"limits", check_limits},   {"proc", check_proc},
 };
 

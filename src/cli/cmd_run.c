@@ -76,8 +76,11 @@ static bool is_left_to_us(const struct run *run)
 
 static void choose_recording(const struct run *run)
 {
-    if (is_left_to_us(run))
-        setenv("HOTPATH", "1", 1);
+    if (!is_left_to_us(run))
+        return;
+    setenv("HOTPATH", "1", 1);
+    if (getenv("HOTPATH_CPU") == NULL)
+        setenv("HOTPATH_CPU", "1", 1);
 }
 
 static bool wants_allocations(const struct run *run)

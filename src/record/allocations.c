@@ -230,18 +230,6 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
 /* ---------------------------------------------------------------------------------------- zones that are not there */
 
 /*
- * Whether the zone's call is around the one that called malloc. A guard of a macro is in the frame of its function, above
- * that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
- * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
- */
-#define HOOK_REACH (2 * sizeof(void *))
-
-static bool is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
-{
-    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HOOK_REACH);
-}
-
-/*
  * Zones whose guards are below the place where we are called are of calls that longjmp left, or that wait on another
  * stack. What is counted is not theirs, so their beginnings move along, and the peak that is put aside for the zone around them
  * is the one that may rise.
@@ -249,7 +237,7 @@ static bool is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
 static void count_around(struct hp_head *head, const struct event *event, uintptr_t stack)
 {
     struct hotpath_frame_ *const top = head->hot.top, *frame = top;
-    while (!is_there(frame, stack))
+    while (!hp_zone_is_there(frame, stack))
         frame--;
     struct hp_alloc_thread *thread = head->alloc;
     if (frame == top) {
@@ -363,7 +351,7 @@ static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uin
         return NULL;
     HOTPATH_PUT_(hot->ready, 0);
     HOTPATH_ORDER_();
-    /* Zones of hooks are up to 3 bytes below the place; see is_there. */
+    /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
     if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && is_marked(hot->top) && hot->top->zone > stack - 4))
         return (struct hp_head *)(void *)hot;
     hp_let_go(hot);

@@ -62,6 +62,7 @@ struct hp_clock_pair hp_session_touch(void)
     struct hp_header *header = hp_store_header(hp_runtime->store);
     struct hp_clock_pair now;
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
+    hp_sampler_touch();
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -136,6 +137,7 @@ static bool open_session(void)
     fill_header();
     hp_waits_begin();
     hp_sites_begin();
+    hp_sampler_begin();
     /* The sessions of a run stay until its report is made, and who runs it sees to them. */
     if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run && is_turn_to_prune())
         hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
@@ -178,7 +180,7 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
-static int begin_locked(const struct hp_settings *settings)
+static int begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
         forget_parent();
@@ -194,6 +196,9 @@ static int begin_locked(const struct hp_settings *settings)
         return HOTPATH_E_SPACE;
     /* HOTPATH=1 may have begun it before the program said how. */
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    hp_sampler_begin_late();
+    if (hp_runtime->sampling.engine != HP_CPU_NONE)
+        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
     hp_waits_begin();
     set_auto(false);
     return HOTPATH_OK;
@@ -220,6 +225,8 @@ static void explain(int status)
     if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_OK && (hp_runtime->settings.record & HP_RECORD_CPU) && hp_runtime->settings.reserve)
+        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
@@ -241,7 +248,7 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
     make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = begin_locked(settings);
+    const int status = begin_locked(settings, &held);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();
@@ -275,7 +282,8 @@ int hotpath_start(const struct hotpath_options *options)
 
 static bool is_at_rest(const struct hp_head *head)
 {
-    return head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0;
+    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+           HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
 #define PATIENCE_NS UINT64_C(50000000)
@@ -298,6 +306,7 @@ static bool wait_until_quiet(void)
 static void close_session(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
+    hp_sampler_end();
     hp_session_touch();
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);

@@ -27,6 +27,8 @@
 #include "clock.h"
 #include "layout.h"
 #include "options.h"
+#include "sampler.h"
+#include "signal_view.h"
 #include "signals.h"
 #include "store.h"
 
@@ -69,6 +71,7 @@ struct hp_head {
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    struct hp_sampler sampler;     /* see sampler.h */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
     uint16_t *owner_leaf;
@@ -148,6 +151,8 @@ struct hp_recorder {
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
     uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
+    struct hp_sampling sampling;   /* of processor time: sampler.h */
+    struct hp_signal_view signal_view;
     void *owner_branches[HP_OWNER_BRANCHES];
 };
 
@@ -163,6 +168,17 @@ static inline void hp_let_go(struct hotpath_head_ *hot)
 {
     HOTPATH_ORDER_();
     HOTPATH_PUT_(hot->ready, HOTPATH_READY_);
+}
+
+/*
+ * Whether the zone's call is around the code whose stack pointer is `stack`. A guard of a macro is in the frame of its function,
+ * above that place. A hook has none: its zone is a few bytes below, as many as functions are inlined into one another, and not at
+ * a multiple of 4 (functions.c). What a function calls has its own zone two words below at least, since frames are that large.
+ */
+#define HP_HOOK_REACH (2 * sizeof(void *))
+static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_t stack)
+{
+    return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
 }
 
 /* Raises what any thread may raise. */
@@ -251,6 +267,8 @@ bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 struct hp_head *hp_thread_hold(void);
+/* Registers the calling thread. Under the lock, which was taken with `held`. */
+void hp_thread_begin(struct hp_signals *held);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */

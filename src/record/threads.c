@@ -27,6 +27,7 @@ static bool has_exit_key;
 
 static void release_head(struct hp_head *head)
 {
+    hp_sampler_end_thread(head);
     if (head->record != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0) {
         const uint64_t now = hp_now();
         for (struct hp_head *at = head; at != NULL; at = at->handler) {
@@ -273,6 +274,8 @@ static struct hp_head *register_thread(uint64_t losses)
         head->copies = 0;
         hp_owner_begin(head);
     }
+    if (!is_current)
+        hp_sampler_begin_thread(head);
     if (pthread_getspecific(exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -316,6 +319,7 @@ static struct hp_head *head_by(take_lock *take, uint64_t losses)
     if (head != NULL || !take(&held))
         return head;
     head = register_thread(losses);
+    hp_sampler_let_through(head, &held);
     hp_unlock(&held);
     return head;
 }
@@ -355,6 +359,8 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     hp_unlock(&held);
     return handler;
 }
+
+void hp_thread_begin(struct hp_signals *held) { hp_sampler_let_through(register_thread(0), held); }
 
 void hp_thread_reserve(void)
 {

@@ -138,15 +138,20 @@ static bool start_thread(struct watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
+    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
+    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
+    const bool is_locked = hp_lock(&held);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool is_started = pthread_create(&thread, &attributes, watch, watching) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_locked)
+        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc_profile.h"
+#include "cpu_profile.h"
 #include "json.h"
 #include "trust.h"
 #include "units.h"
@@ -244,6 +245,20 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
 
 /* ------------------------------------------------------------------------------------------- report */
 
+static void put_cpu_trust(struct hp_json *json, const struct hp_cpu *cpu)
+{
+    if (cpu == NULL)
+        return;
+    hp_json_key(json, "cpu");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "engine", hp_cpu_engine_name(cpu));
+    hp_json_put_u64(json, "rate_asked", cpu->rate);
+    hp_json_key(json, "rate");
+    hp_json_number(json, hp_cpu_achieved_rate(cpu), 8);
+    hp_json_put_u64(json, "refusal", cpu->refusal);
+    hp_json_end_object(json);
+}
+
 static void put_trust(struct hp_json *json, const struct hp_trust *trust)
 {
     hp_json_key(json, "trust");
@@ -254,6 +269,7 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
     put_ns(json, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
+    put_cpu_trust(json, trust->cpu);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hp_loss_count; at++)
@@ -308,6 +324,8 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
     }
+    if (hp_run_has_cpu(&results->run))
+        hp_json_put_string(&json, "cpu", results->settings->cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);

@@ -171,7 +171,8 @@ static const struct hp_column *column_at(const struct table *table, size_t at)
 static void choose_columns(struct table *table)
 {
     for (size_t column = 0; column < table->section->column_count; column++)
-        if (table->section->columns[column].shown.visible)
+        if (table->section->columns[column].shown.visible &&
+            !(table->section->columns[column].traits & HP_COLUMN_BELOW))
             table->order[table->count++] = column;
 }
 
@@ -308,6 +309,35 @@ static void draw_row(const struct table *table, size_t row)
     hp_text_string(table->out, "|\n");
 }
 
+/* "name: sentence", for each row. */
+static void draw_sentences(const struct table *table, size_t column)
+{
+    const struct hotpath_section *section = table->section;
+    const size_t name = name_at(table);
+    for (size_t row = 0; row < section->row_count; row++) {
+        const struct hp_cell *cell = &section->rows[row].cells[column];
+        struct hp_text line;
+        if (!cell->has_value)
+            continue;
+        hp_text_init(&line, table->scratch, CELL_BYTES);
+        if (name < table->count) {
+            const char *text = section->rows[row].cells[table->order[name]].text;
+            hp_utf8_put_safe(&line, text, strlen(text));
+            hp_text_string(&line, ": ");
+        }
+        hp_utf8_put_safe(&line, cell->text, strlen(cell->text));
+        put_wrapped(table->style, table->out, table->scratch, line.length);
+    }
+}
+
+static void draw_below(const struct table *table)
+{
+    const struct hotpath_section *section = table->section;
+    for (size_t column = 0; column < section->column_count; column++)
+        if (section->columns[column].shown.visible && (section->columns[column].traits & HP_COLUMN_BELOW))
+            draw_sentences(table, column);
+}
+
 static bool draw_table(struct table *table)
 {
     choose_columns(table);
@@ -321,6 +351,7 @@ static bool draw_table(struct table *table)
     for (size_t row = 0; row < table->section->row_count; row++)
         draw_row(table, row);
     draw_rule(table);
+    draw_below(table);
     return true;
 }
 

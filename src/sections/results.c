@@ -11,6 +11,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "cpu_profile.h"
 #include "cxxname.h"
 #include "profile.h"
 #include "text.h"
@@ -248,6 +249,13 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
     return results->by_thread;
+}
+
+const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
+{
+    if (results->cpu == NULL)
+        results->cpu = hp_cpu_of_profile(results->arena, results->profile);
+    return results->cpu;
 }
 
 const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)

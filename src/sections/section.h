@@ -24,6 +24,7 @@
 
 struct hp_allocs;
 struct hp_arena;
+struct hp_cpu;
 struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
@@ -61,6 +62,7 @@ enum hp_column_trait {
     HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
     HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
     HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
@@ -131,6 +133,7 @@ struct hp_trust {
     double share_percent; /* of the run's time; at most */
     double clock_hz;      /* 0: not known */
     const char *clock;
+    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
 };
 
@@ -141,6 +144,7 @@ struct hotpath_results {
     struct hp_profile *profile;
     struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
     const struct hp_allocs *allocs;   /* see hp_results_allocs */
+    const struct hp_cpu *cpu;         /* see hp_results_cpu */
     const struct hp_run_waits *waits; /* see hp_results_waits */
     struct hp_pattern_list *focus;
     const char *label;
@@ -210,6 +214,8 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
 /* What the run allocated, made by the first section that asks. NULL: no memory. */
 const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
 
+/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
+const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
 /* What the run waited for, likewise. */
 const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
 

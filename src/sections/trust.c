@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cpu_profile.h"
 #include "profile.h"
 #include "units.h"
 
@@ -91,6 +92,7 @@ void hp_trust_set(struct hotpath_results *results)
         .share_percent = measuring_share(results),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+        .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
     };
     for (size_t at = 0; at < run->count; at++)
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
@@ -141,6 +143,28 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, " % of the run");
 }
 
+/* "; processor time by perf and timers, 991 of 997 samples a second" */
+static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->cpu == NULL)
+        return;
+    const char *advice = hp_cpu_advice(trust->cpu->refusal);
+    hp_text_string(text, "; processor time by ");
+    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
+    hp_text_string(text, ", ");
+    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
+    if (trust->cpu->rate > 0) {
+        hp_text_string(text, " of ");
+        hp_text_u64(text, trust->cpu->rate);
+    }
+    hp_text_string(text, " samples a second");
+    if (advice != NULL) {
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
+        hp_text_string(text, advice);
+        hp_text_char(text, ')');
+    }
+}
+
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -170,5 +194,6 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 {
     put_clock(trust, text);
     put_cost(trust, text);
+    put_cpu(trust, text);
     put_lost(trust, text);
 }

@@ -153,8 +153,8 @@ struct hp_header {
     uint64_t cpu_start_kernel_ns;
     uint64_t cpu_latest_ns; /* ... and at clock_latest */
     uint64_t cpu_latest_kernel_ns;
-    uint32_t waits; /* offset of hp_waits; 0: nobody was to watch */
-    uint32_t reserved_too;
+    uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
+    uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -384,8 +384,10 @@ struct hp_cpu_thread {
     uint32_t table;        /* offset of hp_cpu_table */
     uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
     uint32_t chunk_count;
-    uint32_t last_node; /* where it was found last; 0: never yet */
-    uint32_t reserved[14];
+    uint32_t last_node;  /* where it was found last; 0: never yet */
+    uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
+    uint64_t skipped_kernel_ns;
+    uint32_t reserved[10];
 };
 
 /* What was credited to a node. */
@@ -395,6 +397,12 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    /*
+     * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
+     * not above it in the tree, though its call is on the stack.
+     */
+    uint64_t also_samples;
+    uint64_t also_ns;
 };
 
 /* Open addressing: a node is at its hash or after that. A larger table replaces a full one. */
@@ -494,7 +502,7 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
-_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 32, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 48, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");

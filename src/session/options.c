@@ -458,13 +458,21 @@ static uint32_t record_bits(const char *list)
     return bits;
 }
 
-/* A flag or a list. What this version cannot record stays set here; drop_unavailable takes it away and warns. */
+static bool parse_engine(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                         struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_CPU_ENGINE_AUTO] = "auto", [HP_CPU_ENGINE_TIMERS] = "timers"};
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           complain(ret_problem, "is not one of auto, timers");
+}
+
+/* A flag or a list. */
 static bool parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
                          struct hp_text *ret_problem)
 {
     bool is_on = true;
     const bool is_flag = hp_number_flag(text, strlen(text), &is_on);
-    const uint32_t bits = is_flag ? HP_RECORD_AVAILABLE : record_bits(text);
+    const uint32_t bits = is_flag ? HP_RECORD_USUAL : record_bits(text);
     (void)option;
     if (bits == 0)
         return complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
@@ -482,6 +490,17 @@ static bool parse_count(const struct hp_option *option, const char *text, struct
         return complain(ret_problem, "is not a number from 0 to 4294967295");
     const uint32_t count = (uint32_t)number;
     memcpy(setting(option, settings), &count, sizeof count);
+    return true;
+}
+
+static bool parse_cpu_rate(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    uint64_t number;
+    (void)option;
+    if (!hp_number_unsigned(text, strlen(text), HP_MAX_CPU_RATE, &number) || number == 0)
+        return complain(ret_problem, "is not a number from 1 to 10000");
+    settings->cpu_rate = (uint32_t)number;
     return true;
 }
 
@@ -591,7 +610,9 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 
 /* ------------------------------------------------------------------------------------------------ table */
 
-#define RECORD_INDEX 0 /* the one entry that is looked at by itself */
+/* Entries that are looked at by themselves. */
+#define RECORD_INDEX 0
+#define CPU_INDEX 1
 
 /* Where the values of an option are: in both structs under the same name, or in one of them only. */
 #define AT_BOTH(name)                                                                                              \
@@ -610,10 +631,19 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 
 const struct hp_option hp_options[] = {
     [RECORD_INDEX] = {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
-                      "What is recorded: 0 nothing, 1 everything, or a list of timing, alloc, cpu (this version "
-                      "records timing and, where malloc is watched, alloc); other than 0 it also starts recording "
-                      "in programs without HOTPATH_MAIN.",
+                      "What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is "
+                      "watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.",
                       HP_OPTION_TEXT, AT_BOTH(record), parse_record},
+    [CPU_INDEX] = {"HOTPATH_CPU", "cpu", FLAG("cpu", 0, RECORD), "0|1", "0", "",
+                   "Sample whose processor time it is, beside what else is recorded; hotpath run does unless told "
+                   "otherwise.",
+                   HP_OPTION_FLAG, AT_BOTH(cpu), parse_flag},
+    {"HOTPATH_CPU_RATE", "cpu_rate", FLAG("cpu-rate", 0, RECORD), "N", "997", "",
+     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, AT_BOTH(cpu_rate),
+     parse_cpu_rate},
+    {"HOTPATH_CPU_ENGINE", "cpu_engine", FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
+     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE, AT_BOTH(cpu_engine),
+     parse_engine},
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
@@ -688,6 +718,9 @@ const struct hp_option hp_options[] = {
      "lived "
      "at once during it.",
      HP_OPTION_CHOICE, AT_BOTH(alloc_metric), parse_metric},
+    {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
+     "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
+     AT_BOTH(cpu_inclusive), parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
      AT_BOTH(exclude_wrapper), parse_flag},
@@ -1010,39 +1043,17 @@ static void warn_about_all(const struct resolution *resolution)
                 warn_about(resolution, level, i);
 }
 
-static void add_record_names(struct hp_text *line, uint32_t record)
+/* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
+static void choose_cpu(const struct resolution *resolution)
 {
-    bool is_first = true;
-    for (size_t i = 0; i < RECORD_COUNT; i++) {
-        if (!(record & records[i].bit))
-            continue;
-        hp_text_string(line, is_first ? "" : " and ");
-        hp_text_string(line, records[i].name);
-        is_first = false;
-    }
-    if (is_first)
-        hp_text_string(line, "nothing");
-}
-
-/* Takes away what this version cannot record, with one warning. */
-static void drop_unavailable(const struct resolution *resolution)
-{
-    const struct hp_option *option = &hp_options[RECORD_INDEX];
     struct hp_settings *settings = resolution->settings;
-    const uint32_t missing = settings->record & ~HP_RECORD_AVAILABLE;
-    const enum level level = (enum level)resolution->origin[RECORD_INDEX];
-    char number[NUMBER_BYTES];
-    char bytes[LINE_BYTES];
-    struct hp_text line;
-    settings->record &= HP_RECORD_AVAILABLE;
-    if (missing == 0)
+    const bool is_listed = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && settings->record_is_list;
+    if (settings->record_is_off || settings->record == 0)
         return;
-    begin_warning(&line, bytes, level, option, value_at(resolution, level, option, number));
-    hp_text_string(&line, "asks for ");
-    add_record_names(&line, missing);
-    hp_text_string(&line, ", which this version does not record; recording ");
-    add_record_names(&line, settings->record);
-    give_warning(resolution, &line);
+    if (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT && !settings->cpu)
+        settings->record &= ~HP_RECORD_CPU;
+    else if (settings->cpu && (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT || !is_listed))
+        settings->record |= HP_RECORD_CPU;
 }
 
 static void finish_record(const struct resolution *resolution)
@@ -1051,7 +1062,7 @@ static void finish_record(const struct resolution *resolution)
     settings->alloc_is_asked = resolution->origin[RECORD_INDEX] != LEVEL_DEFAULT && settings->record_is_list &&
                                (settings->record & HP_RECORD_ALLOC);
     settings->record_is_set = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && !settings->record_is_off;
-    drop_unavailable(resolution);
+    choose_cpu(resolution);
 }
 
 void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,

@@ -34,14 +34,16 @@ enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_
 /* As users write it: "bytes-total". */
 const char *hp_alloc_metric_name(uint32_t metric);
 
-/*
- * What is recorded. Allocations are where malloc is watched (src/record/allocations.h). The processor is a name that a user may
- * write already; it is never set in struct hp_settings.
- */
+/* What samples processor time: the best there is, or timers alone. */
+enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
+
+/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
 #define HP_RECORD_TIMING 1u
 #define HP_RECORD_ALLOC 2u
 #define HP_RECORD_CPU 4u
-#define HP_RECORD_AVAILABLE (HP_RECORD_TIMING | HP_RECORD_ALLOC)
+#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
+
+#define HP_MAX_CPU_RATE 10000u
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
@@ -50,6 +52,7 @@ struct hp_settings {
     uint32_t format;       /* enum hp_format */
     uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
     uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
     uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
     bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
     bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
@@ -58,6 +61,8 @@ struct hp_settings {
     bool exclude_wrapper;
     bool time_exclusive;
     bool alloc_cumulative;
+    bool cpu; /* as it was given; what holds is in `record` */
+    bool cpu_inclusive;
     bool leave_signals;
     bool reserve;
     bool waits;
@@ -69,6 +74,7 @@ struct hp_settings {
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
     uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
     uint32_t measuring_bound; /* percent; 0: none */
     uint32_t keys_limit;
     uint64_t max_bytes; /* 0: choose from what is free */

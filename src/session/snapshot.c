@@ -106,11 +106,12 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
         return false;
     COPY32(ret_node, from, struct hotpath_node_, site);
     COPY32(ret_node, from, struct hotpath_node_, parent);
+    COPY32(ret_node, from, struct hotpath_node_, stat);
     COPY64(ret_node, from, struct hotpath_node_, calls);
     COPY64(ret_node, from, struct hotpath_node_, self);
     COPY64(ret_node, from, struct hotpath_node_, nested);
     COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = typical_of(snapshot, load32(from + offsetof(struct hotpath_node_, stat)));
+    ret_node->typical = typical_of(snapshot, ret_node->stat);
     ret_node->is_recursive = load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
@@ -529,6 +530,79 @@ bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *w
     if (walk->is_begun)
         copy_words(ret_pool, snapshot->bytes + walk->offset, sizeof *ret_pool, ~BIT_OF(struct hp_pool, next));
     return walk->is_begun;
+}
+
+/* ---------------------------------------------------------------------------------------- processor time */
+
+bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu)
+{
+    if (thread->cpu == 0 || !has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
+        return false;
+    const uint64_t wide = BIT_OF(struct hp_cpu_thread, table) - 1;
+    copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+               wide | BIT_OF(struct hp_cpu_thread, skipped_ns) | BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
+    return true;
+}
+
+static uint32_t places_in(const struct hp_snapshot *snapshot, uint32_t table)
+{
+    if (table == 0 || !has(snapshot, table, sizeof(struct hp_cpu_table), 8))
+        return 0;
+    const uint32_t capacity = field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
+    const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
+    return has(snapshot, table, (size_t)(sizeof(struct hp_cpu_table) + bytes), 8) ? capacity : 0;
+}
+
+/* `index` is that of the next place. */
+bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node)
+{
+    const uint32_t places = places_in(snapshot, cpu->table);
+    while (walk->index < places && may_step(snapshot, walk, sizeof *ret_node)) {
+        walk->offset = cpu->table + (uint32_t)(sizeof(struct hp_cpu_table) + walk->index * sizeof *ret_node);
+        walk->index++;
+        copy_words(ret_node, snapshot->bytes + walk->offset, sizeof *ret_node, ~BIT_OF(struct hp_cpu_node, node));
+        if (ret_node->node != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struct hp_sample_chunk *ret_chunk)
+{
+    if (chunk == 0 || !has(snapshot, chunk, sizeof *ret_chunk, 8))
+        return false;
+    copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, BIT_OF(struct hp_sample_chunk, first));
+    const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
+    return ret_chunk->used <= ret_chunk->capacity && has(snapshot, chunk, (size_t)(sizeof *ret_chunk + bytes), 8);
+}
+
+/* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */
+bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample)
+{
+    struct hp_sample_chunk chunk;
+    if (!walk->is_begun) {
+        if (!copy_chunk(snapshot, cpu->chunk, &chunk))
+            return false;
+        walk->is_begun = true;
+        walk->chunk = chunk.next;
+    }
+    while (copy_chunk(snapshot, walk->chunk, &chunk) && may_step(snapshot, walk, sizeof *ret_sample)) {
+        if (walk->index < chunk.used) {
+            walk->offset = walk->chunk + (uint32_t)(sizeof chunk + walk->index * sizeof *ret_sample);
+            walk->number = chunk.first + walk->index++;
+            copy_words(ret_sample, snapshot->bytes + walk->offset, sizeof *ret_sample,
+                       BIT_OF(struct hp_sample, ticks));
+            return true;
+        }
+        if (walk->chunk == cpu->chunk)
+            return false;
+        walk->chunk = chunk.next;
+        walk->index = 0;
+    }
+    return false;
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */

@@ -123,6 +123,7 @@ void hp_walk_rewind(struct hp_walk *walk);
 struct hp_node {
     uint32_t site;
     uint32_t parent; /* offset; 0: none */
+    uint32_t stat;   /* offset of the site's stat in its thread record */
     uint64_t calls;
     uint64_t outermost; /* ticks of calls that were not inside another call of this node */
     uint64_t nested;    /* ticks of those that were */
@@ -225,6 +226,20 @@ void hp_snapshot_add_measures(const struct hp_snapshot *snapshot, const struct h
 
 /* The pools of a session, newest first. */
 bool hp_snapshot_next_pool(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_pool *ret_pool);
+
+/* --- processor time */
+
+/* Copies what a thread used. False: it was not sampled, or that is broken. */
+bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                            struct hp_cpu_thread *ret_cpu);
+
+/* The nodes that something was credited to. */
+bool hp_snapshot_next_cpu(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu, struct hp_walk *walk,
+                          struct hp_cpu_node *ret_node);
+
+/* The latest samples, oldest first; `number` of the walk is theirs within the thread record. */
+bool hp_snapshot_next_sample(const struct hp_snapshot *snapshot, const struct hp_cpu_thread *cpu,
+                             struct hp_walk *walk, struct hp_sample *ret_sample);
 
 /* --- waiting */
 

@@ -66,7 +66,7 @@ def test_what_leads(box, metric):
     follows_the_schema(report)
     section = "alloc-bytes" if "bytes" in metric else "alloc-count"
     text = table(box, session, "--alloc-metric", metric)
-    assert text.splitlines()[1].endswith("| timing, alloc, calls")
+    assert text.splitlines()[1].endswith("| bottlenecks, timing, alloc, calls")
     assert f"\n{section} - " in text and ("alloc-count" if "bytes" in metric else "alloc-bytes") not in text
     first = report.rows(section)[0].name
     assert first == ("main" if "max" in metric else "fill")

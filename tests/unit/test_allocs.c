@@ -125,7 +125,7 @@ static void what_functions_allocate_themselves(void **state)
     (void)state;
     build(&builder);
     fixture_build();
-    assert_int_equal(hotpath_results_sections(results), 2);
+    assert_int_equal(hotpath_results_sections(results), 3); /* bottlenecks, timing, this */
     assert_int_equal(hotpath_section_rows(bytes()), 4);
     assert_row(0, "fill", 1024, 1024, 10240, 100 * 10240 / 12540.0);
     assert_row(1, "main", 2000, 2000, 2000, 100 * 2000 / 12540.0);
@@ -627,7 +627,7 @@ static void a_table_as_people_see_it(void **state)
     build(&builder);
     strcpy(settings.report, "auto");
     const char *table = fixture_render(0, false);
-    assert_memory_equal(table, "[hotpath] 1.00 ms | timing, alloc\n", 34);
+    assert_memory_equal(table, "[hotpath] 1.00 ms | bottlenecks, timing, alloc\n", 47);
     assert_non_null(strstr(table,
                            "\nalloc-bytes - Exclusive allocation bytes by each function.\n"
                            "Total: 12.2 KB in 16 allocations; usable: 12.7 KB freed, 700 B live, peak 3.0 KB\n"
@@ -641,7 +641,7 @@ static void a_table_as_people_see_it(void **state)
                            "+-----------+-------+--------+--------+---------+---------+--------+-------+\n"));
     strcpy(settings.report, "all");
     table = fixture_render(0, false);
-    assert_non_null(strstr(table, " | timing, alloc, alloc-threads, calltree, "));
+    assert_non_null(strstr(table, " | bottlenecks, timing, alloc, alloc-threads, calltree, "));
     assert_non_null(strstr(table, "\nTotal: 16 allocations of 12.2 KB; blocks: 14 freed, 2 live, peak 4\n"));
 }
 

@@ -90,7 +90,7 @@ static void assert_defaults(void)
     assert_true(percentiles_are(1, (const double[]){95}));
     assert_int_equal(settings.format, HP_FORMAT_TABLE);
     assert_int_equal(settings.by, HP_BY_FUNCTION);
-    assert_int_equal(settings.record, HP_RECORD_AVAILABLE);
+    assert_int_equal(settings.record, HP_RECORD_USUAL);
     assert_false(settings.record_is_set);
     assert_false(settings.record_is_off);
     assert_false(settings.exclude_wrapper);
@@ -187,6 +187,10 @@ static void table_is_complete(void **state)
                                          "skip",
                                          "alloc_cumulative",
                                          "alloc_metric",
+                                         "cpu",
+                                         "cpu_rate",
+                                         "cpu_engine",
+                                         "cpu_inclusive",
                                          "waits"};
     size_t bytes = sizeof(size_t) + sizeof((struct hotpath_options *)0)->reserved;
     for (size_t i = 0; i < COUNT(fields); i++) {
@@ -229,9 +233,9 @@ static void what_is_recorded(void **state)
         {"off", 0, false, true},
         {"FALSE", 0, false, true},
         {"no", 0, false, true},
-        {"1", HP_RECORD_AVAILABLE, true, false},
-        {"on", HP_RECORD_AVAILABLE, true, false},
-        {"True", HP_RECORD_AVAILABLE, true, false},
+        {"1", HP_RECORD_USUAL, true, false},
+        {"on", HP_RECORD_USUAL, true, false},
+        {"True", HP_RECORD_USUAL, true, false},
         {"timing", HP_RECORD_TIMING, true, false},
         {" Timing ,", HP_RECORD_TIMING, true, false},
         {"timing,timing", HP_RECORD_TIMING, true, false},
@@ -254,27 +258,62 @@ static void what_is_recorded(void **state)
     assert_defaults();
 }
 
-static void what_cannot_be_recorded_yet_is_said_once(void **state)
+static void processor_time_is_asked_for(void **state)
 {
     (void)state;
-    resolve_variable("HOTPATH", "alloc,cpu");
-    assert_one_warning("hotpath: HOTPATH='alloc,cpu' asks for cpu, which this version does not record; "
-                       "recording alloc");
-    assert_int_equal(settings.record, HP_RECORD_ALLOC);
-    assert_true(settings.record_is_set);
-    resolve_variable("HOTPATH", "cpu");
-    assert_one_warning("hotpath: HOTPATH='cpu' asks for cpu, which this version does not record; "
-                       "recording nothing");
-    assert_int_equal(settings.record, 0);
-    assert_true(settings.record_is_set);
-    assert_false(settings.record_is_off);
-    const struct hotpath_options program = {.size = sizeof program, .record = "cpu,timing"};
-    resolve(&program, NULL);
-    assert_one_warning("hotpath: option record='cpu,timing' asks for cpu, which this version does not record; "
-                       "recording timing");
-    struct variable quiet[] = {{"HOTPATH", "timing"}, {NULL, NULL}};
-    resolve(&program, quiet);
+    static const struct {
+        const char *record, *cpu; /* in the environment */
+        const char *program_record;
+        bool program_cpu;
+        uint32_t expected;
+    } cases[] = {
+        {NULL, NULL, NULL, false, HP_RECORD_USUAL},
+        {"1", NULL, NULL, false, HP_RECORD_USUAL},
+        {NULL, "1", NULL, false, HP_RECORD_USUAL | HP_RECORD_CPU},
+        {"1", "1", NULL, false, HP_RECORD_USUAL | HP_RECORD_CPU},
+        {NULL, NULL, NULL, true, HP_RECORD_USUAL | HP_RECORD_CPU},
+        {NULL, "0", NULL, true, HP_RECORD_USUAL},
+        {"cpu", NULL, NULL, false, HP_RECORD_CPU},
+        {"timing", NULL, NULL, true, HP_RECORD_TIMING}, /* a list in the environment is all of it ... */
+        {"timing", "1", NULL, false, HP_RECORD_TIMING | HP_RECORD_CPU}, /* ... unless that adds to it */
+        {"timing,cpu", "0", NULL, false, HP_RECORD_TIMING},
+        {NULL, NULL, "timing", true, HP_RECORD_TIMING | HP_RECORD_CPU},
+        {NULL, NULL, "cpu,timing", false, HP_RECORD_TIMING | HP_RECORD_CPU},
+        {"0", "1", NULL, true, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct hotpath_options program = {
+            .size = sizeof program, .record = cases[i].program_record, .cpu = cases[i].program_cpu};
+        struct variable variables[] = {{cases[i].record != NULL ? "HOTPATH" : "OTHER", cases[i].record},
+                                       {cases[i].cpu != NULL ? "HOTPATH_CPU" : "OTHER", cases[i].cpu},
+                                       {NULL, NULL}};
+        resolve(&program, variables);
+        assert_no_warning();
+        assert_int_equal(settings.record, cases[i].expected);
+    }
+}
+
+static void how_often_samples_are_taken(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_CPU_RATE", "10000");
     assert_no_warning();
+    assert_int_equal(settings.cpu_rate, 10000);
+    static const char *const wrong[] = {"0", "10001", "-1", "fast"};
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char expected[256];
+        resolve_variable("HOTPATH_CPU_RATE", wrong[i]);
+        snprintf(expected, sizeof expected,
+                 "hotpath: HOTPATH_CPU_RATE='%s' is not a number from 1 to 10000; using 997", wrong[i]);
+        assert_one_warning(expected);
+        assert_int_equal(settings.cpu_rate, 997);
+    }
+    resolve_variable("HOTPATH_CPU_ENGINE", "Timers");
+    assert_no_warning();
+    assert_int_equal(settings.cpu_engine, HP_CPU_ENGINE_TIMERS);
+    resolve_variable("HOTPATH_CPU_ENGINE", "sundial");
+    assert_one_warning("hotpath: HOTPATH_CPU_ENGINE='sundial' is not one of auto, timers; using auto");
+    assert_int_equal(settings.cpu_engine, HP_CPU_ENGINE_AUTO);
 }
 
 static void who_says_what_is_recorded(void **state)
@@ -290,7 +329,7 @@ static void who_says_what_is_recorded(void **state)
     resolve(&off, say_1);
     assert_false(settings.record_is_off);
     assert_true(settings.record_is_set);
-    assert_int_equal(settings.record, HP_RECORD_AVAILABLE);
+    assert_int_equal(settings.record, HP_RECORD_USUAL);
     resolve(&on, say_0);
     assert_true(settings.record_is_off);
     assert_int_equal(settings.record, 0);
@@ -796,6 +835,7 @@ static void flags(void **state)
         {"HOTPATH_LEAVE_SIGNALS", &settings.leave_signals},
         {"HOTPATH_RESERVE", &settings.reserve},
         {"HOTPATH_ALLOC_CUMULATIVE", &settings.alloc_cumulative},
+        {"HOTPATH_CPU_INCLUSIVE", &settings.cpu_inclusive},
         {"HOTPATH_WAITS", &settings.waits},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -804,7 +844,7 @@ static void flags(void **state)
         assert_no_warning();
         assert_true(*cases[i].flag);
         assert_int_equal(settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals +
-                             settings.reserve + settings.alloc_cumulative + settings.waits,
+                             settings.reserve + settings.alloc_cumulative + settings.cpu_inclusive + settings.waits,
                          1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();
@@ -1187,7 +1227,8 @@ int main(void)
         cmocka_unit_test(empty_values_are_not_given),
         cmocka_unit_test(table_is_complete),
         cmocka_unit_test(what_is_recorded),
-        cmocka_unit_test(what_cannot_be_recorded_yet_is_said_once),
+        cmocka_unit_test(processor_time_is_asked_for),
+        cmocka_unit_test(how_often_samples_are_taken),
         cmocka_unit_test(who_says_what_is_recorded),
         cmocka_unit_test(percentiles_are_sorted_and_single),
         cmocka_unit_test(formats),

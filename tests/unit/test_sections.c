@@ -494,8 +494,8 @@ static void sections_are_chosen_by_the_grammar(void **state)
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
     assert_string_equal(results->warnings[0],
-                        "unknown section 'sql': known are auto, all, timing, alloc-bytes, "
-                        "alloc-count, alloc-threads, alloc-pools, waits, calltree, calls, slowest, "
+                        "unknown section 'sql': known are auto, all, bottlenecks, timing, alloc-bytes, "
+                        "alloc-count, alloc-threads, alloc-pools, cpu, waits, calltree, calls, slowest, "
                         "processes, cold");
 }
 

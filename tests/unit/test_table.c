@@ -128,8 +128,8 @@ static void warns_in_the_report(void **state)
     build_overview();
     assert_non_null(strstr(fixture_render(0, false),
                            "\nwarning: unknown section 'sql': known are auto, all, "
-                           "timing, alloc-bytes, alloc-count, alloc-threads, "
-                           "alloc-pools, waits, calltree, calls, slowest, processes, cold\n"));
+                           "bottlenecks, timing, alloc-bytes, alloc-count, alloc-threads, "
+                           "alloc-pools, cpu, waits, calltree, calls, slowest, processes, cold\n"));
 }
 
 static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)

@@ -1,0 +1,27 @@
+"""Other samplers of processor time on the same loop (cpu_cost.c). One that is not installed says so.
+
+All run the same binary, without a session of ours. Each yields what has to stand in front of the command, and variables.
+"""
+import ctypes.util
+import os
+
+from peers import Missing, need
+
+
+def perf(folder, *options):
+    need("perf")
+    return ["perf", "record", "-q", "-F", "997", *options, "-o", os.path.join(folder, "perf.data"), "--"], {}
+
+
+def gperftools(folder):
+    library = ctypes.util.find_library("profiler")
+    if library is None:
+        raise Missing("libprofiler is not installed (Debian: google-perftools)")
+    return [], {"LD_PRELOAD": library, "CPUPROFILE": os.path.join(folder, "cpu"), "CPUPROFILE_FREQUENCY": "997"}
+
+
+PEERS = (
+    ("perf record -F 997 -e cpu-clock", lambda folder: perf(folder, "-e", "cpu-clock")),
+    ("perf record -F 997 -e cpu-clock -g", lambda folder: perf(folder, "-e", "cpu-clock", "-g")),
+    ("gperftools, CPUPROFILE_FREQUENCY=997", gperftools),
+)

@@ -1,0 +1,59 @@
+/*
+ * Processor time: how much of it threads and the process have used, and signals that come as they use it.
+ *
+ * Two sources of signals, both of the calling thread alone, neither of which comes while it sleeps:
+ *
+ *   timer  on the thread's processor clock. The kernel looks at such timers on its ticks (100 to 1000 a second), whether
+ *          the thread is in user or in kernel mode. The signal comes on the way back to user mode.
+ *   perf   the kernel's software clock event, which is not bound to ticks but, without privileges, sees user mode only.
+ *          The descriptor is closed at once: a mapping of one page keeps the event alive, and so nothing is left that a
+ *          host could close, inherit or mistake for its own.
+ *
+ * System calls only, usable in signal handlers. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_CPU_H
+#define HP_OS_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Ignored by default, and by debuggers: a program that takes it for its own, or resets it, comes to no harm. */
+#define HP_CPU_SIGNAL SIGURG
+
+struct hp_cpu_time {
+    uint64_t ns;        /* user and kernel mode together, exactly */
+    uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
+};
+
+struct hp_cpu_time hp_cpu_of_thread(void);
+struct hp_cpu_time hp_cpu_of_process(void);
+
+/*
+ * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
+ * told from those of other timers as long as one may be on its way. False: the kernel has refused.
+ */
+bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
+void hp_cpu_timer_change(int timer, uint64_t period_ns);
+void hp_cpu_timer_stop(int timer);
+
+/* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
+void *hp_cpu_perf_start(uint64_t period_ns);
+void hp_cpu_perf_stop(void *mapping);
+/*
+ * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
+ * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
+ */
+int hp_cpu_perf_prepare(void **ret_mapping);
+
+/* Lets the signal through in the calling thread. */
+void hp_cpu_signal_unblock(void);
+
+enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
+
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
+
+/* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
+uintptr_t hp_cpu_stack_of(const void *context);
+
+#endif

@@ -1,0 +1,592 @@
+/* Whose processor time. How it works is in sampler.h. SPDX-License-Identifier: MIT */
+#include "sampler.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime.h"
+#include "sys.h"
+
+#define SECOND UINT64_C(1000000000)
+#define FIRST_TABLE 16u
+#define CHUNK_SAMPLES 256u
+#define MAX_CHUNKS 64u
+#define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
+#define MAX_FOLDED 32u /* different nodes among these */
+
+/* With perf, timers are for kernel time only. */
+#define TIMER_PERIODS 4u
+
+/* --------------------------------------------------------------------------------------------- the table */
+
+static struct hp_cpu_table *table_of(const struct hp_head *head)
+{
+    const uint32_t offset = head->sampler.cpu->table;
+    return offset != 0 ? hp_store_at(head->store, offset) : NULL;
+}
+
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
+static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
+{
+    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
+    uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
+    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
+        place++;
+    return place & mask;
+}
+
+/* The node's place in the table, new or not; there is room. */
+static struct hp_cpu_node *enter_node(struct hp_cpu_table *table, uint32_t node)
+{
+    struct hp_cpu_node *entry = &table->nodes[place_of(table, node)];
+    if (entry->node == 0) {
+        HOTPATH_PUT_(table->used, table->used + 1);
+        __atomic_store_n(&entry->node, node, __ATOMIC_RELEASE);
+    }
+    return entry;
+}
+
+/* Whoever reads finds the old table or the new one, both whole. */
+static struct hp_cpu_table *make_table(struct hp_head *head, uint32_t capacity)
+{
+    const struct hp_cpu_table *before = table_of(head);
+    const uint32_t bytes = (uint32_t)(sizeof *before + capacity * sizeof before->nodes[0]);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_cpu_table *table = hp_store_at(head->store, offset);
+    table->capacity = capacity;
+    for (uint32_t at = 0; before != NULL && at < before->capacity; at++)
+        if (before->nodes[at].node != 0)
+            *enter_node(table, before->nodes[at].node) = before->nodes[at];
+    enter_node(table, head->record->root);
+    __atomic_store_n(&head->sampler.cpu->table, offset, __ATOMIC_RELEASE);
+    return table;
+}
+
+/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
+static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
+{
+    struct hp_cpu_table *table = table_of(head);
+    if (table == NULL)
+        table = make_table(head, FIRST_TABLE);
+    if (table == NULL)
+        return NULL;
+    if (table->nodes[place_of(table, node)].node == 0 && (table->used + 1) * 4 > table->capacity * 3) {
+        struct hp_cpu_table *larger = make_table(head, table->capacity * 2);
+        if (larger == NULL) {
+            hp_lose(head, HP_LOSS_SAMPLES);
+            node = head->record->root;
+        } else {
+            table = larger;
+        }
+    }
+    return enter_node(table, node);
+}
+
+/* ---------------------------------------------------------------------------------------------- crediting */
+
+static void add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->user_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
+}
+
+static void add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->samples, samples);
+    HOTPATH_ADD_(credit->kernel_ns, ns);
+    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+}
+
+/*
+ * Reads the clocks. The kernel's account of its own share may run ahead of what can be, on a short stretch; what is too much
+ * is left for the next one.
+ */
+static void count_time(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time now = hp_cpu_of_thread();
+    const uint64_t passed = now.ns > sampler->counted.ns ? now.ns - sampler->counted.ns : 0;
+    uint64_t kernel = now.kernel_ns > sampler->counted.kernel_ns ? now.kernel_ns - sampler->counted.kernel_ns : 0;
+    if (kernel > passed)
+        kernel = passed;
+    HOTPATH_ADD_(cpu->kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->user_ns, passed - kernel);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, kernel);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed - kernel);
+    sampler->counted.ns += passed;
+    sampler->counted.kernel_ns += kernel;
+}
+
+static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
+/* User time goes in equal parts to where perf has found the thread. */
+static void share_out(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
+    for (uint32_t left = sampler->seen_count; left > 0; left--)
+        add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+    sampler->seen_count = 0;
+}
+
+/* A timer's signal: all that waits is credited. Where perf has seen enough of user time, to where that was. */
+static void credit_all(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const bool has_seen = head->sampler.seen_count > 0;
+    count_time(head);
+    if (has_seen)
+        share_out(head);
+    else
+        add_user(head, node, cpu->waiting_user_ns, 1);
+    if (cpu->waiting_kernel_ns > 0)
+        add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+}
+
+/* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
+static void credit_seen(struct hp_head *head, bool is_kernel_included)
+{
+    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    count_time(head);
+    share_out(head);
+    if (last != 0 && is_kernel_included)
+        add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+}
+
+/* -------------------------------------------------------------------------------------------- recursion */
+
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
+
+/* The place of a node with that site, or `count`. */
+static uint32_t find_site(const struct hp_head *head, const uint32_t *nodes, uint32_t count, uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && site_of(head, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        add_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
+/*
+ * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
+ */
+static uint32_t find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !is_last(head, frame) && steps < MAX_DEPTH && count < MAX_FOLDED; frame--, steps++)
+        if (find_site(head, nodes, count, site_of(head, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < MAX_DEPTH; steps++) {
+        const uint32_t above = find_site(head, nodes, count, site_of(head, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(head, node)->parent;
+    }
+    return count;
+}
+
+/* ------------------------------------------------------------------------------------------- the samples */
+
+/* A further chunk, or the oldest once more. Samples are worth less than what else needs the space. */
+static struct hp_sample_chunk *next_chunk(struct hp_head *head, struct hp_sample_chunk *full)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_header *header = hp_store_header(head->store);
+    const uint32_t bytes = (uint32_t)(sizeof *full + CHUNK_SAMPLES * sizeof full->samples[0]);
+    const bool is_enough =
+        cpu->chunk_count >= MAX_CHUNKS || __atomic_load_n(&header->used, __ATOMIC_RELAXED) > header->capacity / 2;
+    uint32_t offset = is_enough ? 0 : hp_store_allocate(head->store, bytes, 64);
+    struct hp_sample_chunk *chunk = NULL;
+    if (offset != 0) {
+        chunk = hp_store_at(head->store, offset);
+        chunk->capacity = CHUNK_SAMPLES;
+        chunk->next = full != NULL ? full->next : offset;
+        HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
+    } else if (full != NULL && full->next != 0) {
+        offset = full->next;
+        chunk = hp_store_at(head->store, offset);
+        __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
+    }
+    if (chunk == NULL)
+        return NULL;
+    HOTPATH_PUT_(chunk->first, cpu->recorded);
+    if (full != NULL)
+        __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&cpu->chunk, offset, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+static void record_sample(struct hp_head *head, uint32_t node, enum hp_sample_kind kind)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_sample_chunk *chunk = cpu->chunk != 0 ? hp_store_at(head->store, cpu->chunk) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity)
+        chunk = next_chunk(head, chunk);
+    if (chunk == NULL)
+        return;
+    chunk->samples[chunk->used] =
+        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    HOTPATH_ADD_(cpu->recorded, 1);
+}
+
+/* ------------------------------------------------------------------------------------------- the handler */
+
+/* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
+static const struct hotpath_frame_ *present_frame(const struct hp_head *head, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(head, frame); steps++)
+        frame--;
+    return frame;
+}
+
+static void start_perf(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    sampler->perf_was_tried = true;
+    if (hp_runtime->sampling.engine != HP_CPU_PERF)
+        return;
+    sampler->perf = hp_cpu_perf_start(hp_runtime->sampling.period_ns);
+    sampler->has_had_perf |= sampler->perf != NULL;
+    if (sampler->perf != NULL && sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, TIMER_PERIODS * hp_runtime->sampling.period_ns);
+}
+
+static void stop_sources(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_stop(sampler->timer);
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->has_timer = false;
+    sampler->perf = NULL;
+}
+
+static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->seen_count == HP_SAMPLER_SEEN)
+        credit_seen(head, !sampler->has_timer);
+    sampler->seen[sampler->seen_count++] = frame->node;
+    HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        remember_folded(head, nodes[--count]);
+}
+
+static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const struct hp_cpu_thread *cpu = sampler->cpu;
+    const bool has_perf = sampler->perf != NULL;
+    count_time(head);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        add_beside(head, nodes[--count], ns, 1);
+    credit_all(head, frame->node);
+    if (!sampler->perf_was_tried)
+        start_perf(head);
+}
+
+static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hotpath_frame_ *frame = present_frame(head, stack);
+    const uint32_t node = frame->node;
+    if (node == 0)
+        return; /* as in place_of */
+    if (kind == HP_SAMPLE_PERF)
+        take_perf_sample(head, frame);
+    else
+        take_timer_sample(head, frame);
+    HOTPATH_ADD_(cpu->samples, 1);
+    HOTPATH_PUT_(cpu->last_node, node);
+    record_sample(head, node, kind);
+}
+
+/* What passes while recording is paused is nobody's. */
+static void skip_time(struct hp_sampler *sampler)
+{
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
+    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
+    sampler->counted = now;
+    sampler->seen_count = sampler->folded_count = 0;
+}
+
+static bool is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
+
+/* All up to now, with no sample to come. */
+static void settle(struct hp_head *head)
+{
+    if (is_paused(head))
+        skip_time(&head->sampler);
+    else
+        credit_seen(head, true);
+}
+
+/* The gate is asked once we are known to be at work: from then on the session stays. */
+static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    HOTPATH_PUT_(sampler->is_at_work, 1);
+    HOTPATH_ORDER_();
+    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
+    if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
+        stop_sources(sampler);
+    else if (gate & HP_GATE_PAUSED)
+        skip_time(sampler);
+    else
+        take_sample(head, kind, stack);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(sampler->is_at_work, 0);
+}
+
+/*
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
+ * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ */
+static struct hp_head *head_of_thread(void)
+{
+#ifndef HOTPATH_TLS_DYNAMIC
+    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&own->hot != &hp_idle_head)
+        return own->thread_id != 0 ? own : NULL;
+#endif
+    const struct hp_fork_page *page = hp_page();
+    const uint32_t thread_id = hp_sys_thread_id();
+    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
+        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+            return head;
+    return NULL;
+}
+
+/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
+{
+    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
+    const bool is_sample = is_ours(source, head);
+    if (is_sample && head != NULL)
+        sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
+    errno = saved;
+    if (!is_sample)
+        hp_signal_view_pass_on(signal, info, context);
+}
+
+/* ----------------------------------------------------------------------------------- beginning and ending */
+
+static bool is_wanted(void)
+{
+    const struct hp_settings *settings = &hp_runtime->settings;
+    return (settings->record & HP_RECORD_CPU) && !settings->reserve;
+}
+
+static enum hp_cpu_engine choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
+{
+    *ret_refusal = 0;
+    if (!is_wanted() || !hp_signal_view_take(on_signal))
+        return HP_CPU_NONE;
+    if (hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
+        return HP_CPU_TIMERS;
+    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
+    return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
+}
+
+void hp_sampler_touch(void)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    if (header->cpu_engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    __atomic_store_n(&header->cpu_latest_ns, now.ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->cpu_latest_kernel_ns, now.kernel_ns, __ATOMIC_RELAXED);
+}
+
+void hp_sampler_begin(void)
+{
+    struct hp_header *header = hp_store_header(hp_runtime->store);
+    uint32_t refusal;
+    struct hp_sampling sampling = {.period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    sampling.engine = choose_engine(&sampling, &refusal);
+    hp_runtime->sampling = sampling;
+    if (hp_runtime->sampling.engine == HP_CPU_NONE)
+        return;
+    const struct hp_cpu_time now = hp_cpu_of_process();
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_engine = hp_runtime->sampling.engine;
+    header->cpu_refusal = refusal;
+    header->cpu_rate = hp_runtime->settings.cpu_rate;
+    header->cpu_start_ns = header->cpu_latest_ns = now.ns;
+    header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
+}
+
+static bool find_record(struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    if (record->cpu == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_cpu_thread), 64);
+        if (offset == 0)
+            return false;
+        __atomic_store_n(&record->cpu, offset, __ATOMIC_RELEASE);
+    }
+    head->sampler.cpu = hp_store_at(head->store, record->cpu);
+    return true;
+}
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hp_runtime->sampling.period_ns;
+    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
+    return waiting < period ? period - waiting : 1;
+}
+
+void hp_sampler_begin_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    stop_sources(sampler);
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
+    if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
+        return;
+    sampler->counted = hp_cpu_of_thread();
+    sampler->has_timer =
+        hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
+    if (!sampler->has_timer)
+        start_perf(head);
+}
+
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
+{
+    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
+        head->sampler.is_lent = true;
+}
+
+void hp_sampler_give_back(void)
+{
+    struct hp_head *head = head_of_thread();
+    if (head == NULL)
+        return;
+    stop_sources(&head->sampler);
+    head->sampler.is_lent = false;
+}
+
+struct hp_sampler *hp_sampler_of_thread(void)
+{
+    struct hp_head *head = head_of_thread();
+    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
+    return is_sampled ? &head->sampler : NULL;
+}
+
+static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+
+/* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
+static void guess_node(struct hp_head *head)
+{
+    const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
+    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
+        HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
+}
+
+/* Where it has not ended without a word. */
+void hp_sampler_end_thread(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head)) {
+        settle(head);
+        guess_node(head);
+    }
+    stop_sources(sampler);
+    sampler->cpu = NULL;
+}
+
+/* The head of the calling thread, if it works for the running session. */
+static struct hp_head *own_head(void)
+{
+    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
+    const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
+    return is_there ? head : NULL;
+}
+
+void hp_sampler_begin_late(void)
+{
+    struct hp_head *head = own_head();
+    if (hp_runtime->sampling.engine != HP_CPU_NONE || !is_wanted())
+        return;
+    hp_sampler_begin();
+    if (head != NULL)
+        hp_sampler_begin_thread(head);
+}
+
+void hp_sampler_end(void)
+{
+    struct hp_head *head = own_head();
+    if (head != NULL && head->sampler.cpu != NULL) {
+        settle(head);
+        guess_node(head);
+    }
+    hp_cpu_perf_stop(hp_runtime->sampling.perf);
+    hp_runtime->sampling.perf = NULL;
+}

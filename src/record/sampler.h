@@ -1,0 +1,81 @@
+/*
+ * Whose processor time: a signal comes now and then while a thread uses a processor, and its handler looks which zone the
+ * thread is in. Every sample is credited exactly, since the thread's stack of zones knows; no stack is walked and no symbol is
+ * needed, and inlined or stripped functions are no exception.
+ *
+ * How much is credited does not depend on the number of samples: it is what the thread's own clock says has passed since the
+ * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
+ *
+ * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
+ * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
+ * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ *
+ * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
+ * `ready`, and whoever ends the session waits for that, too. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_SAMPLER_H
+#define HP_RECORD_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpu.h"
+#include "layout.h"
+#include "signals.h"
+
+struct hp_head;
+
+#define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
+
+/* Of a thread. */
+struct hp_sampler {
+    struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
+    struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    void *perf;                 /* NULL: none */
+    int timer;
+    bool has_timer;
+    bool perf_was_tried;
+    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
+    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    uint32_t is_at_work; /* the handler is in the session */
+    uint32_t seen_count; /* in use of the following */
+    uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
+};
+
+/* Of the process. */
+struct hp_sampling {
+    uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint64_t period_ns;
+    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
+};
+
+/* A session begins: chooses the engine. Under the lock. */
+void hp_sampler_begin(void);
+/* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
+void hp_sampler_begin_late(void);
+/* The calling thread has a record now. Under the lock. */
+void hp_sampler_begin_thread(struct hp_head *head);
+/* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
+void hp_sampler_end_thread(struct hp_head *head);
+/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
+/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
+void hp_sampler_give_back(void);
+/* The calling thread's, if it is sampled. */
+struct hp_sampler *hp_sampler_of_thread(void);
+/* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
+void hp_sampler_end(void);
+/* Stores what the process has used up to now. */
+void hp_sampler_touch(void);
+
+#endif

@@ -1,0 +1,619 @@
+/*
+ * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
+ *
+ * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
+ * them. The rules are in verdict.c. SPDX-License-Identifier: MIT
+ */
+#include "bottlenecks.h"
+
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "cpu_profile.h"
+#include "order.h"
+#include "sort.h"
+#include "system_calls.h"
+#include "text.h"
+#include "units.h"
+#include "utf8.h"
+#include "verdict.h"
+#include "wait_profile.h"
+
+#define LINE_BYTES 512u
+#define SECOND 1e9
+#define MICROSECOND 1e3
+
+/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
+#define ROWS 5u
+#define USUAL_LIMIT 15u
+/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
+#define TIMER_RATE 250.0
+/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+#define FEW 100u
+
+struct columns {
+    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
+    size_t self, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count, location, open;
+};
+
+/* What becomes a row. */
+struct entry {
+    const struct hp_site_sums *site;
+    double wall_ns;
+    const struct hp_cpu_sums *cpu; /* NULL: not sampled */
+    const char *cause;             /* what it waited for most, or NULL */
+    double cause_ns;
+    uint64_t looks; /* that found it so */
+    struct hp_site_allocs allocs;
+    struct hp_evidence evidence;
+    struct hp_judgement judgement;
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_cpu *cpu;         /* NULL: not sampled */
+    const struct hp_run_waits *waits; /* NULL: nobody watched */
+    const struct hp_allocs *allocs;   /* NULL: not counted */
+    double whole_ns;                  /* what 100 % is */
+    double inside_ns;                 /* of that, in measured functions */
+    double observations;              /* samples or looks for a second */
+    struct columns columns;
+    struct entry **entries;
+    size_t count;
+};
+
+/* What has been measured beside time. */
+static bool has_data(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->run;
+    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
+}
+
+static void describe(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct columns *columns = &view->columns;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->verdict =
+        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns->wall_percent =
+        hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT, HP_COLUMN_KEEP, true);
+    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+                                                 HP_COLUMN_LATE, view->cpu != NULL);
+    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+                                                     HP_COLUMN_LATE, knows_waiting);
+    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
+                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
+    columns->alloc_percent =
+        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
+    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
+    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
+    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
+    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
+    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *keep_line(const struct view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+}
+
+static void put_name(struct hp_text *line, const struct hp_site_sums *site)
+{
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+static void put_share(struct hp_text *line, double part)
+{
+    hp_text_fixed(line, 100 * part, 0);
+    hp_text_string(line, " %");
+}
+
+static double part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/* ------------------------------------------------------------------------------------------- waiting */
+
+/* "sleep", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody anything. */
+static const char *name_cause(const struct view *view, const struct hp_wait_sums *wait)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    const bool is_plain = wait->cause == HP_WAIT_SLEEP || wait->cause == HP_WAIT_RUN_QUEUE;
+    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
+    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, hp_wait_cause_name(wait->cause));
+    if (!is_plain && detail != NULL) {
+        hp_text_string(&line, ": ");
+        hp_utf8_put_safe(&line, detail, strlen(detail));
+    }
+    return keep_line(view, &line);
+}
+
+/* Who waits for something has not been starved: there the run queue is what came on top. */
+static uint32_t largest_cause(const struct entry *entry, const struct hp_site_waits *waits)
+{
+    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
+    uint32_t largest = 0;
+    for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
+        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
+            largest = cause;
+    return largest;
+}
+
+/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
+static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
+{
+    const uint32_t cause = largest_cause(entry, waits);
+    if (waits->by_cause[cause] == 0)
+        return true;
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site != entry->site || wait->cause != cause)
+            continue;
+        entry->looks += wait->looks;
+        if (entry->cause == NULL && (entry->cause = name_cause(view, wait)) == NULL)
+            return false;
+    }
+    entry->cause_ns = (double)waits->by_cause[cause];
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
+static double observations_of(const struct view *view)
+{
+    if (view->cpu != NULL) {
+        const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
+        return view->cpu->has_timers && rate > TIMER_RATE ? TIMER_RATE : rate;
+    }
+    return view->waits != NULL && view->waits->period_us > 0 ? SECOND / (MICROSECOND * view->waits->period_us) : 0;
+}
+
+/* Whether a share of its time means anything. */
+static bool is_long_enough(const struct entry *entry)
+{
+    return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static bool weigh(const struct view *view, struct entry *entry, size_t site)
+{
+    struct hp_evidence *evidence = &entry->evidence;
+    struct hp_site_waits waits = {0};
+    entry->site = view->results->profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->run, hp_sums_self(&entry->site->sums));
+    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
+    if (view->allocs != NULL)
+        hp_allocs_of_site(entry->site, &entry->allocs);
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, entry->site, &waits);
+    *evidence = (struct hp_evidence){
+        .wall_ns = entry->wall_ns,
+        .samples_due = entry->wall_ns / SECOND * view->observations,
+        .has_cpu = view->cpu != NULL,
+        .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
+        .has_waits = view->waits != NULL,
+        .waited_ns = (double)waits.ns,
+        .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .has_allocs = view->allocs != NULL,
+        .alloc_count = (double)entry->allocs.own_count,
+    };
+    hp_judge(evidence, &entry->judgement);
+    if (!find_cause(view, entry, &waits))
+        return false;
+    entry->cause_ns *= entry->judgement.waited_scale;
+    return true;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->wall_ns != y->wall_ns)
+        return x->wall_ns > y->wall_ns ? -1 : 1;
+    const int order = strcmp(x->site->name, y->site->name);
+    if (order != 0)
+        return order;
+    return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
+}
+
+static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/*
+ * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
+ * shares of one another's time then, which is what can be compared.
+ */
+static void set_whole(struct view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_profile *profile = results->profile;
+    uint64_t inside = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!is_left_out(view, profile->sites[at]))
+            inside += hp_sums_self(&profile->sites[at]->sums);
+    uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
+    if (results->settings->exclude_wrapper) {
+        whole = inside;
+    } else if (inside > whole + whole / 1000) {
+        whole = inside;
+        view->section->percent_of = "threads";
+    }
+    view->inside_ns = hp_run_ns(&results->run, inside);
+    view->whole_ns = hp_run_ns(&results->run, whole);
+}
+
+/* Leaves what is to be shown, in order. False: no memory. */
+static bool gather(struct view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        if (is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
+            continue;
+        view->section->total_rows++;
+        if (!weigh(view, &entries[at], at))
+            return false;
+        if (100 * part_of(entries[at].wall_ns, view->whole_ns) >= view->results->settings->min_percent)
+            view->entries[view->count++] = &entries[at];
+    }
+    hp_sort(view->entries, view->count, compare_entries);
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- reasons */
+
+/* "busy for 3.10 s of its 3.20 s" */
+static void put_of_own(struct hp_text *line, const char *what, double ns, const struct entry *entry)
+{
+    hp_text_string(line, what);
+    hp_units_ns(line, ns);
+    hp_text_string(line, " of its ");
+    hp_units_ns(line, entry->wall_ns);
+}
+
+/* ", 97 % of that in user mode": the mode that has more. */
+static void put_mode(struct hp_text *line, const struct entry *entry)
+{
+    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
+        return;
+    const double user = part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
+    hp_text_string(line, ", ");
+    put_share(line, user >= 0.5 ? user : 1 - user);
+    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
+}
+
+/* Where there are few, how many samples that is. */
+static void put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
+{
+    if (count >= FEW)
+        return;
+    hp_text_string(line, " (");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    hp_text_char(line, ')');
+}
+
+/* ": 2.03 s for sleep" */
+static void put_cause(struct hp_text *line, const struct entry *entry)
+{
+    if (!entry->evidence.has_waits) {
+        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        return;
+    }
+    if (entry->cause == NULL) {
+        hp_text_string(line, "; nobody saw what for");
+        return;
+    }
+    hp_text_string(line, ", ");
+    hp_units_ns(line, entry->cause_ns);
+    hp_text_string(line, " of that for ");
+    hp_text_string(line, entry->cause);
+    put_few(line, entry->looks, " look", " looks");
+}
+
+static void put_allocs(struct hp_text *line, const struct entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    const bool is_of_busy = judgement->knows_waiting && is_long_enough(entry);
+    hp_text_u64(line, entry->allocs.own_count);
+    hp_text_string(line, " allocations, ");
+    hp_units_bytes(line, entry->allocs.own_bytes);
+    hp_text_string(line, ", which take ");
+    if (judgement->alloc_part < 0.95)
+        put_share(line, judgement->alloc_part);
+    else
+        hp_text_string(line, "nearly all");
+    hp_text_string(line, is_of_busy ? " of the " : " of its ");
+    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
+    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+}
+
+static void put_reason(struct hp_text *line, const struct entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    switch (judgement->verdict) {
+    case HP_VERDICT_CPU_BOUND:
+        put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+                   entry);
+        put_mode(line, entry);
+        if (entry->cpu != NULL)
+            put_few(line, entry->cpu->samples, " sample", " samples");
+        break;
+    case HP_VERDICT_WAITING:
+        put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
+        put_cause(line, entry);
+        break;
+    case HP_VERDICT_ALLOCATION_HEAVY:
+        put_allocs(line, entry);
+        break;
+    case HP_VERDICT_STARVED:
+        put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        hp_text_string(line, "; busy for ");
+        hp_units_ns(line, judgement->busy_ns);
+        break;
+    case HP_VERDICT_MIXED:
+        put_of_own(line, "busy for ", judgement->busy_ns, entry);
+        hp_text_string(line, ", waiting for ");
+        hp_units_ns(line, judgement->waiting_ns);
+        put_cause(line, entry);
+        break;
+    case HP_VERDICT_TOO_SHORT:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " are too short to tell, at ");
+        hp_text_fixed(line, part_of(entry->evidence.samples_due, entry->wall_ns / SECOND), 0);
+        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        break;
+    case HP_VERDICT_UNKNOWN:
+    case HP_VERDICTS:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+static void fill_times(const struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    const struct columns *columns = &view->columns;
+    const struct hp_judgement *judgement = &entry->judgement;
+    hp_section_set_number(row, columns->self, entry->wall_ns);
+    if (view->whole_ns > 0)
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->wall_ns / view->whole_ns);
+    if (entry->cpu != NULL) {
+        hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
+        hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
+        hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
+        hp_section_set_count(row, columns->samples, entry->cpu->samples);
+        if (is_long_enough(entry))
+            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
+    }
+    if (!judgement->knows_waiting)
+        return;
+    hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
+    if (is_long_enough(entry))
+        hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->queue, judgement->queue_ns);
+    if (entry->cause != NULL) {
+        hp_section_set_text(row, columns->waits_for, entry->cause);
+        hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
+        hp_section_set_count(row, columns->looks, entry->looks);
+    }
+}
+
+static void fill_allocs(const struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    const struct columns *columns = &view->columns;
+    if (view->allocs == NULL)
+        return;
+    hp_section_set_count(row, columns->bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->count, entry->allocs.own_count);
+    hp_section_set_number(row, columns->alloc_percent,
+                          100 * part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
+}
+
+static bool fill_row(const struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    const struct columns *columns = &view->columns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    put_reason(&line, entry);
+    const char *why = keep_line(view, &line);
+    if (why == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, entry->site->name);
+    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
+    hp_section_set_text(row, columns->why, why);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    fill_times(view, row, entry);
+    fill_allocs(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static uint32_t limit_of(const struct hp_settings *settings)
+{
+    return settings->functions_limit == USUAL_LIMIT ? ROWS : settings->functions_limit;
+}
+
+static bool fill_rows(struct view *view)
+{
+    const uint32_t limit = limit_of(view->results->settings);
+    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
+    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
+        return false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "waiting (lock: futex)" */
+static void put_verdict(struct hp_text *line, const struct entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+                                                         : hp_verdict_name(verdict));
+    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->cause != NULL) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    }
+}
+
+/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+static const struct entry *busiest(const struct view *view)
+{
+    const struct entry *busiest = NULL;
+    for (size_t at = 0; at < view->count; at++)
+        if (busiest == NULL || view->entries[at]->evidence.cpu_ns > busiest->evidence.cpu_ns)
+            busiest = view->entries[at];
+    return busiest != NULL && view->cpu != NULL && (double)busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
+               ? busiest
+               : NULL;
+}
+
+/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+static void put_busiest(const struct view *view, struct hp_text *line, const struct entry *first)
+{
+    const struct entry *other = busiest(view);
+    if (other == NULL || other == first)
+        return;
+    hp_text_string(line, ". Of the processor time, ");
+    put_share(line, part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
+    hp_text_string(line, " is in ");
+    put_name(line, other->site);
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void put_first(struct hp_text *line, const struct view *view, const struct entry *first)
+{
+    const enum hp_verdict verdict = first->judgement.verdict;
+    const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+    hp_text_string(line, is_told ? "The bottleneck is " : "Most of the time is spent in ");
+    put_name(line, first->site);
+    hp_text_string(line, ": ");
+    put_share(line, part_of(first->wall_ns, view->whole_ns));
+    hp_text_string(line, " of the time, ");
+    if (is_told)
+        put_verdict(line, first);
+    else
+        hp_text_string(line, verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
+                                                             : "whether busy or waiting was not measured");
+}
+
+static bool set_summary(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    if (view->count == 0)
+        return true;
+    const struct entry *first = view->entries[0];
+    const double outside_ns = view->whole_ns - view->inside_ns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (outside_ns > first->wall_ns) {
+        put_share(&line, part_of(outside_ns, view->whole_ns));
+        hp_text_string(&line, " of the time is outside of all measured functions. ");
+    }
+    put_first(&line, view, first);
+    put_busiest(view, &line, first);
+    view->section->summary = keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void add_notes(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    bool has_open = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_open |= section->rows[at].is_open;
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (section->row_count > 0)
+        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
+                                 : view->allocs != NULL
+                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
+                                       "Wait % are parts of its own time"
+                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (strcmp(section->percent_of, "threads") == 0)
+        hp_section_note(section, "100 % is the time of all threads together");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+/* False: no memory. */
+static bool take_measures(struct view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_run *run = &results->run;
+    view->cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
+    view->observations = observations_of(view);
+    return (view->cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !hp_run_has_allocs(run));
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = {.results = results, .section = section};
+    section->description = "Where the time goes, and why.";
+    if (!take_measures(&view))
+        return false;
+    describe(&view);
+    if (!hp_order_choose(results, section, view.columns.self, view.columns.wall_percent))
+        return false;
+    set_whole(&view);
+    if (!has_data(results)) {
+        section->if_empty =
+            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
+            "what is waited for and allocated";
+        return hp_section_make_rows(results, section, 0);
+    }
+    if (!gather(&view))
+        return false;
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : results->profile->site_count > 0 ? "no function matches the focus"
+                                                           : "no function was measured";
+    if (!set_summary(&view) || !fill_rows(&view))
+        return false;
+    add_notes(&view);
+    return true;
+}
+
+const struct hp_section_type hp_section_bottlenecks = {
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = has_data, .fill = fill};

@@ -1,0 +1,279 @@
+/*
+ * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
+ * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
+ *
+ * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
+ * for those that the recorder found on the stack beside the tree. SPDX-License-Identifier: MIT
+ */
+#include "cpu_profile.h"
+
+#include <errno.h>
+
+#include "arena.h"
+#include "sort.h"
+
+#define SECOND 1e9
+
+/* A stat of a site. */
+struct link {
+    const struct hp_snapshot *session;
+    uint32_t offset;
+    uint32_t site; /* index in the profile */
+};
+
+struct builder {
+    const struct hp_profile *profile;
+    struct hp_cpu *cpu;
+    struct link **links; /* by session and offset */
+    size_t link_count;
+    uint64_t *last_entry; /* of each site: the last entry that was counted for it */
+    uint64_t entry;
+    uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
+    uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
+    uint64_t skipped_kernel_ns;
+};
+
+bool hp_run_has_cpu(const struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & HP_FEATURE_CPU)
+            return true;
+    return false;
+}
+
+double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
+{
+    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * SECOND / (double)cpu->sampled_ns : 0;
+}
+
+const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
+{
+    return !cpu->has_perf ? "timers" : cpu->has_timers ? "perf and timers, or timers alone" : "perf and timers";
+}
+
+const char *hp_cpu_advice(uint32_t refusal)
+{
+    switch (refusal) {
+    case 0:
+        return NULL;
+    case EACCES:
+        return "sysctl kernel.perf_event_paranoid=2";
+    case EPERM:
+        return "docker run --cap-add PERFMON, or allow perf_event_open otherwise";
+    case EMFILE:
+    case ENFILE:
+        return "ulimit -n 1024";
+    default:
+        return "a kernel that has perf events";
+    }
+}
+
+/* --------------------------------------------------------------------------------------- from stats to sites */
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct link *x = a, *y = b;
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+static size_t count_links(const struct hp_profile *profile)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats; stat != NULL; stat = stat->next)
+            count++;
+    return count;
+}
+
+static bool link_stats(struct builder *builder, struct hp_arena *arena)
+{
+    const struct hp_profile *profile = builder->profile;
+    const size_t count = count_links(profile);
+    struct link *links = hp_arena_take_array(arena, count + 1, sizeof *links);
+    builder->links = hp_arena_take_array(arena, count + 1, sizeof(void *));
+    if (links == NULL || builder->links == NULL)
+        return false;
+    for (uint32_t at = 0; at < profile->site_count; at++)
+        for (const struct hp_stat_link *stat = profile->sites[at]->stats;
+             stat != NULL && builder->link_count < count; stat = stat->next) {
+            links[builder->link_count] =
+                (struct link){.session = stat->session, .offset = stat->offset, .site = at};
+            builder->links[builder->link_count] = &links[builder->link_count];
+            builder->link_count++;
+        }
+    hp_sort(builder->links, builder->link_count, compare_links);
+    return true;
+}
+
+/* The site of a node; NULL: that of none, such as the root of a tree. */
+static const struct link *find_link(const struct builder *builder, const struct hp_snapshot *session, uint32_t stat)
+{
+    const struct link wanted = {.session = session, .offset = stat};
+    size_t from = 0, to = builder->link_count;
+    while (stat != 0 && from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const int order = compare_links(builder->links[middle], &wanted);
+        if (order == 0)
+            return builder->links[middle];
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------- adding up */
+
+static void add(struct hp_cpu_sums *to, const struct hp_cpu_sums *from)
+{
+    to->samples += from->samples;
+    to->user_ns += from->user_ns;
+    to->kernel_ns += from->kernel_ns;
+}
+
+static void add_to_all(const struct builder *builder, const struct link *link, const struct hp_cpu_sums *sums)
+{
+    if (link == NULL || builder->last_entry[link->site] == builder->entry)
+        return;
+    builder->last_entry[link->site] = builder->entry;
+    add(&builder->cpu->sites[link->site].all, sums);
+}
+
+/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+#define MAX_STEPS UINT64_C(100000000)
+
+static void add_entry(struct builder *builder, const struct hp_snapshot *session, uint32_t offset,
+                      const struct hp_cpu_sums *sums)
+{
+    struct hp_node node;
+    if (!hp_snapshot_node(session, offset, &node))
+        return;
+    const struct link *link = find_link(builder, session, node.stat);
+    builder->entry++;
+    if (link != NULL)
+        add(&builder->cpu->sites[link->site].own, sums);
+    add_to_all(builder, link, sums);
+    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
+        below = node.parent; /* parents are made before their children, so they are further to the front */
+        if (!hp_snapshot_node(session, node.parent, &node))
+            break;
+        add_to_all(builder, find_link(builder, session, node.stat), sums);
+    }
+}
+
+/* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
+static void add_beside(struct builder *builder, const struct hp_snapshot *session, const struct hp_cpu_node *entry)
+{
+    struct hp_node node;
+    const struct hp_cpu_sums sums = {.samples = entry->also_samples, .user_ns = entry->also_ns};
+    if (entry->also_samples == 0 || !hp_snapshot_node(session, entry->node, &node))
+        return;
+    builder->entry++;
+    add_to_all(builder, find_link(builder, session, node.stat), &sums);
+}
+
+static void add_thread(struct builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
+                       struct hp_walk *nodes)
+{
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return;
+    builder->cpu->perf_samples += cpu.perf_samples;
+    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
+        builder->cpu->total.samples += entry.samples;
+        add_entry(builder, session, entry.node,
+                  &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
+        add_beside(builder, session, &entry);
+    }
+    add_entry(builder, session, cpu.last_node,
+              &(struct hp_cpu_sums){0, cpu.waiting_user_ns, cpu.waiting_kernel_ns});
+}
+
+static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* What a thread of ours took that watches the others: nearly all of it in the kernel. */
+static uint64_t taken_by_us(const struct hp_snapshot *session)
+{
+    struct hp_waits waits;
+    const bool is_ours = hp_snapshot_waits(session, &waits) && waits.watcher == session->header.pid;
+    return is_ours ? waits.watcher_ns : 0;
+}
+
+/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+static void add_process(const struct builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
+{
+    struct hp_cpu *cpu = builder->cpu;
+    const struct hp_header *header = &session->header;
+    const uint64_t ours = taken_by_us(session);
+    const uint64_t kernel =
+        less(less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
+    const uint64_t all = less(less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
+    cpu->total.kernel_ns += kernel;
+    cpu->total.user_ns += less(all > sampled_ns ? all : sampled_ns, kernel);
+    if (header->cpu_refusal != 0)
+        cpu->refusal = header->cpu_refusal;
+    cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
+    cpu->has_timers |= header->cpu_engine == HP_CPU_TIMERS;
+    if (header->cpu_engine != HP_CPU_NONE)
+        cpu->rate = cpu->rate == 0 || cpu->rate == header->cpu_rate ? header->cpu_rate : 0;
+}
+
+static void add_session(struct builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    const uint64_t before = builder->cpu->sampled_ns;
+    builder->steps_left = MAX_STEPS;
+    builder->skipped_ns = builder->skipped_kernel_ns = 0;
+    while (hp_snapshot_next_thread(session, &threads, &thread))
+        add_thread(builder, session, &thread, &nodes);
+    add_process(builder, session, builder->cpu->sampled_ns - before);
+}
+
+/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
+static void agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
+{
+    const uint64_t all = hp_cpu_ns(total);
+    if (total->kernel_ns < inside->kernel_ns)
+        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
+    if (all - total->kernel_ns < inside->user_ns)
+        total->kernel_ns = less(all, inside->user_ns);
+    total->user_ns = all - total->kernel_ns;
+}
+
+/* What no site has is outside. */
+static void settle_outside(struct hp_cpu *cpu, size_t site_count)
+{
+    struct hp_cpu_sums inside = {0, 0, 0};
+    for (size_t at = 0; at < site_count; at++)
+        add(&inside, &cpu->sites[at].own);
+    agree_on_kernel(&cpu->total, &inside);
+    const uint64_t all = less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
+    const uint64_t kernel = less(cpu->total.kernel_ns, inside.kernel_ns);
+    cpu->outside.samples = less(cpu->total.samples, inside.samples);
+    cpu->outside.kernel_ns = kernel < all ? kernel : all;
+    cpu->outside.user_ns = all - cpu->outside.kernel_ns;
+}
+
+const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
+{
+    struct builder builder = {.profile = profile, .cpu = hp_arena_take(arena, sizeof *builder.cpu)};
+    builder.last_entry = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.last_entry);
+    if (builder.cpu == NULL || builder.last_entry == NULL || !link_stats(&builder, arena))
+        return NULL;
+    builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
+    if (builder.cpu->sites == NULL)
+        return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        add_session(&builder, profile->run->sessions[at]);
+    settle_outside(builder.cpu, profile->site_count);
+    return builder.cpu;
+}

@@ -1,0 +1,301 @@
+/*
+ * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
+ *
+ * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
+ * so that exclusive times add up to that of the run. SPDX-License-Identifier: MIT
+ */
+#include "cpu_table.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "cpu_profile.h"
+#include "order.h"
+#include "sort.h"
+#include "text.h"
+#include "units.h"
+
+#define OUTSIDE "<outside>"
+#define LINE_BYTES 240u
+
+struct columns {
+    size_t name, thread, samples, time, user, kernel, percent, own, all, location, open;
+};
+
+/* What becomes a row. */
+struct entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_cpu *cpu;
+    const struct hp_cpu_sums *shown; /* its own, or with all inside */
+};
+
+struct view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_cpu *cpu;
+    struct hp_site_cpu outside;
+    uint64_t whole;
+    struct columns columns;
+    struct entry **entries;
+    size_t count;
+};
+
+static void describe(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static const char *name_of(const struct entry *entry) { return entry->site != NULL ? entry->site->name : OUTSIDE; }
+
+static uint32_t thread_of(const struct entry *entry)
+{
+    return entry->site != NULL ? hp_thread_number(entry->site) : 0;
+}
+
+static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    if (order == 0)
+        order = strcmp(name_of(x), name_of(y));
+    return order != 0 ? order : by_number(thread_of(x), thread_of(y));
+}
+
+static bool is_shown(const struct view *view, const struct entry *entry)
+{
+    const struct hp_pattern_subject outside = {.names = {OUTSIDE}};
+    return entry->site != NULL ? hp_results_show(view->results, entry->site)
+                               : hp_results_show_subject(view->results, &outside);
+}
+
+static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->exclude_wrapper && site->is_main;
+}
+
+/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
+static void set_whole(struct view *view)
+{
+    view->section->percent_of = "cpu";
+    view->whole = hp_cpu_ns(&view->cpu->total);
+    if (!view->results->settings->exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += hp_cpu_ns(view->entries[at]->shown);
+}
+
+static void add_entry(struct view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
+{
+    const bool is_inclusive = view->results->settings->cpu_inclusive;
+    *view->entries[view->count++] = (struct entry){site, cpu, is_inclusive ? &cpu->all : &cpu->own};
+}
+
+/* False: no memory. */
+static bool gather(struct view *view)
+{
+    const size_t most = view->profile->site_count + 1;
+    struct entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!is_left_out(view, view->profile->sites[at]))
+            add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
+    view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
+    if (hp_cpu_ns(&view->cpu->outside) > 0)
+        add_entry(view, NULL, &view->outside);
+    set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void choose(struct view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    view->section->total_rows = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct entry *entry = view->entries[at];
+        const bool is_wanted = is_shown(view, entry);
+        view->section->total_rows += is_wanted;
+        if (is_wanted && !hp_profile_is_small(hp_cpu_ns(entry->shown), view->whole, settings))
+            view->entries[kept++] = entry;
+    }
+    view->count = kept;
+    hp_sort(view->entries, view->count, compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool fill_row(struct view *view, struct hp_row *row, const struct entry *entry)
+{
+    const struct columns *columns = &view->columns;
+    const struct hp_cpu_sums *shown = entry->shown;
+    hp_section_set_text(row, columns->name, name_of(entry));
+    hp_section_set_count(row, columns->samples, shown->samples);
+    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
+    hp_section_set_number(row, columns->user, (double)shown->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
+    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
+    if (entry->site == NULL)
+        return true;
+    row->is_main = entry->site->is_main;
+    row->is_open = entry->site->sums.open > 0;
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    if (entry->site->thread != NULL &&
+        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
+        return false;
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool fill_rows(struct view *view)
+{
+    const uint32_t limit = view->results->settings->functions_limit;
+    size_t count = view->count;
+    if (view->section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
+            return false;
+    return hp_order_apply(view->results, view->section, limit);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "Total: 2.00 s, 1.93 s in user and 66.00 ms in kernel mode; 1991 samples by perf and timers" */
+static bool set_summary(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    hp_units_ns(&line, (double)hp_cpu_ns(total));
+    hp_text_string(&line, ", ");
+    hp_units_ns(&line, (double)total->user_ns);
+    hp_text_string(&line, " in user and ");
+    hp_units_ns(&line, (double)total->kernel_ns);
+    hp_text_string(&line, " in kernel mode; ");
+    hp_text_u64(&line, total->samples);
+    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
+    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
+    view->section->summary = hp_arena_copy(view->results->arena, bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void add_totals(struct view *view)
+{
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
+    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+}
+
+static void add_notes(struct view *view)
+{
+    struct hotpath_section *section = view->section;
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[view->columns.open].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_outside)
+        hp_section_note(section, OUTSIDE " was used outside of all measured functions");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->run); }
+
+static const char *description_of(const struct hp_settings *settings)
+{
+    if (settings->by == HP_BY_THREAD)
+        return settings->cpu_inclusive ? "Processor time of each function and those it calls, thread by thread."
+                                       : "Exclusive processor time by each function, thread by thread.";
+    return settings->cpu_inclusive ? "Processor time of each function and those it calls."
+                                   : "Exclusive processor time by each function.";
+}
+
+/* The profile of the results has its own; one by thread has it made anew. */
+static const struct hp_cpu *cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
+{
+    return profile == results->profile ? hp_results_cpu(results) : hp_cpu_of_profile(results->arena, profile);
+}
+
+static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view *view = hp_arena_take(results->arena, sizeof *view);
+    const struct hp_profile *profile = hp_results_profile_of_rows(results);
+    if (view == NULL || profile == NULL)
+        return NULL;
+    *view =
+        (struct view){.results = results, .section = section, .profile = profile, .cpu = cpu_of(results, profile)};
+    return view->cpu != NULL ? view : NULL;
+}
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view *view = make_view(results, section);
+    if (view == NULL)
+        return false;
+    section->description = description_of(results->settings);
+    describe(view);
+    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !gather(view))
+        return false;
+    if (!has_data(results)) {
+        section->if_empty = HP_NO_CPU;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
+    choose(view);
+    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+                        : view->profile->site_count > 0 ? "no function matches the focus"
+                                                        : "no processor time was used while the session was active";
+    add_totals(view);
+    if (!set_summary(view) || !fill_rows(view))
+        return false;
+    add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hp_section_cpu = {
+    .name = "cpu", .is_left_out_empty = true, .has_data = has_data, .fill = fill};

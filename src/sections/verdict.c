@@ -1,0 +1,74 @@
+/* What kind of bottleneck a function is. SPDX-License-Identifier: MIT */
+#include "verdict.h"
+
+const char *hp_verdict_name(enum hp_verdict verdict)
+{
+    static const char *const names[HP_VERDICTS] = {
+        [HP_VERDICT_CPU_BOUND] = "cpu-bound",
+        [HP_VERDICT_WAITING] = "waiting",
+        [HP_VERDICT_ALLOCATION_HEAVY] = "allocation-heavy",
+        [HP_VERDICT_STARVED] = "starved",
+        [HP_VERDICT_MIXED] = "mixed",
+        [HP_VERDICT_TOO_SHORT] = "too-short",
+        [HP_VERDICT_UNKNOWN] = "unknown",
+    };
+    return names[verdict];
+}
+
+static double least(double a, double b) { return a < b ? a : b; }
+
+/*
+ * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
+ * only says what the waiting was for, and is scaled down where it claims more waiting than there was.
+ */
+static void split_time(const struct hp_evidence *evidence, struct hp_judgement *judgement)
+{
+    judgement->knows_waiting = evidence->has_cpu || evidence->has_waits;
+    judgement->waited_scale = 1;
+    if (!judgement->knows_waiting)
+        return;
+    if (evidence->has_cpu)
+        judgement->waiting_ns = evidence->wall_ns - least(evidence->cpu_ns, evidence->wall_ns);
+    else
+        judgement->waiting_ns = least(evidence->waited_ns, evidence->wall_ns);
+    judgement->busy_ns = evidence->wall_ns - judgement->waiting_ns;
+    if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
+        judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
+    judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+}
+
+/* What allocations take at least, as a part of that. */
+static double alloc_part(const struct hp_evidence *evidence, double ns)
+{
+    return evidence->has_allocs && ns > 0 ? least(evidence->alloc_count * HP_VERDICT_PAIR_NS / ns, 1) : 0;
+}
+
+/* Allocations are counted, not sampled: they can be told where nothing else can. */
+static enum hp_verdict judge_by_counts(const struct hp_judgement *judgement, enum hp_verdict otherwise)
+{
+    return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
+}
+
+static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, double wall_ns)
+{
+    if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
+        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * judgement->waiting_ns)
+        return HP_VERDICT_STARVED;
+    if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
+        return HP_VERDICT_WAITING;
+    return judge_by_counts(judgement, judgement->busy_ns >= HP_VERDICT_BUSY_PART * wall_ns ? HP_VERDICT_CPU_BOUND
+                                                                                           : HP_VERDICT_MIXED);
+}
+
+void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement)
+{
+    const bool is_short = evidence->wall_ns <= 0 || evidence->samples_due < HP_VERDICT_LEAST_SAMPLES;
+    *ret_judgement = (struct hp_judgement){0};
+    split_time(evidence, ret_judgement);
+    const bool is_split = ret_judgement->knows_waiting && !is_short;
+    ret_judgement->alloc_part = alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
+    ret_judgement->verdict =
+        is_split ? judge_by_times(ret_judgement, evidence->wall_ns)
+                 : judge_by_counts(ret_judgement,
+                                   ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
+}

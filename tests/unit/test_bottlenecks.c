@@ -1,0 +1,360 @@
+/* The section `bottlenecks`, from sessions whose numbers the test made up. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+static uint32_t thread, main_node, load, compute, make, tiny;
+
+static const hotpath_section *bottlenecks(void)
+{
+    const hotpath_section *section = section_named("bottlenecks");
+    assert_non_null(section);
+    return section;
+}
+
+static uint32_t call_of(uint32_t in, uint32_t parent, const char *name, uint64_t ticks)
+{
+    const uint32_t node = builder_node(&builder, in, parent, builder_site(&builder, name, "src/demo.c", 7));
+    builder_call(&builder, in, node, ticks, 0);
+    return node;
+}
+
+/* Ten seconds of main: 6 s in load, 2.5 s in compute, 1 s in make, 1 ms in tiny, the rest is its own. */
+static void build_times(void)
+{
+    thread = builder_thread(&builder);
+    main_node = builder_node(&builder, thread, 0, builder_site(&builder, "main", "src/demo.c", 1));
+    builder_header(&builder)->main_site = 0;
+    load = call_of(thread, main_node, "load", 6 * SECOND);
+    compute = call_of(thread, main_node, "compute", 2500 * MS);
+    make = call_of(thread, main_node, "make", SECOND);
+    tiny = call_of(thread, main_node, "tiny", MS);
+    builder_call(&builder, thread, main_node, 10 * SECOND, 9501 * MS);
+    builder_elapse(&builder, 10 * SECOND, 1);
+}
+
+static void build_cpu(void)
+{
+    builder_cpu(&builder, thread, load, 60, 50 * MS, 10 * MS);
+    builder_cpu(&builder, thread, compute, 2450, 2400 * MS, 50 * MS);
+    builder_cpu(&builder, thread, make, 950, 950 * MS, 0);
+    builder_cpu(&builder, thread, main_node, 250, 250 * MS, 0);
+    builder_cpu(&builder, thread, tiny, 1, MS, 0);
+}
+
+static void build_waits(void)
+{
+    struct hp_waits *waits = builder_waits(&builder, 16);
+    waits->watched_ns = 10 * SECOND;
+    waits->period_us = 10000;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/small", 1 * SECOND)->looks = 100;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/large", 3 * SECOND)->looks = 300;
+    builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->looks = 150;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 100 * MS)->looks = 10;
+    builder_wait(&builder, main_node, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20;
+}
+
+/* `make` asks for nine tenths of all bytes, in a million blocks. */
+static void build_allocs(void)
+{
+    const struct builder_allocs many = {.measures = {9000000, 20000000, 9000000, 20000000, 9000000, 1}};
+    const struct builder_allocs few = {.measures = {1000000, 1, 1000000, 1, 1000000, 1}};
+    builder_alloc_call(&builder, make, &many);
+    builder_alloc_call(&builder, compute, &few);
+    struct hp_alloc_thread *alloc = builder_alloc_thread(&builder, thread);
+    struct hp_alloc_frame *outside = builder_alloc_frame(&builder, thread, 0);
+    alloc->bytes = outside->inner_bytes = 10000000;
+    alloc->count = outside->inner_count = 20000001;
+}
+
+static void build_all(void)
+{
+    build_times();
+    build_cpu();
+    build_waits();
+    build_allocs();
+}
+
+static void assert_row(size_t row, const char *name, const char *verdict, const char *why)
+{
+    assert_string_equal(cell_of(bottlenecks(), row, "name").text, name);
+    assert_string_equal(cell_of(bottlenecks(), row, "verdict").text, verdict);
+    assert_string_equal(cell_of(bottlenecks(), row, "why").text, why);
+}
+
+static void assert_number(size_t row, const char *key, double number)
+{
+    const struct hotpath_cell cell = cell_of(bottlenecks(), row, key);
+    assert_true(cell.has_value);
+    assert_float_equal(cell.number, number, 0.001);
+}
+
+static void assert_none(size_t row, const char *key) { assert_false(cell_of(bottlenecks(), row, key).has_value); }
+
+static void all_that_was_measured_is_weighed(void **state)
+{
+    (void)state;
+    build_all();
+    fixture_build();
+    assert_string_equal(hotpath_section_name(hotpath_results_section(results, 0)), "bottlenecks");
+    assert_string_equal(bottlenecks()->percent_of, "main");
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is load: 60 % of the time, waiting (disk: /data/large). "
+                        "Of the processor time, 66 % is in compute");
+    assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s, 4.00 s of that for disk: /data/large");
+    assert_row(1, "compute", "cpu-bound", "busy for 2.45 s of its 2.50 s, 98 % of that in user mode");
+    assert_row(2, "make", "allocation-heavy",
+               "20000000 allocations, 8.6 MB, which take 53 % of the 950.00 ms that it is busy");
+    assert_row(3, "main", "starved",
+               "ready to run, without a processor, for 200.00 ms of its 499.00 ms; busy for 250.00 ms");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 997 samples a second");
+}
+
+static void numbers_are_in_every_row(void **state)
+{
+    (void)state;
+    build_all();
+    fixture_build();
+    assert_number(0, "percent_wall", 60);
+    assert_number(0, "percent_cpu", 1);
+    assert_number(0, "percent_waiting", 99);
+    assert_number(0, "percent_alloc", 0);
+    assert_number(0, "self_ns", 6e9);
+    assert_number(0, "cpu_ns", 60e6);
+    assert_number(0, "user_ns", 50e6);
+    assert_number(0, "kernel_ns", 10e6);
+    assert_number(0, "samples", 60);
+    assert_number(0, "waiting_ns", 5.94e9);
+    assert_number(0, "run_queue_ns", 100e6);
+    assert_string_equal(cell_of(bottlenecks(), 0, "waits_for").text, "disk: /data/large");
+    assert_number(0, "waits_for_ns", 4e9); /* all of that cause */
+    assert_number(0, "looks", 400);
+    assert_number(2, "own_bytes", 9000000);
+    assert_number(2, "own_count", 20000000);
+    assert_number(2, "percent_alloc", 90);
+    /* Shares that a sample more would turn over are not given, the numbers are. */
+    assert_none(4, "percent_cpu");
+    assert_none(4, "percent_waiting");
+    assert_number(4, "cpu_ns", 1e6);
+}
+
+static void what_was_not_measured_is_left_empty(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "The bottleneck is load: 60 % of the time, waiting. Of the processor time, 66 % is in compute");
+    assert_row(0, "load", "waiting",
+               "waiting for 5.94 s of its 6.00 s; for what is not known, 'hotpath run' tells");
+    assert_row(2, "make", "cpu-bound", "busy for 950.00 ms of its 1.00 s, 100 % of that in user mode");
+    assert_row(3, "main", "mixed",
+               "busy for 250.00 ms of its 499.00 ms, waiting for 249.00 ms; for what is not known, 'hotpath run' "
+               "tells");
+    assert_none(0, "waits_for");
+    assert_none(0, "run_queue_ns");
+    assert_none(0, "percent_alloc");
+    assert_none(0, "own_bytes");
+}
+
+static void waiting_alone(void **state)
+{
+    (void)state;
+    build_times();
+    build_waits();
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
+    assert_row(0, "load", "waiting", "waiting for 5.60 s of its 6.00 s, 4.00 s of that for disk: /data/large");
+    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.50 s of its 2.50 s");
+    assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 100 looks a second");
+    assert_none(0, "cpu_ns");
+    assert_none(0, "percent_cpu");
+    assert_number(0, "percent_waiting", 100 * 5.6 / 6);
+}
+
+static void allocations_alone(void **state)
+{
+    (void)state;
+    build_times();
+    build_allocs();
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "Most of the time is spent in load: 60 % of the time, whether busy or waiting was not "
+                        "measured");
+    assert_row(0, "load", "unknown",
+               "its 6.00 s may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+    assert_row(2, "make", "allocation-heavy", "20000000 allocations, 8.6 MB, which take 50 % of its 1.00 s");
+    assert_none(2, "waiting_ns");
+}
+
+static void nothing_but_time_has_none(void **state)
+{
+    (void)state;
+    build_times();
+    fixture_build();
+    assert_null(section_named("bottlenecks"));
+    strcpy(settings.report, "all");
+    fixture_build();
+    assert_null(section_named("bottlenecks"));
+    strcpy(settings.report, "bottlenecks");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 0);
+    assert_non_null(strstr(fixture_render(0, false), "\nnothing but time was measured: "));
+}
+
+/* Threads side by side: shares of what all of them took. */
+static void threads_share_their_time(void **state)
+{
+    (void)state;
+    build_times();
+    for (unsigned at = 0; at < 3; at++) {
+        const uint32_t other = builder_thread(&builder);
+        const uint32_t node = builder_node(&builder, other, 0, 1); /* load */
+        builder_call(&builder, other, node, 10 * SECOND, 0);
+        builder_cpu(&builder, other, node, 10000, 10 * SECOND, 0);
+    }
+    fixture_build();
+    assert_string_equal(bottlenecks()->percent_of, "threads");
+    assert_number(0, "self_ns", 36e9);
+    assert_number(0, "percent_wall", 90);
+    assert_number(0, "percent_cpu", 100 * 30 / 36.0);
+    assert_non_null(strstr(fixture_render(0, false), "\n100 % is the time of all threads together\n"));
+}
+
+/* Without a main function the time of the run is the measure, and most of that may be nobody's. */
+static void what_is_outside_is_said_first(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", SECOND);
+    builder_cpu(&builder, thread, load, 990, 990 * MS, 0);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->percent_of, "elapsed");
+    assert_string_equal(bottlenecks()->summary, "90 % of the time is outside of all measured functions. The "
+                                                "bottleneck is load: 10 % of the time, cpu-bound");
+}
+
+/* Who waits for something names that, whatever came on top; with nothing else found it is not known. */
+static void the_run_queue_is_no_reason_to_wait(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", SECOND);
+    builder_cpu(&builder, thread, load, 10, 10 * MS, 0);
+    builder_waits(&builder, 4)->period_us = 10000;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 400 * MS);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; nobody saw what for");
+    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 300 * MS)->looks = 30;
+    fixture_build();
+    assert_row(0, "load", "waiting",
+               "waiting for 990.00 ms of its 1.00 s, 300.00 ms of that for pipe: read (30 looks)");
+}
+
+static void rows_are_chosen_and_ordered(void **state)
+{
+    (void)state;
+    char name[16];
+    build_all();
+    for (unsigned at = 0; at < 20; at++) {
+        snprintf(name, sizeof name, "f%u", at);
+        call_of(thread, main_node, name, 1000);
+    }
+    /* Nobody asked for a number: what the table of options has then means five here. */
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
+    assert_int_equal(hotpath_section_total_rows(bottlenecks()), 25);
+    settings.functions_limit = 2;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 2);
+    settings.functions_limit = 7;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 7);
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 25);
+    settings.min_percent = 10;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 3);
+    settings.min_percent = 0;
+    settings.functions_limit = 2;
+    strcpy(settings.sort, "cpu_ns");
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "name").text, "compute");
+    assert_string_equal(cell_of(bottlenecks(), 1, "name").text, "make");
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is load: ", 24);
+    settings.exclude_wrapper = true;
+    settings.sort[0] = '\0';
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 24);
+    assert_string_equal(bottlenecks()->percent_of, "rows");
+}
+
+static size_t widest_line(const char *text)
+{
+    size_t widest = 0;
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        const size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
+        widest = length > widest ? length : widest;
+        line += length + (end != NULL);
+    }
+    return widest;
+}
+
+static void sentences_stand_below_the_table(void **state)
+{
+    (void)state;
+    build_all();
+    strcpy(settings.report, "bottlenecks");
+    const char *text = fixture_render(0, false);
+    assert_null(strstr(text, "| Why"));
+    assert_non_null(
+        strstr(text, "| load     | waiting          | 60.00% |  1.00% | 99.00% | disk: /data/large |   0.00% |\n"));
+    assert_non_null(strstr(text, "+\nload: waiting for 5.94 s of its 6.00 s, 4.00 s of that for disk: /data/large\n"
+                                 "compute: busy for 2.45 s of its 2.50 s, 98 % of that in user mode\n"));
+    text = fixture_render(80, false);
+    assert_true(widest_line(text) <= 80);
+    assert_non_null(strstr(text, "| Function | Verdict          | Wall % |  CPU % | Wait % | For "));
+    text = fixture_render(50, false);
+    assert_true(widest_line(text) <= 50);
+    assert_non_null(strstr(text, "| Function | Verdict          | Wall % |"));
+    assert_non_null(
+        strstr(text, "\nload: waiting for 5.94 s of its 6.00 s, 4.00 s of\nthat for disk: /data/large\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_that_was_measured_is_weighed, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(numbers_are_in_every_row, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_not_measured_is_left_empty, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(allocations_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(nothing_but_time_has_none, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_wait, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sentences_stand_below_the_table, fixture_set_up, fixture_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* The rules of the verdict, at and around each threshold. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "verdict.h"
+
+#define SECOND 1e9
+
+static struct hp_judgement judge(struct hp_evidence evidence)
+{
+    struct hp_judgement judgement;
+    hp_judge(&evidence, &judgement);
+    return judgement;
+}
+
+static void assert_verdict(struct hp_evidence evidence, const char *name)
+{
+    assert_string_equal(hp_verdict_name(judge(evidence).verdict), name);
+}
+
+/* One second, sampled. */
+static struct hp_evidence busy_for(double ns)
+{
+    return (struct hp_evidence){.wall_ns = SECOND, .samples_due = 997, .has_cpu = true, .cpu_ns = ns};
+}
+
+/* One second, sampled and watched. */
+static struct hp_evidence watched(double busy_ns, double waited_ns, double queue_ns)
+{
+    struct hp_evidence evidence = busy_for(busy_ns);
+    evidence.has_waits = true;
+    evidence.waited_ns = waited_ns;
+    evidence.queue_ns = queue_ns;
+    return evidence;
+}
+
+static struct hp_evidence allocating(double busy_ns, double count)
+{
+    struct hp_evidence evidence = busy_for(busy_ns);
+    evidence.has_allocs = true;
+    evidence.alloc_count = count;
+    return evidence;
+}
+
+static void processor_time_alone_tells_busy_from_waiting(void **state)
+{
+    (void)state;
+    assert_verdict(busy_for(SECOND), "cpu-bound");
+    assert_verdict(busy_for(0.6 * SECOND), "cpu-bound");
+    assert_verdict(busy_for(0.599 * SECOND), "mixed");
+    assert_verdict(busy_for(0.401 * SECOND), "mixed");
+    assert_verdict(busy_for(0.4 * SECOND), "waiting");
+    assert_verdict(busy_for(0), "waiting");
+}
+
+static void busy_and_waiting_add_up(void **state)
+{
+    (void)state;
+    const struct hp_judgement plain = judge(busy_for(3e8));
+    assert_true(plain.knows_waiting);
+    assert_true(plain.busy_ns == 3e8 && plain.waiting_ns == 7e8);
+    /* Samples may credit more than there was time. */
+    const struct hp_judgement much = judge(busy_for(1.1e9));
+    assert_true(much.busy_ns == SECOND && much.waiting_ns == 0);
+    assert_int_equal(much.verdict, HP_VERDICT_CPU_BOUND);
+}
+
+static void few_samples_tell_nothing(void **state)
+{
+    (void)state;
+    struct hp_evidence evidence = busy_for(SECOND);
+    evidence.samples_due = HP_VERDICT_LEAST_SAMPLES;
+    assert_verdict(evidence, "cpu-bound");
+    evidence.samples_due = HP_VERDICT_LEAST_SAMPLES - 0.01;
+    assert_verdict(evidence, "too-short");
+    evidence.cpu_ns = 0;
+    assert_verdict(evidence, "too-short");
+    assert_verdict((struct hp_evidence){.has_cpu = true, .samples_due = 100}, "too-short");
+}
+
+static void who_cannot_run_is_starved(void **state)
+{
+    (void)state;
+    assert_verdict(watched(0.75e9, 0.25e9, 0.25e9), "starved");
+    assert_verdict(watched(0.75e9, 0.25e9, 0.249e9), "cpu-bound");
+    assert_verdict(watched(0.1e9, 0.9e9, 0.9e9), "starved");
+    /* Half of its waiting at least. */
+    assert_verdict(watched(0.2e9, 0.8e9, 0.4e9), "starved");
+    assert_verdict(watched(0.2e9, 0.8e9, 0.399e9), "waiting");
+    assert_verdict(watched(0.5e9, 0.5e9, 0.2e9), "mixed");
+}
+
+/* Looks are coarse: a function that was busy was not waiting, whatever they say. */
+static void looks_are_scaled_to_the_time_that_there_was(void **state)
+{
+    (void)state;
+    assert_verdict(watched(0.9e9, 0.4e9, 0.4e9), "cpu-bound");
+    const struct hp_judgement judgement = judge(watched(0.9e9, 0.4e9, 0.2e9));
+    assert_true(judgement.waiting_ns > 0.0999e9 && judgement.waiting_ns < 0.1001e9);
+    assert_true(judgement.waited_scale > 0.2499 && judgement.waited_scale < 0.2501);
+    assert_true(judgement.queue_ns > 0.0499e9 && judgement.queue_ns < 0.0501e9);
+    /* They are not scaled up: the rest is waiting that nobody saw. */
+    assert_true(judge(watched(0.1e9, 0.2e9, 0.2e9)).queue_ns == 0.2e9);
+    assert_verdict(watched(0.1e9, 0.2e9, 0.2e9), "waiting");
+}
+
+static void what_was_only_watched_is_busy_else(void **state)
+{
+    (void)state;
+    struct hp_evidence evidence = {.wall_ns = SECOND, .samples_due = 100, .has_waits = true, .waited_ns = 0.6e9};
+    assert_verdict(evidence, "waiting");
+    evidence.waited_ns = 0.5e9;
+    assert_verdict(evidence, "mixed");
+    evidence.waited_ns = 0.4e9;
+    assert_verdict(evidence, "cpu-bound");
+    evidence.waited_ns = 0.4e9;
+    evidence.queue_ns = 0.3e9;
+    assert_verdict(evidence, "starved");
+    evidence.waited_ns = 2e9; /* more than there was */
+    evidence.queue_ns = 0;
+    assert_verdict(evidence, "waiting");
+    assert_true(judge(evidence).waiting_ns == SECOND);
+}
+
+static void allocations_are_weighed_against_busy_time(void **state)
+{
+    (void)state;
+    const double third = 0.9e9 / 3 / HP_VERDICT_PAIR_NS;
+    assert_verdict(allocating(0.9e9, third + 1), "allocation-heavy");
+    assert_verdict(allocating(0.9e9, third - 1), "cpu-bound");
+    assert_verdict(allocating(0.9e9, 100 * third), "allocation-heavy");
+    assert_true(judge(allocating(0.9e9, 100 * third)).alloc_part == 1);
+    /* Who waits does not allocate meanwhile. */
+    assert_verdict(allocating(0.4e9, third), "waiting");
+    assert_verdict(allocating(0.5e9, third), "allocation-heavy");
+    assert_verdict(allocating(0.5e9, 1), "mixed");
+    struct hp_evidence evidence = allocating(0.9e9, 2 * third);
+    evidence.has_allocs = false;
+    assert_verdict(evidence, "cpu-bound");
+    /* Without a processor it is not the allocator's fault. */
+    evidence = allocating(0.7e9, third);
+    evidence.has_waits = true;
+    evidence.waited_ns = evidence.queue_ns = 0.3e9;
+    assert_verdict(evidence, "starved");
+}
+
+/* They are counted and not sampled. */
+static void allocations_need_no_samples(void **state)
+{
+    (void)state;
+    struct hp_evidence evidence = {.wall_ns = 3e6, .samples_due = 3, .has_cpu = true, .has_allocs = true};
+    evidence.alloc_count = 1e6 / HP_VERDICT_PAIR_NS + 1;
+    assert_verdict(evidence, "allocation-heavy");
+    evidence.alloc_count = 1e6 / HP_VERDICT_PAIR_NS - 1;
+    assert_verdict(evidence, "too-short");
+    evidence.has_cpu = false;
+    assert_verdict(evidence, "unknown");
+    evidence.alloc_count = 1e6 / HP_VERDICT_PAIR_NS + 1;
+    assert_verdict(evidence, "allocation-heavy");
+    assert_false(judge(evidence).knows_waiting);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processor_time_alone_tells_busy_from_waiting),
+        cmocka_unit_test(busy_and_waiting_add_up),
+        cmocka_unit_test(few_samples_tell_nothing),
+        cmocka_unit_test(who_cannot_run_is_starved),
+        cmocka_unit_test(looks_are_scaled_to_the_time_that_there_was),
+        cmocka_unit_test(what_was_only_watched_is_busy_else),
+        cmocka_unit_test(allocations_are_weighed_against_busy_time),
+        cmocka_unit_test(allocations_need_no_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
