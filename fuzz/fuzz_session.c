@@ -31,6 +31,7 @@ static void choose(struct hp_settings *settings, uint32_t format, bool is_exclus
     settings->time_exclusive = is_exclusive;
     settings->exclude_wrapper = is_exclusive;
     settings->alloc_cumulative = is_exclusive;
+    settings->cpu_inclusive = !is_exclusive;
     settings->alloc_metric = is_exclusive ? HP_ALLOC_BYTES_TOTAL : HP_ALLOC_COUNT_MAX;
     settings->functions_limit = is_exclusive ? 3 : HOTPATH_NO_LIMIT;
     settings->calltree_limit = is_exclusive ? 5 : HOTPATH_NO_LIMIT;
@@ -81,10 +82,30 @@ static const struct hp_snapshot *good_session(void)
     return &snapshot;
 }
 
+/* No section shows single samples. */
+static uint64_t walk_samples(const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    struct hp_cpu_thread cpu;
+    struct hp_sample one;
+    uint64_t sum = 0;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        struct hp_walk samples = {0};
+        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+            continue;
+        while (hp_snapshot_next_sample(session, &cpu, &samples, &one))
+            sum += one.ticks + one.node + samples.number;
+    }
+    return sum;
+}
+
 /* Alone, and as one process of several: in the middle and at the head of the others. */
 static void render_all(const struct hp_snapshot *session)
 {
+    static volatile uint64_t seen;
     const struct hp_snapshot *const good = good_session();
+    seen += walk_samples(session);
     render((const struct hp_snapshot *const[]){session}, 1);
     render((const struct hp_snapshot *const[]){good, session, good}, 3);
     render((const struct hp_snapshot *const[]){session, good, session}, 3);

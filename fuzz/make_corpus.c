@@ -165,6 +165,37 @@ static void build_allocations(void)
 }
 
 /* Waiting in zones and outside, a name without an end, and what can only be a mistake. */
+/* Credited and waiting time, a recursion folded beside the tree, a ring of samples once around. */
+static void build_processor_time(void)
+{
+    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(&builder, "lex", "src/lexer.c", 99);
+    for (uint32_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(&builder);
+        const uint32_t node = builder_node(&builder, thread, 0, parse);
+        const uint32_t inner = builder_node(&builder, thread, node, lex);
+        builder_call(&builder, thread, inner, 500, 0);
+        builder_call(&builder, thread, node, 900, 500);
+        struct hp_cpu_thread *cpu = builder_cpu_thread(&builder, thread, 8);
+        builder_cpu(&builder, thread, ((struct hp_thread *)builder_at(&builder, thread))->root, 1, 10, 0);
+        builder_cpu(&builder, thread, inner, 3, 400, 20 + threads);
+        struct hp_cpu_node *folded = builder_cpu(&builder, thread, node, 2, 300, 0);
+        folded->also_samples = 1;
+        folded->also_ns = 100;
+        cpu->waiting_user_ns = 7;
+        cpu->skipped_ns = 50;
+        cpu->skipped_kernel_ns = 5;
+        const uint32_t older = builder_samples(&builder, 4, 4, 4, node);
+        const uint32_t newer = builder_samples(&builder, 4, 3, 8, inner);
+        ((struct hp_sample_chunk *)builder_at(&builder, older))->next = newer;
+        ((struct hp_sample_chunk *)builder_at(&builder, newer))->next = older;
+        cpu->chunk = newer;
+        cpu->chunk_count = 2;
+        cpu->recorded = 11;
+    }
+    builder_header(&builder)->cpu_refusal = 13;
+}
+
 static void build_waits(void)
 {
     const uint32_t thread = builder_thread(&builder);
@@ -196,6 +227,9 @@ int main(int argc, char **argv)
     begin();
     build_allocations();
     write_seed(argv[1], "allocations", builder_size(&builder));
+    begin();
+    build_processor_time();
+    write_seed(argv[1], "processor-time", builder_size(&builder));
     begin();
     build_waits();
     write_seed(argv[1], "waits", builder_size(&builder));

@@ -3162,8 +3162,11 @@ struct hp_cpu_time {
 HP_PRIVATE struct hp_cpu_time hp_cpu_of_thread(void);
 HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
 
-/* Both in nanoseconds of processor time; the first signal may be due earlier. False: the kernel has refused. */
-HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns);
+/*
+ * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
+ * told from those of other timers as long as one may be on its way. False: the kernel has refused.
+ */
+HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_stop(int timer);
 
@@ -3181,8 +3184,8 @@ HP_PRIVATE void hp_cpu_signal_unblock(void);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
 
-/* Who sent a signal, by what it says of itself (a siginfo_t); for timers, which one. */
-HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer);
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
@@ -3299,10 +3302,11 @@ static bool hp_cpu_set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
     return syscall(HP_CPU_SET_TIMER, timer, 0, &when, NULL) == 0;
 }
 
-bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns)
+bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns)
 {
     struct hp_cpu_kernel_sigevent event;
     memset(&event, 0, sizeof event);
+    event.value.sival_ptr = owner;
     event.signal = HP_CPU_SIGNAL;
     event.notify = SIGEV_THREAD_ID;
     event.thread = (int)hp_sys_thread_id();
@@ -3383,14 +3387,11 @@ void hp_cpu_signal_unblock(void)
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
 }
 
-enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer)
+enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;
-    *ret_timer = -1;
-    if (sent->si_code == SI_TIMER) {
-        *ret_timer = sent->si_timerid;
-        return HP_CPU_BY_TIMER;
-    }
+    if (sent->si_code == SI_TIMER)
+        return sent->si_value.sival_ptr == owner ? HP_CPU_BY_TIMER : HP_CPU_BY_OTHERS;
     return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
 }
 
@@ -5172,8 +5173,10 @@ struct hp_cpu_thread {
     uint32_t table;        /* offset of hp_cpu_table */
     uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
     uint32_t chunk_count;
-    uint32_t last_node; /* where it was found last; 0: never yet */
-    uint32_t reserved[14];
+    uint32_t last_node;  /* where it was found last; 0: never yet */
+    uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
+    uint64_t skipped_kernel_ns;
+    uint32_t reserved[10];
 };
 
 /* What was credited to a node. */
@@ -7233,8 +7236,9 @@ bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_
 {
     if (thread->cpu == 0 || !hp_snapshot_has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
         return false;
-    const size_t wide = offsetof(struct hp_cpu_thread, table) / 8;
-    hp_snapshot_copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu, (UINT64_C(1) << wide) - 1);
+    const uint64_t wide = HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, table) - 1;
+    hp_snapshot_copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+               wide | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_ns) | HP_SNAPSHOT_BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
     return true;
 }
 
@@ -9333,13 +9337,20 @@ static bool hp_watch_read_header(struct hp_watch *watch)
     return true;
 }
 
+/* After exec. Of a process that has changed its rights it cannot be told. */
+static bool hp_watch_is_another_program(const struct hp_watch *watch)
+{
+    const uint64_t executable = hp_watch_executable_of(watch->target.pid);
+    return executable != 0 && executable != watch->executable;
+}
+
 bool hp_watch_look(struct hp_watch *watch)
 {
     char path[96];
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
-    if (!hp_watch_read_header(watch) || hp_watch_executable_of(watch->target.pid) != watch->executable)
+    if (!hp_watch_read_header(watch) || hp_watch_is_another_program(watch))
         return false;
     hp_file_each(hp_watch_path_of(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
     hp_watch_drop_gone(watch);
@@ -13018,6 +13029,9 @@ struct hp_cpu_profile_builder {
     size_t link_count;
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
     uint64_t entry;
+    uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
+    uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
+    uint64_t skipped_kernel_ns;
 };
 
 bool hp_run_has_cpu(const struct hp_run *run)
@@ -13129,8 +13143,8 @@ static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *build
     hp_cpu_profile_add(&builder->cpu->sites[link->site].all, sums);
 }
 
-/* A broken file may have nodes in a circle: no way up is longer than this. */
-#define HP_CPU_PROFILE_MAX_HEIGHT 100000u
+/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+#define HP_CPU_PROFILE_MAX_STEPS UINT64_C(100000000)
 
 static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
                       const struct hp_cpu_sums *sums)
@@ -13143,8 +13157,12 @@ static void hp_cpu_profile_add_entry(struct hp_cpu_profile_builder *builder, con
     if (link != NULL)
         hp_cpu_profile_add(&builder->cpu->sites[link->site].own, sums);
     hp_cpu_profile_add_to_all(builder, link, sums);
-    for (uint32_t height = 0; height < HP_CPU_PROFILE_MAX_HEIGHT && hp_snapshot_node(session, node.parent, &node); height++)
+    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
+        below = node.parent; /* parents are made before their children, so they are further to the front */
+        if (!hp_snapshot_node(session, node.parent, &node))
+            break;
         hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), sums);
+    }
 }
 
 /* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
@@ -13167,6 +13185,8 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
         return;
     builder->cpu->perf_samples += cpu.perf_samples;
     builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_walk_rewind(nodes);
     while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
         builder->cpu->total.samples += entry.samples;
@@ -13188,13 +13208,15 @@ static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
     return is_ours ? waits.watcher_ns : 0;
 }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. */
-static void hp_cpu_profile_add_process(struct hp_cpu *cpu, const struct hp_snapshot *session, uint64_t sampled_ns)
+/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
 {
+    struct hp_cpu *cpu = builder->cpu;
     const struct hp_header *header = &session->header;
     const uint64_t ours = hp_cpu_profile_taken_by_us(session);
-    const uint64_t kernel = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours);
-    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours);
+    const uint64_t kernel =
+        hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
+    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
     cpu->total.kernel_ns += kernel;
     cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
@@ -13210,9 +13232,11 @@ static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, c
     struct hp_walk threads = {0}, nodes = {0};
     struct hp_thread thread;
     const uint64_t before = builder->cpu->sampled_ns;
+    builder->steps_left = HP_CPU_PROFILE_MAX_STEPS;
+    builder->skipped_ns = builder->skipped_kernel_ns = 0;
     while (hp_snapshot_next_thread(session, &threads, &thread))
         hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
-    hp_cpu_profile_add_process(builder->cpu, session, builder->cpu->sampled_ns - before);
+    hp_cpu_profile_add_process(builder, session, builder->cpu->sampled_ns - before);
 }
 
 /* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
@@ -18562,18 +18586,28 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 struct hp_head;
 
 #define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
 
 /* Of a thread. */
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     void *perf;                 /* NULL: none */
-    int timer;                  /* stays known after it is stopped: a signal may still be on its way */
+    int timer;
     bool has_timer;
     bool perf_was_tried;
-    uint32_t is_at_work;            /* the handler is in the session */
-    uint32_t seen_count;            /* in use of the following */
+    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
+    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    uint32_t is_at_work; /* the handler is in the session */
+    uint32_t seen_count; /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
 };
 
 /* Of the process. */
@@ -18591,6 +18625,12 @@ HP_PRIVATE void hp_sampler_begin_late(void);
 HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
+/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+HP_PRIVATE void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
+/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
+HP_PRIVATE void hp_sampler_give_back(void);
+/* The calling thread's, if it is sampled. */
+HP_PRIVATE struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
 /* Stores what the process has used up to now. */
@@ -18601,9 +18641,19 @@ HP_PRIVATE void hp_sampler_touch(void);
 /*
  * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
  * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
- * front of the C library's: `sigaction` and `signal`, which do nothing of their own for any other signal, nor for this one while
- * nobody samples. They are in libhotpath, and once more in libhotpath_alloc.so: of a library that is preloaded, those that it needs
- * come behind the C library.
+ * front of the C library's: `sigaction`, `signal` and its older kin, `pthread_sigmask` and `sigprocmask`, which do nothing of their
+ * own for any other signal, nor for this one while nobody samples. They are in libhotpath, and once more in
+ * libhotpath_alloc.so: of a library that is preloaded, those that it needs come behind the C library. They are weak, so that a host
+ * may have functions of these names.
+ *
+ * Blocked. A thread that blocks the signal could not be sampled, and `sigwait` or a signalfd for all signals would find our
+ * samples. Programs that leave all signals to one thread do that in all others, mostly without this one in mind. So where the host has no
+ * handler for the signal, a thread that is sampled has it unblocked in truth: the host has lent it to us. When one comes that is not
+ * ours, it is sent once more after the thread that found it has blocked it and given up its samples: it then finds the thread
+ * that waits for it, or stays pending, as the host would have it. From then on nothing is borrowed. Where the host has a
+ * handler, threads that block the signal are not sampled; what they use is counted all the same, as of where they were found last.
+ *
+ * A child made by vfork has its parent's memory and signals of its own: what it sets goes to the kernel alone.
  *
  * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the
  * signal while samples are taken gets them.
@@ -18623,14 +18673,18 @@ HP_PRIVATE void hp_sampler_touch(void);
 
 struct hp_signal_view {
     bool is_taken;
+    bool is_borrowed;   /* a thread may have the signal unblocked that the host believes to have blocked */
+    bool is_given_back; /* nothing is borrowed any more */
+    uint32_t process;   /* whose signals these are */
     void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
-    uint32_t current; /* which of the two actions: a handler may be reading the other one */
-    struct sigaction actions[2];
+    struct sigaction action;                   /* the host's */
 };
 
 typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
-/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. */
+/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. Under the lock. */
 HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
+/* Lets the signal through once held signals are released, if they have it blocked and it may be borrowed. Under the lock. */
+HP_PRIVATE bool hp_signal_view_lend(struct hp_signals *held);
 /* A signal that is not ours: what the host wants to happen. */
 HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
 
@@ -18639,6 +18693,47 @@ typedef void hp_plain_handler(int signal);
 /* What stands in front does. */
 HOTPATH_API_ int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
 HOTPATH_API_ hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler);
+HOTPATH_API_ hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler);
+HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *before); /* 0, or an errno */
+
+/* Defines what stands in front, in a library that has it. */
+#define HP_SIGNALS_FRONT(type) __attribute__((weak)) HOTPATH_API_ type
+#define HP_DEFINE_SIGNALS_FRONT                                                                                    \
+    HP_SIGNALS_FRONT(int) sigaction(int signal, const struct sigaction *action, struct sigaction *before)          \
+    {                                                                                                              \
+        return hotpath_v1_sigaction(signal, action, before);                                                       \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) signal(int number, hp_plain_handler *handler)                             \
+    {                                                                                                              \
+        return hotpath_v1_signal(number, handler);                                                                 \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) bsd_signal(int number, hp_plain_handler *handler)                         \
+    {                                                                                                              \
+        return hotpath_v1_signal(number, handler);                                                                 \
+    }                                                                                                              \
+    /* What `signal` is in programs of plain C, such as with -std=c11. */                                          \
+    HP_SIGNALS_FRONT(hp_plain_handler *) __sysv_signal(int number, hp_plain_handler *handler)                      \
+    {                                                                                                              \
+        return hotpath_v1_sysv_signal(number, handler);                                                            \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(hp_plain_handler *) sysv_signal(int number, hp_plain_handler *handler)                        \
+    {                                                                                                              \
+        return hotpath_v1_sysv_signal(number, handler);                                                            \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(int) pthread_sigmask(int how, const sigset_t *set, sigset_t *before)                          \
+    {                                                                                                              \
+        return hotpath_v1_sigmask(how, set, before);                                                               \
+    }                                                                                                              \
+    HP_SIGNALS_FRONT(int) sigprocmask(int how, const sigset_t *set, sigset_t *before)                              \
+    {                                                                                                              \
+        const int error = hotpath_v1_sigmask(how, set, before);                                                    \
+        if (error != 0)                                                                                            \
+            errno = error;                                                                                         \
+        return error != 0 ? -1 : 0;                                                                                \
+    }
+extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
+extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
+extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
 #endif
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
@@ -18896,8 +18991,8 @@ HP_PRIVATE bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 HP_PRIVATE struct hp_head *hp_thread_hold(void);
-/* Registers the calling thread. Under the lock. */
-HP_PRIVATE void hp_thread_begin(void);
+/* Registers the calling thread. Under the lock, which was taken with `held`. */
+HP_PRIVATE void hp_thread_begin(struct hp_signals *held);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -21268,7 +21363,7 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
-static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
+static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
         hp_lifecycle_forget_parent();
@@ -21286,7 +21381,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
     __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
-        hp_thread_begin(); /* what it uses before its first zone is sampled, too */
+        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
     hp_waits_begin();
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
@@ -21313,6 +21408,8 @@ static void hp_lifecycle_explain(int status)
     if (status == HOTPATH_OK && hotpath_runtime_->settings.dir[0] != '\0' && hotpath_runtime_->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_OK && (hotpath_runtime_->settings.record & HP_RECORD_CPU) && hotpath_runtime_->settings.reserve)
+        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
@@ -21334,7 +21431,7 @@ static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct ho
     hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(settings);
+    const int status = hp_lifecycle_begin_locked(settings, &held);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();
@@ -22223,13 +22320,14 @@ static struct hp_cpu_table *hp_sampler_table_of(const struct hp_head *head)
     return offset != 0 ? hp_store_at(head->store, offset) : NULL;
 }
 
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
 static uint32_t hp_sampler_place_of(const struct hp_cpu_table *table, uint32_t node)
 {
+    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
     uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
-    while (table->nodes[place & (table->capacity - 1)].node != node &&
-           table->nodes[place & (table->capacity - 1)].node != 0)
+    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
         place++;
-    return place & (table->capacity - 1);
+    return place & mask;
 }
 
 /* The node's place in the table, new or not; there is room. */
@@ -22324,10 +22422,25 @@ static void hp_sampler_count_time(struct hp_head *head)
     sampler->counted.kernel_ns += kernel;
 }
 
+static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
 /* User time goes in equal parts to where perf has found the thread. */
 static void hp_sampler_share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        hp_sampler_add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
         hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
     sampler->seen_count = 0;
@@ -22359,6 +22472,16 @@ static void hp_sampler_credit_seen(struct hp_head *head, bool is_kernel_included
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool hp_sampler_is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
 static uint32_t hp_sampler_site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
 
 /* The place of a node with that site, or `count`. */
@@ -22370,18 +22493,33 @@ static uint32_t hp_sampler_find_site(const struct hp_head *head, const uint32_t 
     return at;
 }
 
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void hp_sampler_remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        hp_sampler_add_beside(head, node, hotpath_runtime_->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
 /*
  * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree.
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
  */
-static void hp_sampler_credit_folded(struct hp_head *head, const struct hotpath_frame_ *innermost, uint64_t ns)
+static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
 {
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = 0, steps = 0;
+    uint32_t count = 0, steps = 0;
     if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return;
-    const struct hotpath_frame_ *zero = hp_frame_zero(head);
-    for (const struct hotpath_frame_ *frame = innermost; frame > zero && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED;
-         frame--, steps++)
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !hp_sampler_is_last(head, frame) && steps < HP_SAMPLER_MAX_DEPTH && count < HP_SAMPLER_MAX_FOLDED; frame--, steps++)
         if (hp_sampler_find_site(head, nodes, count, hp_sampler_site_of(head, frame->node)) == count)
             nodes[count++] = frame->node;
     steps = 0;
@@ -22391,13 +22529,7 @@ static void hp_sampler_credit_folded(struct hp_head *head, const struct hotpath_
             nodes[above] = nodes[--count];
         node = hp_node_at(head, node)->parent;
     }
-    for (uint32_t at = 0; at < count; at++) {
-        struct hp_cpu_node *credit = hp_sampler_credit_of(head, nodes[at]);
-        if (credit == NULL)
-            continue;
-        HOTPATH_ADD_(credit->also_samples, 1);
-        HOTPATH_ADD_(credit->also_ns, ns);
-    }
+    return count;
 }
 
 /* ------------------------------------------------------------------------------------------- the samples */
@@ -22417,7 +22549,7 @@ static struct hp_sample_chunk *hp_sampler_next_chunk(struct hp_head *head, struc
         chunk->capacity = HP_SAMPLER_CHUNK_SAMPLES;
         chunk->next = full != NULL ? full->next : offset;
         HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
-    } else if (full != NULL) {
+    } else if (full != NULL && full->next != 0) {
         offset = full->next;
         chunk = hp_store_at(head->store, offset);
         __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
@@ -22451,7 +22583,7 @@ static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum h
 static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
-    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack); steps++)
+    for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
         frame--;
     return frame;
 }
@@ -22463,6 +22595,7 @@ static void hp_sampler_start_perf(struct hp_head *head)
     if (hotpath_runtime_->sampling.engine != HP_CPU_PERF)
         return;
     sampler->perf = hp_cpu_perf_start(hotpath_runtime_->sampling.period_ns);
+    sampler->has_had_perf |= sampler->perf != NULL;
     if (sampler->perf != NULL && sampler->has_timer)
         hp_cpu_timer_change(sampler->timer, HP_SAMPLER_TIMER_PERIODS * hotpath_runtime_->sampling.period_ns);
 }
@@ -22483,7 +22616,9 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
         hp_sampler_credit_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    hp_sampler_credit_folded(head, frame, hotpath_runtime_->sampling.period_ns);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_remember_folded(head, nodes[--count]);
 }
 
 static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -22492,9 +22627,10 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     hp_sampler_count_time(head);
-    if (frame->stat & HOTPATH_RECURSIVE_)
-        hp_sampler_credit_folded(head, frame,
-                      has_perf ? cpu->waiting_kernel_ns : cpu->waiting_kernel_ns + cpu->waiting_user_ns);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    while (count > 0)
+        hp_sampler_add_beside(head, nodes[--count], ns, 1);
     hp_sampler_credit_all(head, frame->node);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
@@ -22505,6 +22641,8 @@ static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kin
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
     const uint32_t node = frame->node;
+    if (node == 0)
+        return; /* as in place_of */
     if (kind == HP_SAMPLE_PERF)
         hp_sampler_take_perf_sample(head, frame);
     else
@@ -22517,8 +22655,24 @@ static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kin
 /* What passes while recording is paused is nobody's. */
 static void hp_sampler_skip_time(struct hp_sampler *sampler)
 {
-    sampler->counted = hp_cpu_of_thread();
-    sampler->seen_count = 0;
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
+    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
+    sampler->counted = now;
+    sampler->seen_count = sampler->folded_count = 0;
+}
+
+static bool hp_sampler_is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
+
+/* All up to now, with no sample to come. */
+static void hp_sampler_settle(struct hp_head *head)
+{
+    if (hp_sampler_is_paused(head))
+        hp_sampler_skip_time(&head->sampler);
+    else
+        hp_sampler_credit_seen(head, true);
 }
 
 /* The gate is asked once we are known to be at work: from then on the session stays. */
@@ -22527,7 +22681,7 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
     struct hp_sampler *sampler = &head->sampler;
     HOTPATH_PUT_(sampler->is_at_work, 1);
     HOTPATH_ORDER_();
-    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
+    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
     if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
         hp_sampler_stop_sources(sampler);
     else if (gate & HP_GATE_PAUSED)
@@ -22538,37 +22692,41 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
     HOTPATH_PUT_(sampler->is_at_work, 0);
 }
 
-/* Another copy of the library may have registered this thread, with a variable of its own for its head. */
-static struct hp_head *hp_sampler_head_of_timer(int timer)
+/*
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
+ * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ */
+static struct hp_head *hp_sampler_head_of_thread(void)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hotpath_idle_head_)
-        return head->sampler.timer == timer ? head : NULL;
+#ifndef HOTPATH_TLS_DYNAMIC
+    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&own->hot != &hotpath_idle_head_)
+        return own->thread_id != 0 ? own : NULL;
+#endif
+    const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (head = hp_page() != NULL ? hp_page()->heads : NULL; head != NULL; head = head->next)
-        if (head->thread_id == thread_id && !head->is_handler)
-            return head->sampler.timer == timer ? head : NULL;
+    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
+        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+            return head;
     return NULL;
 }
 
-static struct hp_head *hp_sampler_head_of_perf(void)
+/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    return &head->hot != &hotpath_idle_head_ && head->sampler.perf_was_tried ? head : NULL;
+    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
 }
 
 static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
 {
     const int saved = errno;
-    int timer;
-    const enum hp_cpu_source source = hp_cpu_source_of(info, &timer);
-    struct hp_head *head = source == HP_CPU_BY_TIMER  ? hp_sampler_head_of_timer(timer)
-                           : source == HP_CPU_BY_PERF ? hp_sampler_head_of_perf()
-                                                      : NULL;
-    if (head != NULL)
+    const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
+    const bool is_sample = hp_sampler_is_ours(source, head);
+    if (is_sample && head != NULL)
         hp_sampler_sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
     errno = saved;
-    if (head == NULL)
+    if (!is_sample)
         hp_signal_view_pass_on(signal, info, context);
 }
 
@@ -22644,16 +22802,36 @@ void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
-    *sampler = (struct hp_sampler){.timer = -1};
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
-        hp_cpu_timer_start(&sampler->timer, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer) {
-        sampler->timer = -1;
+        hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer)
         hp_sampler_start_perf(head);
-    }
+}
+
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
+{
+    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
+        head->sampler.is_lent = true;
+}
+
+void hp_sampler_give_back(void)
+{
+    struct hp_head *head = hp_sampler_head_of_thread();
+    if (head == NULL)
+        return;
+    hp_sampler_stop_sources(&head->sampler);
+    head->sampler.is_lent = false;
+}
+
+struct hp_sampler *hp_sampler_of_thread(void)
+{
+    struct hp_head *head = hp_sampler_head_of_thread();
+    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
+    return is_sampled ? &head->sampler : NULL;
 }
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -22672,7 +22850,7 @@ void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head)) {
-        hp_sampler_credit_seen(head, true);
+        hp_sampler_settle(head);
         hp_sampler_guess_node(head);
     }
     hp_sampler_stop_sources(sampler);
@@ -22701,7 +22879,7 @@ void hp_sampler_end(void)
 {
     struct hp_head *head = hp_sampler_own_head();
     if (head != NULL && head->sampler.cpu != NULL) {
-        hp_sampler_credit_seen(head, true);
+        hp_sampler_settle(head);
         hp_sampler_guess_node(head);
     }
     hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
@@ -22721,119 +22899,275 @@ extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define hp_signal_view_next_sigaction sigaction
 #endif
 
+#define HP_SIGNAL_VIEW_SIGNAL_BIT (UINT64_C(1) << (HP_CPU_SIGNAL - 1))
+
 static struct hp_signal_view *hp_signal_view_view(void) { return &hotpath_runtime_->signal_view; }
 
 static bool hp_signal_view_is_taken(void) { return hotpath_runtime_ != NULL && __atomic_load_n(&hp_signal_view_view()->is_taken, __ATOMIC_ACQUIRE); }
 
-static struct sigaction hp_signal_view_current_action(void)
+/* Ignoring the signal is what is done by default. SA_SIGINFO may be set all the same. */
+static bool hp_signal_view_has_handler(const struct sigaction *action)
 {
-    return hp_signal_view_view()->actions[__atomic_load_n(&hp_signal_view_view()->current, __ATOMIC_ACQUIRE) & 1];
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-/* Written beside, then made current: a handler that reads meanwhile has the one before, whole. */
-static void hp_signal_view_set_action(const struct sigaction *action)
+static bool hp_signal_view_is_installed(const struct sigaction *action)
 {
-    const uint32_t next = (hp_signal_view_view()->current + 1) & 1;
-    hp_signal_view_view()->actions[next] = *action;
-    __atomic_store_n(&hp_signal_view_view()->current, next, __ATOMIC_RELEASE);
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == hp_signal_view_view()->handler;
+}
+
+/*
+ * Our handler, with all signals held in it, the C library's own included. Whether system calls go on after the host's signals, and
+ * on which stack they are handled, is as the host has it.
+ */
+static bool hp_signal_view_install(hp_signal_handler *handler)
+{
+    const struct sigaction *host = &hp_signal_view_view()->action;
+    const int usual = SA_RESTART | SA_ONSTACK;
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | (hp_signal_view_has_handler(host) ? host->sa_flags & usual : usual);
+    return hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) == 0;
 }
 
 bool hp_signal_view_take(hp_signal_handler *handler)
 {
-    struct sigaction ours, before;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = handler;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigfillset(&ours.sa_mask);
+    struct sigaction before;
     if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &before) != 0)
         return false;
-    if (hp_signal_view_is_taken() && (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == hp_signal_view_view()->handler)
+    hp_signal_view_view()->process = hp_sys_process_id();
+    if (hp_signal_view_is_taken() && hp_signal_view_is_installed(&before))
         return true;
-    hp_signal_view_set_action(&before);
-    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) != 0)
-        return false;
+    hp_signal_view_view()->action = before;
     hp_signal_view_view()->handler = handler;
     __atomic_store_n(&hp_signal_view_view()->is_taken, true, __ATOMIC_RELEASE);
-    return true;
+    return hp_signal_view_install(handler);
 }
+
+/* ---------------------------------------------------------------------------------------------- a signal of others */
 
 /* The mask that the host's handler expects: what was blocked before, what it asks for, and the signal itself. */
 static void hp_signal_view_use_mask_of(const struct sigaction *action, int signal, const void *context)
 {
     const ucontext_t *interrupted = context;
-    sigset_t mask = interrupted->uc_sigmask;
-    for (int each = 1; each < 65; each++)
-        if (sigismember(&action->sa_mask, each) == 1)
-            sigaddset(&mask, each);
+    uint64_t mask, more;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    memcpy(&more, &action->sa_mask, sizeof more);
+    mask |= more;
     if (!(action->sa_flags & SA_NODEFER))
-        sigaddset(&mask, signal);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+        mask |= UINT64_C(1) << (signal - 1);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+/* What the host wants to happen, which then has happened once. */
+static struct sigaction hp_signal_view_next_action(void)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    const struct sigaction action = hp_signal_view_view()->action;
+    if (hp_signal_view_has_handler(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
+        hp_signal_view_view()->action.sa_handler = SIG_DFL;
+    if (is_locked)
+        hp_unlock(&held);
+    return action;
+}
+
+/* Whether the host would not have this thread get the signal; of threads that were never asked, it may be. */
+static bool hp_signal_view_is_borrowed(const struct sigaction *action)
+{
+    const struct hp_sampler *sampler = hp_sampler_of_thread();
+    if (!HOTPATH_GET_(hp_signal_view_view()->is_borrowed))
+        return false;
+    return !hp_signal_view_has_handler(action) || (sampler != NULL && sampler->is_lent);
+}
+
+/* The thread has it blocked when it goes on; others come next. */
+static void hp_signal_view_give_back(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    uint64_t mask;
+    HOTPATH_PUT_(hp_signal_view_view()->is_given_back, true);
+    hp_sampler_give_back();
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    mask |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    const uint32_t process = hp_sys_process_id();
+    if (info->si_code == SI_TKILL)
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
 {
-    const struct sigaction action = hp_signal_view_current_action();
-    if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
-        return; /* which are the same for this signal */
-    if ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND) {
-        struct sigaction usual;
-        memset(&usual, 0, sizeof usual);
-        usual.sa_handler = SIG_DFL;
-        hp_signal_view_set_action(&usual);
+    const int saved = errno;
+    const struct sigaction present = hp_signal_view_view()->action;
+    if (hp_signal_view_is_borrowed(&present)) {
+        hp_signal_view_give_back(signal, info, context);
+        errno = saved;
+        return;
     }
-    hp_signal_view_use_mask_of(&action, signal, context);
+    const struct sigaction action = hp_signal_view_next_action();
+    if (hp_signal_view_has_handler(&action))
+        hp_signal_view_use_mask_of(&action, signal, context);
+    errno = saved;
+    if (!hp_signal_view_has_handler(&action))
+        return;
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, info, context);
     else
         action.sa_handler(signal);
 }
 
+/* --------------------------------------------------------------------------------------------------------- borrowing */
+
+static bool hp_signal_view_may_borrow(void) { return !hp_signal_view_has_handler(&hp_signal_view_view()->action) && !HOTPATH_GET_(hp_signal_view_view()->is_given_back); }
+
+bool hp_signal_view_lend(struct hp_signals *held)
+{
+    if (!(held->before & HP_SIGNAL_VIEW_SIGNAL_BIT) || !hp_signal_view_may_borrow())
+        return false;
+    HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
+    held->before &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
+    return true;
+}
+
 #ifdef HP_IN_FRONT_OF_SIGNALS
 
 /* ------------------------------------------------------------------------------------- in front of the C library */
+
+/* As the kernel would have it: with what the C library adds to all, and without what cannot be blocked. */
+static struct sigaction hp_signal_view_as_kept(const struct sigaction *action)
+{
+    struct sigaction kept = *action, installed;
+    memset(&installed, 0, sizeof installed);
+    hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &installed);
+    kept.sa_flags |= installed.sa_flags & 0x04000000; /* SA_RESTORER, where there is one */
+    kept.sa_restorer = installed.sa_restorer;
+    sigdelset(&kept.sa_mask, SIGKILL);
+    sigdelset(&kept.sa_mask, SIGSTOP);
+    return kept;
+}
 
 static void hp_signal_view_exchange(const struct sigaction *action, struct sigaction *ret_before)
 {
     struct hp_signals held;
     const bool is_locked = hp_lock(&held);
-    const struct sigaction before = hp_signal_view_current_action();
-    if (action != NULL)
-        hp_signal_view_set_action(action);
+    const struct sigaction before = hp_signal_view_view()->action;
+    if (action != NULL) {
+        hp_signal_view_view()->action = hp_signal_view_as_kept(action);
+        hp_signal_view_install(hp_signal_view_view()->handler);
+    }
     if (ret_before != NULL)
         *ret_before = before;
     if (is_locked)
         hp_unlock(&held);
 }
 
+/* Whose signals are its own, though its memory may be ours. */
+static bool hp_signal_view_is_child(void) { return hp_signal_view_view()->process != hp_sys_process_id(); }
+
+static int hp_signal_view_exchange_in_child(const struct sigaction *action, struct sigaction *ret_before)
+{
+    struct sigaction before;
+    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, action, &before) != 0)
+        return -1;
+    if (ret_before != NULL)
+        *ret_before = hp_signal_view_is_installed(&before) ? hp_signal_view_view()->action : before;
+    return 0;
+}
+
 int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
+    const int saved = errno;
     if (signal != HP_CPU_SIGNAL || !hp_signal_view_is_taken())
-        return __sigaction(signal, action, before);
+        return hp_signal_view_next_sigaction(signal, action, before);
+    if (hp_signal_view_is_child())
+        return hp_signal_view_exchange_in_child(action, before);
     hp_signal_view_exchange(action, before);
+    errno = saved;
     return 0;
+}
+
+static hp_plain_handler *hp_signal_view_set_handler(int signal, hp_plain_handler *handler, int flags, bool is_masked)
+{
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    if (is_masked)
+        sigaddset(&action.sa_mask, signal);
+    return hotpath_v1_sigaction(signal, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 
 hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
 {
-    struct sigaction action, before;
     if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !hp_signal_view_is_taken())
         return ssignal(signal, handler);
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    hp_signal_view_exchange(&action, &before);
-    return before.sa_handler;
+    return hp_signal_view_set_handler(signal, handler, SA_RESTART, true);
 }
 
-HOTPATH_API_ int sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler)
 {
-    return hotpath_v1_sigaction(signal, action, before);
+    if (handler == SIG_ERR || signal < 1 || signal >= NSIG) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return hp_signal_view_set_handler(signal, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
-HOTPATH_API_ hp_plain_handler *signal(int number, hp_plain_handler *handler)
+/* The C library keeps two for itself, and lets nobody block them. */
+#define HP_SIGNAL_VIEW_KEPT_BY_LIBC (UINT64_C(3) << 31)
+
+static int hp_signal_view_set_mask(int how, const uint64_t *set, uint64_t *ret_before)
 {
-    return hotpath_v1_signal(number, handler);
+    const int saved = errno;
+    const long status = syscall(SYS_rt_sigprocmask, how, set, ret_before, sizeof *set);
+    const int error = status == 0 ? 0 : errno;
+    errno = saved;
+    return error;
 }
+
+/* Where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
+static int hp_signal_view_set_mask_but_ours(struct hp_sampler *sampler, int how, uint64_t *set, uint64_t *before)
+{
+    const bool was_lent = sampler->is_lent;
+    const bool is_meant = set != NULL && (how == SIG_SETMASK || (*set & HP_SIGNAL_VIEW_SIGNAL_BIT));
+    const bool is_lent = is_meant ? how != SIG_UNBLOCK && (*set & HP_SIGNAL_VIEW_SIGNAL_BIT) && hp_signal_view_may_borrow() : was_lent;
+    if (is_meant && is_lent)
+        *set &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
+    const int error = hp_signal_view_set_mask(how, set, before);
+    if (error != 0)
+        return error;
+    if (was_lent)
+        *before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+    if (is_lent)
+        HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
+    sampler->is_lent = is_lent;
+    return 0;
+}
+
+int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
+{
+    uint64_t mask = 0, before = 0;
+    if (set != NULL) {
+        memcpy(&mask, set, sizeof mask);
+        if (how != SIG_UNBLOCK)
+            mask &= ~HP_SIGNAL_VIEW_KEPT_BY_LIBC;
+    }
+    struct hp_sampler *sampler = hp_signal_view_is_taken() ? hp_sampler_of_thread() : NULL;
+    if (sampler != NULL && hp_signal_view_is_child())
+        sampler = NULL;
+    const int error = sampler != NULL ? hp_signal_view_set_mask_but_ours(sampler, how, set != NULL ? &mask : NULL, &before)
+                                      : hp_signal_view_set_mask(how, set != NULL ? &mask : NULL, &before);
+    if (error == 0 && ret_before != NULL)
+        memcpy(ret_before, &before, sizeof before);
+    return error;
+}
+
+HP_DEFINE_SIGNALS_FRONT
 
 #endif
 
@@ -23415,6 +23749,7 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
     if (head != NULL || !take(&held))
         return head;
     head = hp_threads_register_thread(losses);
+    hp_sampler_let_through(head, &held);
     hp_unlock(&held);
     return head;
 }
@@ -23455,7 +23790,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     return handler;
 }
 
-void hp_thread_begin(void) { hp_threads_register_thread(0); }
+void hp_thread_begin(struct hp_signals *held) { hp_sampler_let_through(hp_threads_register_thread(0), held); }
 
 void hp_thread_reserve(void)
 {

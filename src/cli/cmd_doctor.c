@@ -184,13 +184,13 @@ static void check_barrier(struct doctor *doctor)
 #define TRIED_NS UINT64_C(100000000)
 
 static volatile sig_atomic_t samples[3]; /* by enum hp_cpu_source */
+static char samples_mark[1];             /* by which our timer's signals are known */
 
 static void count_sample(int signal, siginfo_t *info, void *context)
 {
-    int timer;
     (void)signal;
     (void)context;
-    samples[hp_cpu_source_of(info, &timer)]++;
+    samples[hp_cpu_source_of(info, samples_mark)]++;
 }
 
 static void compute_a_while(void)
@@ -215,8 +215,8 @@ static bool try_sampling(int *ret_refusal)
     ours.sa_sigaction = count_sample;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     sigaction(HP_CPU_SIGNAL, &ours, &before);
-    hp_cpu_signal_unblock();
-    const bool has_timer = hp_cpu_timer_start(&timer, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
+    const bool has_timer =
+        hp_cpu_timer_start(&timer, samples_mark, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
     void *perf = hp_cpu_perf_start(1000000000u / TRIED_RATE);
     *ret_refusal = perf != NULL ? 0 : errno;
     compute_a_while();

@@ -79,10 +79,11 @@ static bool set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
     return syscall(SET_TIMER, timer, 0, &when, NULL) == 0;
 }
 
-bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns)
+bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns)
 {
     struct kernel_sigevent event;
     memset(&event, 0, sizeof event);
+    event.value.sival_ptr = owner;
     event.signal = HP_CPU_SIGNAL;
     event.notify = SIGEV_THREAD_ID;
     event.thread = (int)hp_sys_thread_id();
@@ -163,14 +164,11 @@ void hp_cpu_signal_unblock(void)
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
 }
 
-enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer)
+enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;
-    *ret_timer = -1;
-    if (sent->si_code == SI_TIMER) {
-        *ret_timer = sent->si_timerid;
-        return HP_CPU_BY_TIMER;
-    }
+    if (sent->si_code == SI_TIMER)
+        return sent->si_value.sival_ptr == owner ? HP_CPU_BY_TIMER : HP_CPU_BY_OTHERS;
     return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
 }
 

@@ -28,8 +28,11 @@ struct hp_cpu_time {
 struct hp_cpu_time hp_cpu_of_thread(void);
 struct hp_cpu_time hp_cpu_of_process(void);
 
-/* Both in nanoseconds of processor time; the first signal may be due earlier. False: the kernel has refused. */
-bool hp_cpu_timer_start(int *ret_timer, uint64_t first_ns, uint64_t period_ns);
+/*
+ * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
+ * told from those of other timers as long as one may be on its way. False: the kernel has refused.
+ */
+bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_change(int timer, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
 
@@ -47,8 +50,8 @@ void hp_cpu_signal_unblock(void);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
 
-/* Who sent a signal, by what it says of itself (a siginfo_t); for timers, which one. */
-enum hp_cpu_source hp_cpu_source_of(const void *info, int *ret_timer);
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 uintptr_t hp_cpu_stack_of(const void *context);

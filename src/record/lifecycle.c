@@ -180,7 +180,7 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
-static int begin_locked(const struct hp_settings *settings)
+static int begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
         forget_parent();
@@ -198,7 +198,7 @@ static int begin_locked(const struct hp_settings *settings)
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
-        hp_thread_begin(); /* what it uses before its first zone is sampled, too */
+        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
     hp_waits_begin();
     set_auto(false);
     return HOTPATH_OK;
@@ -225,6 +225,8 @@ static void explain(int status)
     if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store->is_memory)
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
+    if (status == HOTPATH_OK && (hp_runtime->settings.record & HP_RECORD_CPU) && hp_runtime->settings.reserve)
+        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
@@ -246,7 +248,7 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
     make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = begin_locked(settings);
+    const int status = begin_locked(settings, &held);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();

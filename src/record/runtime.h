@@ -267,8 +267,8 @@ bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 struct hp_head *hp_thread_hold(void);
-/* Registers the calling thread. Under the lock. */
-void hp_thread_begin(void);
+/* Registers the calling thread. Under the lock, which was taken with `held`. */
+void hp_thread_begin(struct hp_signals *held);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */

@@ -25,13 +25,14 @@ static struct hp_cpu_table *table_of(const struct hp_head *head)
     return offset != 0 ? hp_store_at(head->store, offset) : NULL;
 }
 
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
 static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
 {
+    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
     uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
-    while (table->nodes[place & (table->capacity - 1)].node != node &&
-           table->nodes[place & (table->capacity - 1)].node != 0)
+    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
         place++;
-    return place & (table->capacity - 1);
+    return place & mask;
 }
 
 /* The node's place in the table, new or not; there is room. */
@@ -126,10 +127,25 @@ static void count_time(struct hp_head *head)
     sampler->counted.kernel_ns += kernel;
 }
 
+static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *credit = credit_of(head, node);
+    if (credit == NULL)
+        return;
+    HOTPATH_ADD_(credit->also_samples, samples);
+    HOTPATH_ADD_(credit->also_ns, ns);
+}
+
 /* User time goes in equal parts to where perf has found the thread. */
 static void share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        add_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
         add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
     sampler->seen_count = 0;
@@ -161,6 +177,16 @@ static void credit_seen(struct hp_head *head, bool is_kernel_included)
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
+/*
+ * The thread's own frame, the outermost. By its mark: the stack may be about to grow, and what the record says be of the old one
+ * already or still. Nothing of a stack is in the header.
+ */
+static bool is_last(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)head->hot.base + HP_HEADER_BYTES;
+}
+
 static uint32_t site_of(const struct hp_head *head, uint32_t node) { return hp_node_at(head, node)->site; }
 
 /* The place of a node with that site, or `count`. */
@@ -172,18 +198,33 @@ static uint32_t find_site(const struct hp_head *head, const uint32_t *nodes, uin
     return at;
 }
 
+/* To be credited when it is known how much time a sample stands for; where there is no place to remember that, as it should be. */
+static void remember_folded(struct hp_head *head, uint32_t node)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint32_t at = 0;
+    while (at < sampler->folded_count && sampler->folded[at].node != node)
+        at++;
+    if (at == HP_SAMPLER_FOLDED) {
+        add_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        return;
+    }
+    if (at == sampler->folded_count)
+        sampler->folded[sampler->folded_count++] = (struct hp_folded){node, 0};
+    sampler->folded[at].samples++;
+}
+
 /*
  * Of calls inside one another a site may be on the stack and yet not above the innermost node, which was folded onto one
- * further out. These have their calls in progress, too: they are credited beside the tree.
+ * further out. These have their calls in progress, too: they are credited beside the tree. `nodes` has room for MAX_FOLDED.
  */
-static void credit_folded(struct hp_head *head, const struct hotpath_frame_ *innermost, uint64_t ns)
+static uint32_t find_folded(const struct hp_head *head, const struct hotpath_frame_ *innermost, uint32_t *nodes)
 {
-    uint32_t nodes[MAX_FOLDED], count = 0, steps = 0;
+    uint32_t count = 0, steps = 0;
     if (!(innermost->stat & HOTPATH_RECURSIVE_))
-        return;
-    const struct hotpath_frame_ *zero = hp_frame_zero(head);
-    for (const struct hotpath_frame_ *frame = innermost; frame > zero && steps < MAX_DEPTH && count < MAX_FOLDED;
-         frame--, steps++)
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !is_last(head, frame) && steps < MAX_DEPTH && count < MAX_FOLDED; frame--, steps++)
         if (find_site(head, nodes, count, site_of(head, frame->node)) == count)
             nodes[count++] = frame->node;
     steps = 0;
@@ -193,13 +234,7 @@ static void credit_folded(struct hp_head *head, const struct hotpath_frame_ *inn
             nodes[above] = nodes[--count];
         node = hp_node_at(head, node)->parent;
     }
-    for (uint32_t at = 0; at < count; at++) {
-        struct hp_cpu_node *credit = credit_of(head, nodes[at]);
-        if (credit == NULL)
-            continue;
-        HOTPATH_ADD_(credit->also_samples, 1);
-        HOTPATH_ADD_(credit->also_ns, ns);
-    }
+    return count;
 }
 
 /* ------------------------------------------------------------------------------------------- the samples */
@@ -219,7 +254,7 @@ static struct hp_sample_chunk *next_chunk(struct hp_head *head, struct hp_sample
         chunk->capacity = CHUNK_SAMPLES;
         chunk->next = full != NULL ? full->next : offset;
         HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
-    } else if (full != NULL) {
+    } else if (full != NULL && full->next != 0) {
         offset = full->next;
         chunk = hp_store_at(head->store, offset);
         __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
@@ -253,7 +288,7 @@ static void record_sample(struct hp_head *head, uint32_t node, enum hp_sample_ki
 static const struct hotpath_frame_ *present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
-    for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack); steps++)
+    for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(head, frame); steps++)
         frame--;
     return frame;
 }
@@ -265,6 +300,7 @@ static void start_perf(struct hp_head *head)
     if (hp_runtime->sampling.engine != HP_CPU_PERF)
         return;
     sampler->perf = hp_cpu_perf_start(hp_runtime->sampling.period_ns);
+    sampler->has_had_perf |= sampler->perf != NULL;
     if (sampler->perf != NULL && sampler->has_timer)
         hp_cpu_timer_change(sampler->timer, TIMER_PERIODS * hp_runtime->sampling.period_ns);
 }
@@ -285,7 +321,9 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
         credit_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
-    credit_folded(head, frame, hp_runtime->sampling.period_ns);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        remember_folded(head, nodes[--count]);
 }
 
 static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -294,9 +332,10 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     count_time(head);
-    if (frame->stat & HOTPATH_RECURSIVE_)
-        credit_folded(head, frame,
-                      has_perf ? cpu->waiting_kernel_ns : cpu->waiting_kernel_ns + cpu->waiting_user_ns);
+    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
+    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    while (count > 0)
+        add_beside(head, nodes[--count], ns, 1);
     credit_all(head, frame->node);
     if (!sampler->perf_was_tried)
         start_perf(head);
@@ -307,6 +346,8 @@ static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = present_frame(head, stack);
     const uint32_t node = frame->node;
+    if (node == 0)
+        return; /* as in place_of */
     if (kind == HP_SAMPLE_PERF)
         take_perf_sample(head, frame);
     else
@@ -319,8 +360,24 @@ static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_
 /* What passes while recording is paused is nobody's. */
 static void skip_time(struct hp_sampler *sampler)
 {
-    sampler->counted = hp_cpu_of_thread();
-    sampler->seen_count = 0;
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
+    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
+    sampler->counted = now;
+    sampler->seen_count = sampler->folded_count = 0;
+}
+
+static bool is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
+
+/* All up to now, with no sample to come. */
+static void settle(struct hp_head *head)
+{
+    if (is_paused(head))
+        skip_time(&head->sampler);
+    else
+        credit_seen(head, true);
 }
 
 /* The gate is asked once we are known to be at work: from then on the session stays. */
@@ -329,7 +386,7 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     struct hp_sampler *sampler = &head->sampler;
     HOTPATH_PUT_(sampler->is_at_work, 1);
     HOTPATH_ORDER_();
-    const uint32_t gate = HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE;
+    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
     if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
         stop_sources(sampler);
     else if (gate & HP_GATE_PAUSED)
@@ -340,37 +397,41 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     HOTPATH_PUT_(sampler->is_at_work, 0);
 }
 
-/* Another copy of the library may have registered this thread, with a variable of its own for its head. */
-static struct hp_head *head_of_timer(int timer)
+/*
+ * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
+ * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
+ */
+static struct hp_head *head_of_thread(void)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    if (&head->hot != &hp_idle_head)
-        return head->sampler.timer == timer ? head : NULL;
+#ifndef HOTPATH_TLS_DYNAMIC
+    struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
+    if (&own->hot != &hp_idle_head)
+        return own->thread_id != 0 ? own : NULL;
+#endif
+    const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (head = hp_page() != NULL ? hp_page()->heads : NULL; head != NULL; head = head->next)
-        if (head->thread_id == thread_id && !head->is_handler)
-            return head->sampler.timer == timer ? head : NULL;
+    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
+        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+            return head;
     return NULL;
 }
 
-static struct hp_head *head_of_perf(void)
+/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    return &head->hot != &hp_idle_head && head->sampler.perf_was_tried ? head : NULL;
+    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     const int saved = errno;
-    int timer;
-    const enum hp_cpu_source source = hp_cpu_source_of(info, &timer);
-    struct hp_head *head = source == HP_CPU_BY_TIMER  ? head_of_timer(timer)
-                           : source == HP_CPU_BY_PERF ? head_of_perf()
-                                                      : NULL;
-    if (head != NULL)
+    const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
+    struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
+    const bool is_sample = is_ours(source, head);
+    if (is_sample && head != NULL)
         sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
     errno = saved;
-    if (head == NULL)
+    if (!is_sample)
         hp_signal_view_pass_on(signal, info, context);
 }
 
@@ -446,16 +507,36 @@ void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
-    *sampler = (struct hp_sampler){.timer = -1};
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
     if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
-        hp_cpu_timer_start(&sampler->timer, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
-    if (!sampler->has_timer) {
-        sampler->timer = -1;
+        hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
+    if (!sampler->has_timer)
         start_perf(head);
-    }
+}
+
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
+{
+    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
+        head->sampler.is_lent = true;
+}
+
+void hp_sampler_give_back(void)
+{
+    struct hp_head *head = head_of_thread();
+    if (head == NULL)
+        return;
+    stop_sources(&head->sampler);
+    head->sampler.is_lent = false;
+}
+
+struct hp_sampler *hp_sampler_of_thread(void)
+{
+    struct hp_head *head = head_of_thread();
+    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
+    return is_sampled ? &head->sampler : NULL;
 }
 
 static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -474,7 +555,7 @@ void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head)) {
-        credit_seen(head, true);
+        settle(head);
         guess_node(head);
     }
     stop_sources(sampler);
@@ -503,7 +584,7 @@ void hp_sampler_end(void)
 {
     struct hp_head *head = own_head();
     if (head != NULL && head->sampler.cpu != NULL) {
-        credit_seen(head, true);
+        settle(head);
         guess_node(head);
     }
     hp_cpu_perf_stop(hp_runtime->sampling.perf);

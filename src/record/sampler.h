@@ -23,22 +23,33 @@
 
 #include "cpu.h"
 #include "layout.h"
+#include "signals.h"
 
 struct hp_head;
 
 #define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is to be credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
 
 /* Of a thread. */
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     void *perf;                 /* NULL: none */
-    int timer;                  /* stays known after it is stopped: a signal may still be on its way */
+    int timer;
     bool has_timer;
     bool perf_was_tried;
-    uint32_t is_at_work;            /* the handler is in the session */
-    uint32_t seen_count;            /* in use of the following */
+    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
+    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    uint32_t is_at_work; /* the handler is in the session */
+    uint32_t seen_count; /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
 };
 
 /* Of the process. */
@@ -56,6 +67,12 @@ void hp_sampler_begin_late(void);
 void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
+/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
+/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
+void hp_sampler_give_back(void);
+/* The calling thread's, if it is sampled. */
+struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
 /* Stores what the process has used up to now. */

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include "runtime.h"
+#include "sys.h"
 
 #ifdef HP_IN_FRONT_OF_SIGNALS
 /* Other names of the C library's for the same. */
@@ -17,118 +18,274 @@ extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define next_sigaction sigaction
 #endif
 
+#define SIGNAL_BIT (UINT64_C(1) << (HP_CPU_SIGNAL - 1))
+
 static struct hp_signal_view *view(void) { return &hp_runtime->signal_view; }
 
 static bool is_taken(void) { return hp_runtime != NULL && __atomic_load_n(&view()->is_taken, __ATOMIC_ACQUIRE); }
 
-static struct sigaction current_action(void)
+/* Ignoring the signal is what is done by default. SA_SIGINFO may be set all the same. */
+static bool has_handler(const struct sigaction *action)
 {
-    return view()->actions[__atomic_load_n(&view()->current, __ATOMIC_ACQUIRE) & 1];
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-/* Written beside, then made current: a handler that reads meanwhile has the one before, whole. */
-static void set_action(const struct sigaction *action)
+static bool is_installed(const struct sigaction *action)
 {
-    const uint32_t next = (view()->current + 1) & 1;
-    view()->actions[next] = *action;
-    __atomic_store_n(&view()->current, next, __ATOMIC_RELEASE);
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == view()->handler;
+}
+
+/*
+ * Our handler, with all signals held in it, the C library's own included. Whether system calls go on after the host's signals, and
+ * on which stack they are handled, is as the host has it.
+ */
+static bool install(hp_signal_handler *handler)
+{
+    const struct sigaction *host = &view()->action;
+    const int usual = SA_RESTART | SA_ONSTACK;
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_SIGINFO | (has_handler(host) ? host->sa_flags & usual : usual);
+    return next_sigaction(HP_CPU_SIGNAL, &ours, NULL) == 0;
 }
 
 bool hp_signal_view_take(hp_signal_handler *handler)
 {
-    struct sigaction ours, before;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = handler;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigfillset(&ours.sa_mask);
+    struct sigaction before;
     if (next_sigaction(HP_CPU_SIGNAL, NULL, &before) != 0)
         return false;
-    if (is_taken() && (before.sa_flags & SA_SIGINFO) && before.sa_sigaction == view()->handler)
+    view()->process = hp_sys_process_id();
+    if (is_taken() && is_installed(&before))
         return true;
-    set_action(&before);
-    if (next_sigaction(HP_CPU_SIGNAL, &ours, NULL) != 0)
-        return false;
+    view()->action = before;
     view()->handler = handler;
     __atomic_store_n(&view()->is_taken, true, __ATOMIC_RELEASE);
-    return true;
+    return install(handler);
 }
+
+/* ---------------------------------------------------------------------------------------------- a signal of others */
 
 /* The mask that the host's handler expects: what was blocked before, what it asks for, and the signal itself. */
 static void use_mask_of(const struct sigaction *action, int signal, const void *context)
 {
     const ucontext_t *interrupted = context;
-    sigset_t mask = interrupted->uc_sigmask;
-    for (int each = 1; each < 65; each++)
-        if (sigismember(&action->sa_mask, each) == 1)
-            sigaddset(&mask, each);
+    uint64_t mask, more;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    memcpy(&more, &action->sa_mask, sizeof more);
+    mask |= more;
     if (!(action->sa_flags & SA_NODEFER))
-        sigaddset(&mask, signal);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+        mask |= UINT64_C(1) << (signal - 1);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+/* What the host wants to happen, which then has happened once. */
+static struct sigaction next_action(void)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    const struct sigaction action = view()->action;
+    if (has_handler(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
+        view()->action.sa_handler = SIG_DFL;
+    if (is_locked)
+        hp_unlock(&held);
+    return action;
+}
+
+/* Whether the host would not have this thread get the signal; of threads that were never asked, it may be. */
+static bool is_borrowed(const struct sigaction *action)
+{
+    const struct hp_sampler *sampler = hp_sampler_of_thread();
+    if (!HOTPATH_GET_(view()->is_borrowed))
+        return false;
+    return !has_handler(action) || (sampler != NULL && sampler->is_lent);
+}
+
+/* The thread has it blocked when it goes on; others come next. */
+static void give_back(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    uint64_t mask;
+    HOTPATH_PUT_(view()->is_given_back, true);
+    hp_sampler_give_back();
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    mask |= SIGNAL_BIT;
+    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    const uint32_t process = hp_sys_process_id();
+    if (info->si_code == SI_TKILL)
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
+        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
 {
-    const struct sigaction action = current_action();
-    if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
-        return; /* which are the same for this signal */
-    if ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND) {
-        struct sigaction usual;
-        memset(&usual, 0, sizeof usual);
-        usual.sa_handler = SIG_DFL;
-        set_action(&usual);
+    const int saved = errno;
+    const struct sigaction present = view()->action;
+    if (is_borrowed(&present)) {
+        give_back(signal, info, context);
+        errno = saved;
+        return;
     }
-    use_mask_of(&action, signal, context);
+    const struct sigaction action = next_action();
+    if (has_handler(&action))
+        use_mask_of(&action, signal, context);
+    errno = saved;
+    if (!has_handler(&action))
+        return;
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, info, context);
     else
         action.sa_handler(signal);
 }
 
+/* --------------------------------------------------------------------------------------------------------- borrowing */
+
+static bool may_borrow(void) { return !has_handler(&view()->action) && !HOTPATH_GET_(view()->is_given_back); }
+
+bool hp_signal_view_lend(struct hp_signals *held)
+{
+    if (!(held->before & SIGNAL_BIT) || !may_borrow())
+        return false;
+    HOTPATH_PUT_(view()->is_borrowed, true);
+    held->before &= ~SIGNAL_BIT;
+    return true;
+}
+
 #ifdef HP_IN_FRONT_OF_SIGNALS
 
 /* ------------------------------------------------------------------------------------- in front of the C library */
+
+/* As the kernel would have it: with what the C library adds to all, and without what cannot be blocked. */
+static struct sigaction as_kept(const struct sigaction *action)
+{
+    struct sigaction kept = *action, installed;
+    memset(&installed, 0, sizeof installed);
+    next_sigaction(HP_CPU_SIGNAL, NULL, &installed);
+    kept.sa_flags |= installed.sa_flags & 0x04000000; /* SA_RESTORER, where there is one */
+    kept.sa_restorer = installed.sa_restorer;
+    sigdelset(&kept.sa_mask, SIGKILL);
+    sigdelset(&kept.sa_mask, SIGSTOP);
+    return kept;
+}
 
 static void exchange(const struct sigaction *action, struct sigaction *ret_before)
 {
     struct hp_signals held;
     const bool is_locked = hp_lock(&held);
-    const struct sigaction before = current_action();
-    if (action != NULL)
-        set_action(action);
+    const struct sigaction before = view()->action;
+    if (action != NULL) {
+        view()->action = as_kept(action);
+        install(view()->handler);
+    }
     if (ret_before != NULL)
         *ret_before = before;
     if (is_locked)
         hp_unlock(&held);
 }
 
+/* Whose signals are its own, though its memory may be ours. */
+static bool is_child(void) { return view()->process != hp_sys_process_id(); }
+
+static int exchange_in_child(const struct sigaction *action, struct sigaction *ret_before)
+{
+    struct sigaction before;
+    if (next_sigaction(HP_CPU_SIGNAL, action, &before) != 0)
+        return -1;
+    if (ret_before != NULL)
+        *ret_before = is_installed(&before) ? view()->action : before;
+    return 0;
+}
+
 int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
+    const int saved = errno;
     if (signal != HP_CPU_SIGNAL || !is_taken())
-        return __sigaction(signal, action, before);
+        return next_sigaction(signal, action, before);
+    if (is_child())
+        return exchange_in_child(action, before);
     exchange(action, before);
+    errno = saved;
     return 0;
+}
+
+static hp_plain_handler *set_handler(int signal, hp_plain_handler *handler, int flags, bool is_masked)
+{
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    if (is_masked)
+        sigaddset(&action.sa_mask, signal);
+    return hotpath_v1_sigaction(signal, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 
 hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
 {
-    struct sigaction action, before;
     if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !is_taken())
         return ssignal(signal, handler);
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    exchange(&action, &before);
-    return before.sa_handler;
+    return set_handler(signal, handler, SA_RESTART, true);
 }
 
-HOTPATH_API_ int sigaction(int signal, const struct sigaction *action, struct sigaction *before)
+hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler)
 {
-    return hotpath_v1_sigaction(signal, action, before);
+    if (handler == SIG_ERR || signal < 1 || signal >= NSIG) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return set_handler(signal, handler, (int)SA_RESETHAND | SA_NODEFER, false);
 }
 
-HOTPATH_API_ hp_plain_handler *signal(int number, hp_plain_handler *handler)
+/* The C library keeps two for itself, and lets nobody block them. */
+#define KEPT_BY_LIBC (UINT64_C(3) << 31)
+
+static int set_mask(int how, const uint64_t *set, uint64_t *ret_before)
 {
-    return hotpath_v1_signal(number, handler);
+    const int saved = errno;
+    const long status = syscall(SYS_rt_sigprocmask, how, set, ret_before, sizeof *set);
+    const int error = status == 0 ? 0 : errno;
+    errno = saved;
+    return error;
 }
+
+/* Where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
+static int set_mask_but_ours(struct hp_sampler *sampler, int how, uint64_t *set, uint64_t *before)
+{
+    const bool was_lent = sampler->is_lent;
+    const bool is_meant = set != NULL && (how == SIG_SETMASK || (*set & SIGNAL_BIT));
+    const bool is_lent = is_meant ? how != SIG_UNBLOCK && (*set & SIGNAL_BIT) && may_borrow() : was_lent;
+    if (is_meant && is_lent)
+        *set &= ~SIGNAL_BIT;
+    const int error = set_mask(how, set, before);
+    if (error != 0)
+        return error;
+    if (was_lent)
+        *before |= SIGNAL_BIT;
+    if (is_lent)
+        HOTPATH_PUT_(view()->is_borrowed, true);
+    sampler->is_lent = is_lent;
+    return 0;
+}
+
+int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
+{
+    uint64_t mask = 0, before = 0;
+    if (set != NULL) {
+        memcpy(&mask, set, sizeof mask);
+        if (how != SIG_UNBLOCK)
+            mask &= ~KEPT_BY_LIBC;
+    }
+    struct hp_sampler *sampler = is_taken() ? hp_sampler_of_thread() : NULL;
+    if (sampler != NULL && is_child())
+        sampler = NULL;
+    const int error = sampler != NULL ? set_mask_but_ours(sampler, how, set != NULL ? &mask : NULL, &before)
+                                      : set_mask(how, set != NULL ? &mask : NULL, &before);
+    if (error == 0 && ret_before != NULL)
+        memcpy(ret_before, &before, sizeof before);
+    return error;
+}
+
+HP_DEFINE_SIGNALS_FRONT
 
 #endif

@@ -28,6 +28,9 @@ struct builder {
     size_t link_count;
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
     uint64_t entry;
+    uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
+    uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
+    uint64_t skipped_kernel_ns;
 };
 
 bool hp_run_has_cpu(const struct hp_run *run)
@@ -139,8 +142,8 @@ static void add_to_all(const struct builder *builder, const struct link *link, c
     add(&builder->cpu->sites[link->site].all, sums);
 }
 
-/* A broken file may have nodes in a circle: no way up is longer than this. */
-#define MAX_HEIGHT 100000u
+/* Of a session, so that nodes in a circle come to an end: a thousand for each of a thousand nodes of a hundred threads. */
+#define MAX_STEPS UINT64_C(100000000)
 
 static void add_entry(struct builder *builder, const struct hp_snapshot *session, uint32_t offset,
                       const struct hp_cpu_sums *sums)
@@ -153,8 +156,12 @@ static void add_entry(struct builder *builder, const struct hp_snapshot *session
     if (link != NULL)
         add(&builder->cpu->sites[link->site].own, sums);
     add_to_all(builder, link, sums);
-    for (uint32_t height = 0; height < MAX_HEIGHT && hp_snapshot_node(session, node.parent, &node); height++)
+    for (uint32_t below = offset; node.parent < below && builder->steps_left > 0; builder->steps_left--) {
+        below = node.parent; /* parents are made before their children, so they are further to the front */
+        if (!hp_snapshot_node(session, node.parent, &node))
+            break;
         add_to_all(builder, find_link(builder, session, node.stat), sums);
+    }
 }
 
 /* Found on the stack beside the tree: in all of user mode, which is where perf looks. */
@@ -177,6 +184,8 @@ static void add_thread(struct builder *builder, const struct hp_snapshot *sessio
         return;
     builder->cpu->perf_samples += cpu.perf_samples;
     builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_walk_rewind(nodes);
     while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
         builder->cpu->total.samples += entry.samples;
@@ -198,13 +207,15 @@ static uint64_t taken_by_us(const struct hp_snapshot *session)
     return is_ours ? waits.watcher_ns : 0;
 }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. */
-static void add_process(struct hp_cpu *cpu, const struct hp_snapshot *session, uint64_t sampled_ns)
+/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+static void add_process(const struct builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
 {
+    struct hp_cpu *cpu = builder->cpu;
     const struct hp_header *header = &session->header;
     const uint64_t ours = taken_by_us(session);
-    const uint64_t kernel = less(less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours);
-    const uint64_t all = less(less(header->cpu_latest_ns, header->cpu_start_ns), ours);
+    const uint64_t kernel =
+        less(less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
+    const uint64_t all = less(less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
     cpu->total.kernel_ns += kernel;
     cpu->total.user_ns += less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
@@ -220,9 +231,11 @@ static void add_session(struct builder *builder, const struct hp_snapshot *sessi
     struct hp_walk threads = {0}, nodes = {0};
     struct hp_thread thread;
     const uint64_t before = builder->cpu->sampled_ns;
+    builder->steps_left = MAX_STEPS;
+    builder->skipped_ns = builder->skipped_kernel_ns = 0;
     while (hp_snapshot_next_thread(session, &threads, &thread))
         add_thread(builder, session, &thread, &nodes);
-    add_process(builder->cpu, session, builder->cpu->sampled_ns - before);
+    add_process(builder, session, builder->cpu->sampled_ns - before);
 }
 
 /* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */

@@ -384,8 +384,10 @@ struct hp_cpu_thread {
     uint32_t table;        /* offset of hp_cpu_table */
     uint32_t chunk;        /* offset of the hp_sample_chunk that is being filled */
     uint32_t chunk_count;
-    uint32_t last_node; /* where it was found last; 0: never yet */
-    uint32_t reserved[14];
+    uint32_t last_node;  /* where it was found last; 0: never yet */
+    uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
+    uint64_t skipped_kernel_ns;
+    uint32_t reserved[10];
 };
 
 /* What was credited to a node. */

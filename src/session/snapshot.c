@@ -539,8 +539,9 @@ bool hp_snapshot_cpu_thread(const struct hp_snapshot *snapshot, const struct hp_
 {
     if (thread->cpu == 0 || !has(snapshot, thread->cpu, sizeof *ret_cpu, 8))
         return false;
-    const size_t wide = offsetof(struct hp_cpu_thread, table) / 8;
-    copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu, (UINT64_C(1) << wide) - 1);
+    const uint64_t wide = BIT_OF(struct hp_cpu_thread, table) - 1;
+    copy_words(ret_cpu, snapshot->bytes + thread->cpu, sizeof *ret_cpu,
+               wide | BIT_OF(struct hp_cpu_thread, skipped_ns) | BIT_OF(struct hp_cpu_thread, skipped_kernel_ns));
     return true;
 }
 

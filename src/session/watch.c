@@ -813,13 +813,20 @@ static bool read_header(struct hp_watch *watch)
     return true;
 }
 
+/* After exec. Of a process that has changed its rights it cannot be told. */
+static bool is_another_program(const struct hp_watch *watch)
+{
+    const uint64_t executable = executable_of(watch->target.pid);
+    return executable != 0 && executable != watch->executable;
+}
+
 bool hp_watch_look(struct hp_watch *watch)
 {
     char path[96];
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
-    if (!read_header(watch) || executable_of(watch->target.pid) != watch->executable)
+    if (!read_header(watch) || is_another_program(watch))
         return false;
     hp_file_each(path_of(path, watch->target.pid, 0, "task"), visit_task, watch);
     drop_gone(watch);

@@ -1,5 +1,6 @@
 """The long versions of tests that have a short one beside the others."""
-from harness import without_emulator, without_thread_sanitizer
+from harness import without_emulator, without_sanitizer, without_thread_sanitizer
+from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
 from test_truth import check_short_lives
 
@@ -21,3 +22,28 @@ def test_a_million_calls_under_200000_signals(box):
     told = result.told
     assert result.calls("on_signal") == result.calls("in_handler") == told["handled"]
     assert result.calls("tiny") == told["tiny"] and result.calls("nest") == told["nest"]
+
+
+@without_emulator("it has clocks of its own")
+@without_sanitizer("what it costs is not in the program's truth")
+def test_split_of_processor_time_within_1_5_points(box):
+    assert check_split(box, 12000, 997, points=1.5) > 10000
+
+
+@without_emulator("it has clocks of its own")
+@without_sanitizer("it takes more threads than cores")
+def test_eight_threads_for_long(box):
+    check_even(box, 1300)
+
+
+@without_emulator("its own memory is shared with the program's")
+@without_thread_sanitizer("it puts signals off")
+def test_sigkill_of_sampled_programs(box):
+    kill_at_random(box, 100, seed=2)
+
+
+@without_emulator("timers that fast starve an emulator")
+@without_thread_sanitizer("it puts signals off")
+def test_1000_sessions_while_threads_are_sampled(box):
+    result = box.run("cpu", "restarts", 1000, env={"HOTPATH_OUTPUT_PATH": "/dev/null"}, timeout=600)
+    assert result.told["sessions"] == 1000

@@ -1,12 +1,13 @@
 """What threads waited for: programs that wait for a known thing, in a known function, for a time they know."""
 import os
+import pwd
 import signal
 import subprocess
 import time
 
 import pytest
 
-from harness import BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, between, without_sanitizer
+from harness import BUILD, EMULATOR, IS_ROOT, PROGRAMS, between, without_sanitizer
 from test_cli import Cli
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: /proc shows the emulator")
@@ -124,6 +125,19 @@ def test_work_is_no_waiting(cli):
     assert all(row.cause in ("run queue", "page fault") for row in found), found
     waited = sum_of(row for row in rows_of(done.report) if row.cause != "run queue")
     assert waited <= truth["around"] - truth["cpu"]
+
+
+def test_hidden_calls(cli):
+    """The kernel does not show the system calls of such a process; how long it waits, and where, is known all the same."""
+    more = {}
+    if IS_ROOT:
+        nobody = pwd.getpwnam("nobody").pw_uid
+        cli.box.path.chmod(0o711)
+        os.chown(cli.folder, nobody, -1)
+        more = {"user": nobody}
+    done = cli.run("--no-preload", "--", WAITS, "hiding", **more)
+    longest = check_waited(done.report, "in_sleep", "other", told(done))
+    assert longest.call is None
 
 
 @pytest.mark.parametrize("case,status", [("none", 0), ("sleep", 0), ("work", 3)])

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -304,6 +305,14 @@ static void in_kill(void)
     kill(getpid(), SIGKILL);
 }
 
+/* From now on nobody who could not trace us, and that is nobody but root, sees our system calls. */
+static void in_hiding(void)
+{
+    HOTPATH_MEASURE();
+    MUST(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
+    in_sleep();
+}
+
 /* Another program in the same process, which is not measured. */
 static void in_exec(void)
 {
@@ -322,7 +331,7 @@ static const struct {
              {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS}, {"socket", in_socket, ROUNDS},
              {"disk", in_disk, ROUNDS},   {"lock", in_lock, ROUNDS}, {"queue", in_queue, ROUNDS},
              {"stop", in_stop, 1},        {"work", in_work, ROUNDS}, {"none", in_none, 1},
-             {"kill", in_kill, 1},        {"exec", in_exec, 1}};
+             {"kill", in_kill, 1},        {"exec", in_exec, 1},      {"hiding", in_hiding, ROUNDS}};
 
 static void prepare(const char *name)
 {

@@ -351,6 +351,58 @@ struct hp_pool *builder_pool(struct session_builder *builder, const char *name)
     return pool;
 }
 
+struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places)
+{
+    struct hp_thread *record = builder_at(builder, thread);
+    record->cpu = take(builder, sizeof(struct hp_cpu_thread), 64);
+    struct hp_cpu_thread *cpu = builder_at(builder, record->cpu);
+    cpu->table = take(builder, sizeof(struct hp_cpu_table) + places * sizeof(struct hp_cpu_node), 64);
+    ((struct hp_cpu_table *)builder_at(builder, cpu->table))->capacity = places;
+    builder_header(builder)->features |= HP_FEATURE_CPU;
+    builder_header(builder)->cpu_engine = HP_CPU_PERF;
+    builder_header(builder)->cpu_rate = 997;
+    return cpu;
+}
+
+struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
+                                uint64_t user_ns, uint64_t kernel_ns)
+{
+    if (((struct hp_thread *)builder_at(builder, thread))->cpu == 0)
+        builder_cpu_thread(builder, thread, 64);
+    const struct hp_thread *record = builder_at(builder, thread);
+    struct hp_cpu_thread *cpu = builder_at(builder, record->cpu);
+    struct hp_cpu_table *table = builder_at(builder, cpu->table);
+    struct hp_cpu_node *nodes = (struct hp_cpu_node *)(void *)(table + 1);
+    uint32_t at = 0;
+    while (at < table->capacity && nodes[at].node != 0)
+        at++;
+    assert(at < table->capacity);
+    nodes[at] = (struct hp_cpu_node){.node = node, .samples = samples, .user_ns = user_ns, .kernel_ns = kernel_ns};
+    table->used++;
+    cpu->user_ns += user_ns;
+    cpu->kernel_ns += kernel_ns;
+    cpu->samples += samples;
+    cpu->last_node = node;
+    builder_header(builder)->cpu_latest_ns += user_ns + kernel_ns;
+    builder_header(builder)->cpu_latest_kernel_ns += kernel_ns;
+    return &nodes[at];
+}
+
+uint32_t builder_samples(struct session_builder *builder, uint32_t capacity, uint32_t used, uint64_t first,
+                         uint32_t node)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_sample_chunk) + capacity * sizeof(struct hp_sample), 64);
+    struct hp_sample_chunk *chunk = builder_at(builder, offset);
+    chunk->next = offset;
+    chunk->capacity = capacity;
+    chunk->used = used;
+    chunk->first = first;
+    for (uint32_t at = 0; at < used; at++)
+        chunk->samples[at] = (struct hp_sample){
+            .ticks = BUILDER_START + first + at, .node = node, .tid = 4242, .kind = HP_SAMPLE_PERF};
+    return offset;
+}
+
 struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacity)
 {
     const size_t size = sizeof(struct hp_waits) + capacity * sizeof(struct hp_wait);
@@ -371,40 +423,4 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
     *wait = (struct hp_wait){.node = node, .cause = cause, .call = call, .looks = 1, .ns = ns};
     memcpy(wait->what, what, strnlen(what, sizeof wait->what));
     return wait;
-}
-
-#define CPU_NODES 64u
-
-static struct hp_cpu_thread *cpu_of(struct session_builder *builder, uint32_t thread)
-{
-    struct hp_thread *record = builder_at(builder, thread);
-    if (record->cpu == 0) {
-        const uint32_t cpu = take(builder, sizeof(struct hp_cpu_thread), 64);
-        const uint32_t table =
-            take(builder, sizeof(struct hp_cpu_table) + CPU_NODES * sizeof(struct hp_cpu_node), 64);
-        ((struct hp_cpu_thread *)builder_at(builder, cpu))->table = table;
-        ((struct hp_cpu_table *)builder_at(builder, table))->capacity = CPU_NODES;
-        ((struct hp_thread *)builder_at(builder, thread))->cpu = cpu;
-    }
-    return builder_at(builder, ((struct hp_thread *)builder_at(builder, thread))->cpu);
-}
-
-void builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
-                 uint64_t user_ns, uint64_t kernel_ns)
-{
-    struct hp_cpu_thread *cpu = cpu_of(builder, thread);
-    struct hp_cpu_table *table = builder_at(builder, cpu->table);
-    struct hp_header *header = builder_header(builder);
-    assert(table->used < table->capacity);
-    table->nodes[table->used++] =
-        (struct hp_cpu_node){.node = node, .samples = samples, .user_ns = user_ns, .kernel_ns = kernel_ns};
-    cpu->samples += samples;
-    cpu->perf_samples += samples;
-    cpu->user_ns += user_ns;
-    cpu->kernel_ns += kernel_ns;
-    header->features |= HP_FEATURE_CPU;
-    header->cpu_engine = HP_CPU_PERF;
-    header->cpu_rate = 1000;
-    header->cpu_latest_ns += user_ns + kernel_ns;
-    header->cpu_latest_kernel_ns += kernel_ns;
 }

@@ -103,14 +103,19 @@ struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32
 
 struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
 
+/* The processor time of a thread, with a table of so many places; the session then has processor time. */
+struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
+/* What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free place of the table. Sums of the thread and the process are raised, too. */
+struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
+                                uint64_t user_ns, uint64_t kernel_ns);
+/* A chunk of samples with numbers from `first` on, each found at `node`; its offset. */
+uint32_t builder_samples(struct session_builder *builder, uint32_t capacity, uint32_t used, uint64_t first,
+                         uint32_t node);
+
 /* The place for what threads wait for, with room for so many entries; watched by somebody. */
 struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacity);
 /* An entry of it. */
 struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
                              const char *what, uint64_t ns);
-
-/* Processor time that a node used, by a thousand samples a second of perf; the session then has processor time. */
-void builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
-                 uint64_t user_ns, uint64_t kernel_ns);
 
 #endif

@@ -1,0 +1,422 @@
+"""Whose processor time: programs that know by the thread's own clock what their functions use, and hosts that must not notice."""
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jsonschema
+import pytest
+
+from harness import (EMULATOR, HOTPATH, IS_ROOT, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, near, with_glibc,
+                     without_emulator, without_sanitizer, without_thread_sanitizer)
+from test_alloc_programs import Bench, PERL, PYTHON, SQL, free_port, need
+
+pytestmark = [without_emulator("it has clocks and signals of its own"),
+              without_thread_sanitizer("it puts signals off until the next call into the C library")]
+
+SCHEMA = json.loads((SOURCE / "docs" / "report.schema.json").read_text())
+ENGINES = ["auto", "timers"]
+TICK_NS = 10_000_000  # the longest a kernel has
+
+
+def cpu_run(box, *args, env=None, program="cpu", **more):
+    result = box.run(program, *args, env={"HOTPATH_CPU": "1", **(env or {})}, **more)
+    jsonschema.validate(result.report.values, SCHEMA)
+    return result
+
+
+def cpu_of(report, name):
+    """Nanoseconds; 0 when there is no such row."""
+    rows = [row for row in report.rows("cpu") if row.name == name]
+    assert len(rows) <= 1
+    return rows[0].cpu_ns if rows else 0
+
+
+def totals(report):
+    return report.section("cpu")["totals"]
+
+
+def has_perf(report):
+    return totals(report)["perf_samples"] > 0
+
+
+def check_sums(result):
+    """Rows add up to the total, and that is what the process's clock says; begin and end of the session are not in its truth."""
+    rows, total = result.report.rows("cpu"), totals(result.report)
+    assert sum(row.cpu_ns for row in rows) == total["cpu_ns"] == total["user_ns"] + total["kernel_ns"]
+    assert sum(row.user_ns for row in rows) == total["user_ns"]
+    assert sum(row.samples for row in rows) == total["samples"]
+    assert near(total["cpu_ns"], result.told["all"], 2, plus=3_000_000), (total, result.told)
+
+
+# ------------------------------------------------------------------------------------------------------------ truth
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sums_are_those_of_the_clock(box, engine):
+    result = cpu_run(box, "split", 500, env={"HOTPATH_CPU_ENGINE": engine})
+    check_sums(result)
+    work = cpu_of(result.report, "heavy") + cpu_of(result.report, "light") + cpu_of(result.report, "split")
+    assert near(work, result.told["all"], 2, plus=TICK_NS)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_system_calls_are_credited_in_full(box, engine):
+    result = cpu_run(box, "calls", 500, env={"HOTPATH_CPU_ENGINE": engine})
+    check_sums(result)
+    assert near(cpu_of(result.report, "calls"), result.told["calls"], 2, plus=TICK_NS)
+    if not SANITIZER:
+        assert result.row("calls", "cpu").kernel_ns > result.told["calls"] / 2
+
+
+def check_split(box, ms, rate, points=None):
+    result = cpu_run(box, "split", ms, env={"HOTPATH_CPU_RATE": rate}, timeout=TIMEOUT + ms / 50)
+    check_sums(result)
+    if not has_perf(result.report):
+        pytest.skip("perf is refused here, and timers are in step with the scheduler")
+    truth = result.told["heavy"] / result.told["all"]
+    samples = totals(result.report)["perf_samples"]
+    share = cpu_of(result.report, "heavy") / totals(result.report)["cpu_ns"]
+    bound = 4 * math.sqrt(truth * (1 - truth) / samples) + 0.005 if points is None else points / 100
+    assert abs(share - truth) < bound, (share, truth, bound, samples)
+    return samples
+
+
+@without_sanitizer("what it costs is not in the program's truth")
+def test_split_within_the_error_of_a_count(box):
+    check_split(box, 1000, 1997)
+
+
+def test_a_function_that_sleeps_uses_nothing(box):
+    report = cpu_run(box, "asleep", 400).report
+    assert cpu_of(report, "sleeps") < 0.25 * cpu_of(report, "heavy")
+    assert report.row("sleeps").total_ns > 200_000_000
+
+
+@pytest.mark.parametrize("program", ["cpu", "cpu_static", "stripped"])
+def test_inlined_functions_are_credited(box, program):
+    """Also in a program from which all symbols are gone."""
+    path = PROGRAMS / program
+    if program == "stripped":
+        path = box.path / "cpu"
+        subprocess.run(["strip", "--strip-all", "-o", path, PROGRAMS / "cpu_static"], check=True)
+    result = cpu_run(box, "inlined", 300, program=path)
+    check_sums(result)
+    assert near(cpu_of(result.report, "tiny"), result.told["tiny"], 3, plus=TICK_NS)
+
+
+def test_every_function_measured(box):
+    result = cpu_run(box, program="cpu_hooks", env={"HOTPATH": "1"})
+    both = cpu_of(result.report, "burn") + cpu_of(result.report, "lighter")
+    assert near(both, result.told["burn"] + result.told["lighter"], 3, plus=TICK_NS)
+    if has_perf(result.report) and not SANITIZER:
+        truth = result.told["burn"] / (result.told["burn"] + result.told["lighter"])
+        bound = 4 * math.sqrt(truth * (1 - truth) / totals(result.report)["perf_samples"]) + 0.02
+        assert abs(cpu_of(result.report, "burn") / both - truth) < bound
+
+
+def test_recursion_counts_once_and_for_all(box):
+    """Inclusive: both are on the stack nearly all the time, and neither has more than there was."""
+    inclusive = cpu_run(box, "recursion", 400, env={"HOTPATH_CPU_INCLUSIVE": "1"})
+    told, report = inclusive.told, inclusive.report
+    assert near(cpu_of(report, "ping"), told["ping"], 3, plus=TICK_NS)
+    if has_perf(report) and not SANITIZER:
+        # Outside of all pongs is the first piece of the outermost ping: two of nine parts.
+        bound = 4 * math.sqrt(2 / 9 * 7 / 9 / totals(report)["perf_samples"]) + 0.03
+        assert abs(cpu_of(report, "pong") / told["ping"] - 7 / 9) < bound
+    exclusive = cpu_run(box, "recursion", 300)
+    check_sums(exclusive)
+    assert near(cpu_of(exclusive.report, "ping") + cpu_of(exclusive.report, "pong"), exclusive.told["ping"], 3, plus=TICK_NS)
+
+
+def test_inclusive_is_own_and_all_inside(box):
+    report = cpu_run(box, "split", 200, env={"HOTPATH_CPU_INCLUSIVE": "1", "HOTPATH_COLUMNS": "all"}).report
+    rows = {row.name: row for row in report.rows("cpu")}
+    assert rows["split"].all_cpu_ns == rows["split"].cpu_ns == sum(rows[name].own_cpu_ns for name in ("split", "heavy", "light"))
+    assert rows["heavy"].all_cpu_ns == rows["heavy"].own_cpu_ns
+
+
+def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
+    result = cpu_run(box, "longjmp", 200)
+    assert cpu_of(result.report, "leaves") == 0
+    assert near(cpu_of(result.report, "jumps"), result.told["jumps"], 3, plus=TICK_NS)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_threads_of_20_ms_are_not_under_counted(box, engine):
+    result = cpu_run(box, "short", 25, env={"HOTPATH_CPU_ENGINE": engine})
+    check_sums(result)
+    assert near(cpu_of(result.report, "short life"), result.told["short"], 2, plus=TICK_NS)
+
+
+def check_even(box, ms):
+    result = cpu_run(box, "even", ms, env={"HOTPATH_BY": "thread"}, timeout=TIMEOUT + ms / 20)
+    rows = {row.thread["name"]: row.cpu_ns for row in result.report.rows("cpu") if row.name == "even"}
+    told = {key: value for key, value in result.told.items() if key.startswith("even")}
+    assert set(rows) == set(told) and len(told) == 8
+    for name, truth in told.items():
+        assert near(rows[name], truth, 3, plus=4_000_000), (rows, told)
+    assert near(sum(rows.values()), sum(told.values()), 3)
+
+
+def test_eight_threads_are_even(box):
+    check_even(box, 150)
+
+
+def test_before_the_first_zone(box):
+    result = cpu_run(box, "before", 300)
+    check_sums(result)
+    assert near(cpu_of(result.report, "<outside>"), result.told["nobody"], 5, plus=TICK_NS)
+    assert near(cpu_of(result.report, "heavy"), result.told["heavy"], 5, plus=TICK_NS)
+
+
+def test_rate(box):
+    """As many samples as asked for, where perf is allowed; with timers no more than the kernel has ticks."""
+    for rate in (97, 1997):
+        total = totals(cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}).report)
+        assert total["samples"] <= 1.5 * rate * total["sampled_ns"] / 1e9 + 3
+        if total["perf_samples"] > 0:
+            assert total["samples"] >= 0.7 * rate * total["sampled_ns"] / 1e9
+
+
+# -------------------------------------------------------------------------------------------- live, paused, killed
+
+def hotpath(box, *arguments, folder):
+    done = subprocess.run([HOTPATH, *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT,
+                          env=box.environment(folder, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_paused_time_is_nobodys(box):
+    process = box.start("cpu", "phases", 150, env={"HOTPATH_CPU": "1"}, stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    told = []
+
+    def phase():
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        told.append(int(process.stdout.readline().split()[1]))
+
+    phase()
+    hotpath(box, "off", process.pid, folder=process.folder)
+    phase()
+    hotpath(box, "on", process.pid, folder=process.folder)
+    phase()
+    result = box.finish(process)
+    assert result.status == 0
+    assert near(cpu_of(result.report, "heavy"), told[0] + told[2], 3, plus=TICK_NS)
+    assert near(totals(result.report)["cpu_ns"], told[0] + told[2], 3, plus=TICK_NS)
+
+
+def test_report_of_a_live_process(box):
+    process = box.start("cpu", "for_ever", env={"HOTPATH_CPU": "1"})
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        seen = []
+        while len(seen) < 3 or seen[-1] < 50:
+            report = Report(json.loads(hotpath(box, "report", "--format", "json", process.pid, folder=process.folder)))
+            jsonschema.validate(report.values, SCHEMA)
+            seen.append(totals(report)["samples"])
+            assert seen == sorted(seen)
+            rows = report.rows("cpu")
+            assert sum(row.cpu_ns for row in rows) == totals(report)["cpu_ns"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kill_at_random(box, count, seed):
+    moments = random.Random(seed)
+    sampled = 0
+    for _ in range(count):
+        process = box.start("cpu", "for_ever", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"})
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(moments.random() * 0.15)
+        process.kill()
+        process.communicate()
+        (session,) = process.folder.glob("*.hotpath")
+        report = box.read(session)
+        sampled += totals(report)["samples"] > 0
+        assert sum(row.samples for row in report.rows("cpu")) == totals(report)["samples"]
+    assert sampled >= count / 2
+
+
+def test_sigkill_leaves_samples(box):
+    kill_at_random(box, 8, seed=1)
+
+
+def test_sessions_come_and_go(box):
+    """The handler never touches a session that has ended."""
+    folder = box.folder()
+    result = box.run("cpu", "restarts", 200, env={"HOTPATH_OUTPUT_PATH": "/dev/null"}, folder=folder)
+    assert result.told["sessions"] == 200
+
+
+# -------------------------------------------------------------------------------------------------- hosts are not harmed
+
+HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals", "other_signals",
+         "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
+NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals",
+                "other_signals", "vforks", "spawns"}
+IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
+
+
+def check_host(box, case, engine, env=None):
+    return box.same("cpu_host", case, env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999", "HOTPATH_CPU_ENGINE": engine, **(env or {})})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", HOSTS)
+def test_host_does_not_notice(box, case, engine):
+    if case in NEED_A_FRONT and (SANITIZER or not IS_GLIBC):
+        pytest.skip("nothing stands in front of the C library's functions here")
+    measured = check_host(box, case, engine)
+    if case not in ("execs", "interrupted"):
+        assert totals(measured.report)["samples"] > 0
+
+
+def test_1000_forks(box):
+    """The children that record have sessions of their own."""
+    report = check_host(box, "forks", "auto", {"HOTPATH_KEEP": "2000"}).report
+    assert report.row("crunch").calls >= 1000
+
+
+REFUSALS = {"no_files": "ulimit -n 1024", "no_perf": "PERFMON", "no_pending": None, "no_locked": None, "no_timers": None,
+            "neither": "PERFMON"}
+
+
+@pytest.mark.parametrize("case", sorted(REFUSALS))
+@without_sanitizer("it needs what is refused")
+def test_engines_refused(box, case):
+    """Says so, and the sums are right all the same."""
+    measured = check_host(box, case, "auto", {"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": "cpu"})
+    trust = measured.stderr.splitlines()[-1]
+    assert "processor time by" in trust, measured.stderr
+    if REFUSALS[case]:
+        assert "refused" in trust and REFUSALS[case] in trust, trust
+    total = [line for line in measured.stderr.splitlines() if line.startswith("Total: ")][0]
+    assert 115 < float(total.split()[1]) < 200 and total.split()[2] == "ms,", total
+
+
+def test_reserved_sessions_are_not_sampled(box):
+    measured = check_host(box, "work", "auto", {"HOTPATH_RESERVE": "1"})
+    assert "cpu" not in measured.report.values["sections"] or not measured.report.rows("cpu")
+    assert [line for line in measured.lines if "HOTPATH_RESERVE" in line and "not sampled" in line] and len(measured.lines) == 1
+
+
+@without_sanitizer("gdb and it do not go together everywhere")
+def test_under_gdb(box):
+    need("gdb")
+    done = box.run(shutil_which("gdb"), "-nx", "-batch", "-ex", "run", "-ex", "print $_exitcode", "--args",
+                   str(PROGRAMS / "cpu_host"), "actions", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999"}, status=None)
+    plain = box.run("cpu_host_off", "actions")
+    if "ptrace" in done.stderr or "Operation not permitted" in done.stderr:
+        pytest.skip("nothing may be traced here")
+    assert "$1 = 0" in done.stdout and "SIGURG" not in done.stdout
+    assert [line for line in plain.stdout.splitlines() if line not in done.stdout.splitlines()] == []
+    assert totals(done.report)["samples"] > 0
+
+
+@without_sanitizer("strace and it do not go together everywhere")
+def test_under_strace(box):
+    need("strace")
+    plain = box.run("cpu_host_off", "masks")
+    traced = box.run("cpu_host", "masks", env={"HOTPATH_CPU": "1"}, before=[str(shutil_which("strace")), "-f", "-o", "/dev/null"], status=None)
+    if "ptrace" in traced.stderr or "not permitted" in traced.stderr:
+        pytest.skip("nothing may be traced here")
+    assert traced.status == 0 and traced.stdout == plain.stdout
+
+
+def shutil_which(name):
+    from pathlib import Path
+    return Path(shutil.which(name))
+
+
+def test_copies_of_the_library(box):
+    """A program with libhotpath.a opens libraries with copies of their own: all are sampled, and none disturbs the other."""
+    for case in ("static", "both"):
+        plain = box.run("copies_static", status=None)
+        sampled = box.run("copies_static", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}, status=None)
+        assert (plain.status, plain.stdout) == (sampled.status, sampled.stdout), (case, sampled.stderr)
+
+
+# -------------------------------------------------------------------------------------------------- programs of others
+
+programs_of_others = [without_sanitizer("they are programs of this machine"), with_glibc("they are programs of this machine")]
+
+BASH = r"""trap 'echo urgent' URG; trap 'echo end; exit 4' EXIT; trap - TRAP; trap '' PROF
+for i in $(seq 300); do x=$((x + i * i)); y+=$(echo $i); done; echo $x ${#y}
+kill -URG $$; ( trap - URG; kill -URG $BASHPID; echo child ); sleep 0.01 & wait $!; echo $?
+read -t 0.05 z < <(sleep 1); echo "read $?"; coproc cat; echo hi >&"${COPROC[1]}"; read -r w <&"${COPROC[0]}"; echo "$w"
+trap; false"""
+
+
+@pytest.fixture
+def bench(box):
+    return Bench(box)
+
+
+def sampled(report):
+    assert report is not None and "cpu" in report["sections"]
+    return report
+
+
+class TestProgramsOfOthers:
+    pytestmark = programs_of_others
+    options = ["--cpu", "--cpu-rate", "4999"]
+
+    def test_bash(self, bench):
+        need("bash")
+        bench.same("bash", "-c", BASH, options=self.options)
+
+    def test_sqlite3(self, bench):
+        need("sqlite3")
+        bench.same("sqlite3", "file.db", stdin=SQL, options=self.options)
+
+    def test_python(self, bench):
+        bench.same(sys.executable, "-c", PYTHON, options=self.options)
+
+    def test_perl(self, bench):
+        need("perl")
+        bench.same("perl", "-e", PERL + "$SIG{URG} = sub { print 'urgent' }; kill URG => $$;", options=self.options)
+
+    def test_git(self, bench):
+        need("git")
+        script = """set -e
+            git init -q -b main . && git config user.name A && git config user.email a@example.org
+            export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z'
+            for i in 1 2 3; do seq $i 3000 > file$i; git add . && git commit -qm "commit $i"; done
+            git repack -adq && git fsck && git log --stat | cat && git diff HEAD~2 | wc && git blame file2 | tail -3"""
+        bench.same("sh", "-c", script, options=[*self.options, "--preload-children"])
+
+    def test_redis(self, box):
+        need("redis-server")
+        port = free_port()
+        report = box.path / "report.json"
+        before = [HOTPATH, "run", "--format", "json", "--output", report, *self.options, "--"]
+        server = subprocess.Popen([str(part) for part in [*before, "redis-server", "--port", port, "--save", "", "--dir", box.path]],
+                                  env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+        def client(*arguments):
+            return subprocess.run(["redis-cli", "-p", str(port), *arguments], capture_output=True, text=True, timeout=TIMEOUT).stdout
+
+        try:
+            for _ in range(500):
+                if client("ping") == "PONG\n":
+                    break
+                time.sleep(0.02)
+            done = subprocess.run(["redis-benchmark", "-p", str(port), "-q", "-n", "5000", "-c", "20", "-t", "set,get,lpush,mset"],
+                                  check=True, capture_output=True, text=True, timeout=TIMEOUT * 2)
+            assert "rror" not in done.stdout + done.stderr
+            assert client("set", "a", "b") == "OK\n" and client("get", "a") == "b\n"
+        finally:
+            client("shutdown", "nosave")
+            output, _ = server.communicate(timeout=TIMEOUT)
+        assert server.returncode == 0 and "crash" not in output.lower()
+        assert json.loads(report.read_text())["sections"]["cpu"]["totals"]["samples"] > 100

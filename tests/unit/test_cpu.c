@@ -1,0 +1,440 @@
+/* Processor time, as rows, against numbers that are known because the test made them up. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cpu_profile.h"
+#include "report_fixture.h"
+
+static uint32_t thread, root, main_node, load, parse;
+static struct hp_cpu_thread *cpu;
+
+static const hotpath_section *rows(void)
+{
+    const hotpath_section *section = section_named("cpu");
+    assert_non_null(section);
+    return section;
+}
+
+static uint32_t node_of(struct session_builder *session, uint32_t in, uint32_t parent, const char *name)
+{
+    const uint32_t node = builder_node(session, in, parent, builder_site(session, name, "src/demo.c", 7));
+    builder_call(session, in, node, 1000, 0);
+    return node;
+}
+
+static uint32_t root_of(struct session_builder *session, uint32_t in)
+{
+    return ((struct hp_thread *)builder_at(session, in))->root;
+}
+
+/* The process started with 1000 ns, 100 of them in the kernel, on its clocks. */
+static void begin(struct session_builder *session)
+{
+    struct hp_header *header = builder_header(session);
+    header->cpu_start_ns = header->cpu_latest_ns = 1000;
+    header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = 100;
+}
+
+/* main calls load calls parse. */
+static void build(void)
+{
+    begin(&builder);
+    thread = builder_thread(&builder);
+    root = root_of(&builder, thread);
+    main_node = node_of(&builder, thread, 0, "main");
+    load = node_of(&builder, thread, main_node, "load");
+    parse = node_of(&builder, thread, load, "parse");
+    cpu = builder_cpu_thread(&builder, thread, 16);
+    builder_cpu(&builder, thread, root, 5, 50, 0);
+    builder_cpu(&builder, thread, load, 20, 200, 30);
+    builder_cpu(&builder, thread, parse, 70, 600, 20);
+    builder_cpu(&builder, thread, main_node, 10, 100, 0);
+}
+
+static size_t row_named(const char *name)
+{
+    for (size_t row = 0; row < hotpath_section_rows(rows()); row++)
+        if (strcmp(cell_of(rows(), row, "name").text, name) == 0)
+            return row;
+    fail_msg("there is no row '%s'", name);
+    return 0;
+}
+
+static void assert_sums(const char *name, uint64_t samples, uint64_t user, uint64_t kernel)
+{
+    const size_t row = row_named(name);
+    assert_int_equal(cell_of(rows(), row, "samples").count, samples);
+    assert_float_equal(cell_of(rows(), row, "user_ns").number, (double)user, 0.1);
+    assert_float_equal(cell_of(rows(), row, "kernel_ns").number, (double)kernel, 0.1);
+    assert_float_equal(cell_of(rows(), row, "cpu_ns").number, (double)(user + kernel), 0.1);
+}
+
+static uint64_t total_named(const char *key)
+{
+    for (size_t at = 0; at < rows()->total_count; at++)
+        if (strcmp(rows()->totals[at].key, key) == 0)
+            return rows()->totals[at].cell.count;
+    fail_msg("there is no total '%s'", key);
+    return 0;
+}
+
+static double sum_of(const char *key)
+{
+    double sum = 0;
+    for (size_t row = 0; row < hotpath_section_rows(rows()); row++)
+        sum += cell_of(rows(), row, key).number;
+    return sum;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ sums */
+
+static void exclusive_is_what_was_found_there(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(rows()), 4);
+    assert_string_equal(cell_of(rows(), 0, "name").text, "parse");
+    assert_string_equal(cell_of(rows(), 1, "name").text, "load");
+    assert_sums("parse", 70, 600, 20);
+    assert_sums("load", 20, 200, 30);
+    assert_sums("main", 10, 100, 0);
+    assert_sums("<outside>", 5, 50, 0);
+    assert_float_equal(cell_of(rows(), 0, "percent_total").number, 62, 0.001);
+    assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
+    assert_int_equal(total_named("cpu_ns"), 1000);
+    assert_int_equal(total_named("samples"), 105);
+    assert_int_equal(total_named("sampled_ns"), 1000);
+}
+
+static void inclusive_counts_all_above(void **state)
+{
+    (void)state;
+    build();
+    settings.cpu_inclusive = true;
+    fixture_build();
+    assert_sums("main", 100, 900, 50);
+    assert_sums("load", 90, 800, 50);
+    assert_sums("parse", 70, 600, 20);
+    assert_sums("<outside>", 5, 50, 0);
+}
+
+/* load calls itself by way of parse: its node has what was found in the call further in, which parse is around, too. */
+static void what_is_folded_counts_beside_the_tree(void **state)
+{
+    (void)state;
+    build();
+    struct hp_cpu_node *entry = builder_cpu(&builder, thread, parse, 0, 0, 0);
+    entry->also_samples = 15;
+    entry->also_ns = 150;
+    settings.cpu_inclusive = true;
+    fixture_build();
+    assert_sums("parse", 85, 750, 20);
+    assert_sums("load", 90, 800, 50);
+    settings.cpu_inclusive = false;
+    fixture_build();
+    assert_sums("parse", 70, 600, 20);
+    assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
+}
+
+/* A site that is above itself counts once. */
+static void recursion_counts_once(void **state)
+{
+    (void)state;
+    build();
+    const struct hotpath_node_ *record = builder_at(&builder, load);
+    const uint32_t again = builder_node(&builder, thread, parse, record->site);
+    builder_cpu(&builder, thread, again, 4, 40, 0);
+    settings.cpu_inclusive = true;
+    fixture_build();
+    assert_sums("load", 94, 840, 50);
+    assert_sums("parse", 74, 640, 20);
+}
+
+static void what_waits_goes_to_the_last_place(void **state)
+{
+    (void)state;
+    build();
+    cpu->waiting_user_ns = 30;
+    cpu->waiting_kernel_ns = 8;
+    cpu->user_ns += 30;
+    cpu->kernel_ns += 8;
+    cpu->last_node = parse;
+    builder_header(&builder)->cpu_latest_ns += 38;
+    builder_header(&builder)->cpu_latest_kernel_ns += 8;
+    fixture_build();
+    assert_sums("parse", 70, 630, 28);
+    assert_int_equal(total_named("cpu_ns"), 1038);
+    cpu->last_node = 0; /* never found anywhere: outside */
+    fixture_build();
+    assert_sums("parse", 70, 600, 20);
+    assert_sums("<outside>", 5, 80, 8);
+}
+
+static void what_no_thread_has_is_outside(void **state)
+{
+    (void)state;
+    build();
+    builder_header(&builder)->cpu_latest_ns += 500;
+    builder_header(&builder)->cpu_latest_kernel_ns += 200;
+    fixture_build();
+    assert_sums("<outside>", 5, 350, 200);
+    assert_int_equal(total_named("cpu_ns"), 1500);
+    assert_int_equal(total_named("sampled_ns"), 1000);
+}
+
+static void pauses_are_nobodys(void **state)
+{
+    (void)state;
+    build();
+    builder_header(&builder)->cpu_latest_ns += 500;
+    builder_header(&builder)->cpu_latest_kernel_ns += 200;
+    cpu->skipped_ns = 450;
+    cpu->skipped_kernel_ns = 180;
+    fixture_build();
+    assert_int_equal(total_named("cpu_ns"), 1050);
+    assert_sums("<outside>", 5, 80, 20);
+}
+
+/* A process that was killed: its clock was last looked at before those of its threads. */
+static void threads_know_better_than_an_old_clock(void **state)
+{
+    (void)state;
+    build();
+    builder_header(&builder)->cpu_latest_ns = 1200;
+    fixture_build();
+    assert_int_equal(total_named("cpu_ns"), 1000);
+    assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
+    assert_float_equal(sum_of("user_ns"), (double)total_named("user_ns"), 0.1);
+}
+
+static void threads_apart(void **state)
+{
+    (void)state;
+    build();
+    const uint32_t second = builder_thread(&builder);
+    const struct hotpath_node_ *record = builder_at(&builder, load);
+    const uint32_t there = builder_node(&builder, second, 0, record->site);
+    builder_call(&builder, second, there, 10, 0);
+    builder_cpu_thread(&builder, second, 4);
+    builder_cpu(&builder, second, there, 3, 33, 0);
+    settings.by = HP_BY_THREAD;
+    fixture_build();
+    size_t found = 0;
+    for (size_t row = 0; row < hotpath_section_rows(rows()); row++)
+        if (strcmp(cell_of(rows(), row, "name").text, "load") == 0) {
+            const double ns = cell_of(rows(), row, "cpu_ns").number;
+            assert_true(ns == 230 || ns == 33);
+            found++;
+        }
+    assert_int_equal(found, 2);
+    assert_float_equal(sum_of("cpu_ns"), 1033, 0.1);
+    settings.by = HP_BY_FUNCTION;
+    fixture_build();
+    assert_sums("load", 23, 233, 30);
+}
+
+static void sessions_together(void **state)
+{
+    (void)state;
+    build();
+    struct session_builder *other = fixture_add_session();
+    begin(other);
+    const uint32_t in = builder_thread(other);
+    const uint32_t same = node_of(other, in, 0, "parse"), own = node_of(other, in, 0, "other");
+    builder_cpu_thread(other, in, 4);
+    builder_cpu(other, in, same, 1, 5, 5);
+    builder_cpu(other, in, own, 2, 7, 0);
+    builder_header(other)->cpu_engine = HP_CPU_TIMERS;
+    builder_header(other)->cpu_refusal = 13;
+    struct session_builder *unsampled = fixture_add_session();
+    node_of(unsampled, builder_thread(unsampled), 0, "load");
+    fixture_build();
+    assert_sums("parse", 71, 605, 25);
+    assert_sums("other", 2, 7, 0);
+    assert_sums("load", 20, 200, 30);
+    assert_int_equal(total_named("cpu_ns"), 1017);
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text, "perf and timers, or timers alone"));
+    assert_non_null(strstr(text, "kernel.perf_event_paranoid"));
+}
+
+static void nothing_was_sampled(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    node_of(&builder, thread, 0, "main");
+    strcpy(settings.report, "cpu");
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(rows()), 0);
+    assert_non_null(strstr(fixture_render(0, false), HP_NO_CPU));
+}
+
+/* ---------------------------------------------------------------------------------------------------- broken files */
+
+static struct hp_cpu_table *table(void) { return builder_at(&builder, cpu->table); }
+
+static void assert_broken_table_is_outside(void)
+{
+    fixture_build();
+    assert_int_equal(total_named("cpu_ns"), 1000);
+    assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
+    assert_float_equal(cell_of(rows(), row_named("<outside>"), "cpu_ns").number, 1000, 0.1);
+}
+
+static void hostile_capacities(void **state)
+{
+    (void)state;
+    build();
+    cpu->last_node = 0;
+    const uint32_t hostile[] = {0, UINT32_MAX, UINT32_MAX / 48, 89478486, 1u << 31, 1u << 20};
+    for (size_t at = 0; at < sizeof hostile / sizeof hostile[0]; at++) {
+        table()->capacity = hostile[at];
+        assert_broken_table_is_outside();
+    }
+}
+
+static void hostile_offsets(void **state)
+{
+    (void)state;
+    build();
+    cpu->last_node = 0;
+    const uint32_t hostile[] = {1, 4, UINT32_MAX, UINT32_MAX - 7, (uint32_t)builder_size(&builder) - 8, 0};
+    for (size_t at = 0; at < sizeof hostile / sizeof hostile[0]; at++) {
+        cpu->table = hostile[at];
+        assert_broken_table_is_outside();
+    }
+    struct hp_thread *record = builder_at(&builder, thread);
+    for (size_t at = 0; at < sizeof hostile / sizeof hostile[0]; at++) {
+        record->cpu = hostile[at];
+        assert_broken_table_is_outside();
+    }
+}
+
+static void hostile_nodes(void **state)
+{
+    (void)state;
+    build();
+    builder_cpu(&builder, thread, UINT32_MAX, 1, 10, 0);
+    builder_cpu(&builder, thread, 12, 1, 10, 0)->also_samples = 5;
+    builder_cpu(&builder, thread, (uint32_t)builder_size(&builder) - 8, 1, 10, 0);
+    fixture_build();
+    assert_sums("parse", 70, 600, 20);
+    assert_sums("<outside>", 8, 80, 0);
+}
+
+/* A way up that never ends. */
+static void nodes_in_a_circle(void **state)
+{
+    (void)state;
+    build();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->parent = parse;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->parent = load;
+    settings.cpu_inclusive = true;
+    fixture_build();
+    assert_sums("parse", 70, 600, 20);
+    assert_sums("load", 90, 800, 50);
+}
+
+/* --------------------------------------------------------------------------------------------------------- samples */
+
+static struct hp_sample_chunk *chunk_at(uint32_t offset) { return builder_at(&builder, offset); }
+
+static size_t walk(uint64_t *numbers, size_t most)
+{
+    const struct hp_snapshot *session = fixture_open(NULL)->all[0];
+    struct hp_walk threads = {0}, samples = {0};
+    struct hp_thread record;
+    struct hp_cpu_thread copy;
+    struct hp_sample one;
+    size_t count = 0;
+    assert_true(hp_snapshot_next_thread(session, &threads, &record));
+    assert_true(hp_snapshot_cpu_thread(session, &record, &copy));
+    while (hp_snapshot_next_sample(session, &copy, &samples, &one) && count < most) {
+        assert_true(one.ticks == BUILDER_START + samples.number || one.node == 0);
+        numbers[count++] = samples.number;
+    }
+    return count;
+}
+
+static void samples_come_oldest_first(void **state)
+{
+    (void)state;
+    uint64_t numbers[64];
+    build();
+    assert_int_equal(walk(numbers, 64), 0);
+    cpu->chunk = builder_samples(&builder, 4, 3, 0, parse);
+    assert_int_equal(walk(numbers, 64), 3);
+    assert_int_equal(numbers[2], 2);
+    /* Three chunks; the oldest was written over with what came last. */
+    const uint32_t third = builder_samples(&builder, 4, 4, 8, parse);
+    const uint32_t second = builder_samples(&builder, 4, 4, 4, load);
+    const uint32_t newest = builder_samples(&builder, 4, 2, 12, load);
+    chunk_at(newest)->next = second;
+    chunk_at(second)->next = third;
+    chunk_at(third)->next = newest;
+    cpu->chunk = newest;
+    assert_int_equal(walk(numbers, 64), 10);
+    for (size_t at = 0; at < 10; at++)
+        assert_int_equal(numbers[at], 4 + at);
+}
+
+static void broken_rings_come_to_an_end(void **state)
+{
+    (void)state;
+    static uint64_t numbers[1 << 20];
+    build();
+    const uint32_t first = builder_samples(&builder, 4, 4, 0, parse);
+    const uint32_t second = builder_samples(&builder, 4, 4, 4, parse);
+    const uint32_t third = builder_samples(&builder, 4, 4, 8, parse);
+    cpu->chunk = first;
+    chunk_at(first)->next = second;
+    chunk_at(second)->next = third;
+    chunk_at(third)->next = second; /* which never comes back to the first */
+    const size_t count = walk(numbers, 1 << 20);
+    assert_true(count < builder_size(&builder) / sizeof(struct hp_sample) + 1);
+    chunk_at(second)->used = 5; /* more than it has room for */
+    assert_int_equal(walk(numbers, 64), 0);
+    chunk_at(second)->used = chunk_at(second)->capacity = UINT32_MAX;
+    assert_int_equal(walk(numbers, 64), 0);
+    chunk_at(first)->next = UINT32_MAX - 3;
+    assert_int_equal(walk(numbers, 64), 0);
+    cpu->chunk = 4;
+    assert_int_equal(walk(numbers, 64), 0);
+    chunk_at(first)->next = first;
+    chunk_at(first)->used = 0;
+    cpu->chunk = first;
+    assert_int_equal(walk(numbers, 64), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(exclusive_is_what_was_found_there),
+        TEST(inclusive_counts_all_above),
+        TEST(what_is_folded_counts_beside_the_tree),
+        TEST(recursion_counts_once),
+        TEST(what_waits_goes_to_the_last_place),
+        TEST(what_no_thread_has_is_outside),
+        TEST(pauses_are_nobodys),
+        TEST(threads_know_better_than_an_old_clock),
+        TEST(threads_apart),
+        TEST(sessions_together),
+        TEST(nothing_was_sampled),
+        TEST(hostile_capacities),
+        TEST(hostile_offsets),
+        TEST(hostile_nodes),
+        TEST(nodes_in_a_circle),
+        TEST(samples_come_oldest_first),
+        TEST(broken_rings_come_to_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
