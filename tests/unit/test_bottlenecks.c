@@ -282,7 +282,7 @@ static void without_samples_processor_time_is_not_known(void **state)
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
     assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "waiting");
-    builder_cpu(&builder, thread, load, 0, 21 * MS, 0);
+    builder_cpu(&builder, thread, load, 0, 23 * MS, 0);
     fixture_build();
     assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "unknown");
     assert_none(0, "cpu_ns");
