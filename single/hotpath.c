@@ -11518,6 +11518,7 @@ struct hp_bottlenecks_view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct hp_cpu *cpu;         /* NULL: not sampled */
+    bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
     double whole_ns;                  /* what 100 % is */
@@ -11527,6 +11528,13 @@ struct hp_bottlenecks_view {
     struct hp_bottlenecks_entry **entries;
     size_t count;
 };
+
+/* Clocks say how much processor time was used, samples by whom: without them nothing is known of a function. */
+static bool hp_bottlenecks_has_samples(const struct hp_cpu *cpu)
+{
+    const double due = (double)cpu->sampled_ns / HP_BOTTLENECKS_SECOND * cpu->rate;
+    return (double)cpu->total.samples >= HP_VERDICT_LEAST_SAMPLES || due < 2 * HP_VERDICT_LEAST_SAMPLES;
+}
 
 /* What has been measured beside time. */
 static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
@@ -12032,6 +12040,8 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (view->is_unsampled)
+        hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
 }
@@ -12043,11 +12053,13 @@ static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->run;
-    view->cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    view->is_unsampled = cpu != NULL && !hp_bottlenecks_has_samples(cpu);
+    view->cpu = view->is_unsampled ? NULL : cpu;
     view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
     view->observations = hp_bottlenecks_observations_of(view);
-    return (view->cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
            (view->allocs != NULL || !hp_run_has_allocs(run));
 }
 

@@ -54,6 +54,7 @@ struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     const struct hp_cpu *cpu;         /* NULL: not sampled */
+    bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
     double whole_ns;                  /* what 100 % is */
@@ -63,6 +64,13 @@ struct view {
     struct entry **entries;
     size_t count;
 };
+
+/* Clocks say how much processor time was used, samples by whom: without them nothing is known of a function. */
+static bool has_samples(const struct hp_cpu *cpu)
+{
+    const double due = (double)cpu->sampled_ns / SECOND * cpu->rate;
+    return (double)cpu->total.samples >= HP_VERDICT_LEAST_SAMPLES || due < 2 * HP_VERDICT_LEAST_SAMPLES;
+}
 
 /* What has been measured beside time. */
 static bool has_data(const struct hotpath_results *results)
@@ -568,6 +576,8 @@ static void add_notes(struct view *view)
                                      ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
                                        "Wait % are parts of its own time"
                                      : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (view->is_unsampled)
+        hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
     if (strcmp(section->percent_of, "threads") == 0)
         hp_section_note(section, "100 % is the time of all threads together");
 }
@@ -579,11 +589,13 @@ static bool take_measures(struct view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->run;
-    view->cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    view->is_unsampled = cpu != NULL && !has_samples(cpu);
+    view->cpu = view->is_unsampled ? NULL : cpu;
     view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
     view->observations = observations_of(view);
-    return (view->cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
            (view->allocs != NULL || !hp_run_has_allocs(run));
 }
 

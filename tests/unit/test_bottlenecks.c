@@ -63,6 +63,7 @@ static void build_waits(void)
     builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->looks = 150;
     builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 100 * MS)->looks = 10;
     builder_wait(&builder, main_node, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20;
+    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20; /* four times what it had */
 }
 
 /* `make` asks for nine tenths of all bytes, in a million blocks. */
@@ -141,6 +142,9 @@ static void numbers_are_in_every_row(void **state)
     assert_string_equal(cell_of(bottlenecks(), 0, "waits_for").text, "disk: /data/large");
     assert_number(0, "waits_for_ns", 4e9); /* all of that cause */
     assert_number(0, "looks", 400);
+    assert_number(1, "waiting_ns", 50e6);
+    assert_number(1, "run_queue_ns", 50e6);
+    assert_number(1, "waits_for_ns", 50e6);
     assert_number(2, "own_bytes", 9000000);
     assert_number(2, "own_count", 20000000);
     assert_number(2, "percent_alloc", 90);
@@ -180,7 +184,7 @@ static void waiting_alone(void **state)
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
     assert_row(0, "load", "waiting", "waiting for 5.60 s of its 6.00 s, 4.00 s of that for disk: /data/large");
-    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.50 s of its 2.50 s");
+    assert_row(1, "compute", "cpu-bound", "not found waiting for 2.30 s of its 2.50 s");
     assert_row(4, "tiny", "too-short", "its 1.00 ms are too short to tell, at 100 looks a second");
     assert_none(0, "cpu_ns");
     assert_none(0, "percent_cpu");
@@ -268,6 +272,26 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
                "waiting for 990.00 ms of its 1.00 s, 300.00 ms of that for pipe: read (30 looks)");
 }
 
+/* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */
+static void without_samples_processor_time_is_not_known(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", SECOND);
+    builder_cpu(&builder, thread, load, 19, 19 * MS, 0);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "waiting");
+    builder_cpu(&builder, thread, load, 0, 23 * MS, 0);
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "unknown");
+    assert_none(0, "cpu_ns");
+    assert_non_null(strstr(fixture_render(0, false), "\nprocessor time is left out: there are too few samples "));
+    builder_cpu(&builder, thread, load, 1, 0, 0);
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "waiting");
+}
+
 static void rows_are_chosen_and_ordered(void **state)
 {
     (void)state;
@@ -353,6 +377,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_wait, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(without_samples_processor_time_is_not_known, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_stand_below_the_table, fixture_set_up, fixture_tear_down),
     };
