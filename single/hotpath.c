@@ -17855,7 +17855,8 @@ HP_PRIVATE void hp_sampler_touch(void);
  * signal while samples are taken gets them.
  */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef HP_HAS_SANITIZER /* the build knows */
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -21775,10 +21776,15 @@ static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum h
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
 /* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
 static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
     for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
         frame--;
     return frame;

@@ -284,10 +284,15 @@ static void record_sample(struct hp_head *head, uint32_t node, enum hp_sample_ki
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
 /* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
 static const struct hotpath_frame_ *present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
     for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(head, frame); steps++)
         frame--;
     return frame;

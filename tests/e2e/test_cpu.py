@@ -140,6 +140,7 @@ def test_inclusive_is_own_and_all_inside(box):
     assert rows["heavy"].all_cpu_ns == rows["heavy"].own_cpu_ns
 
 
+@without_sanitizer("guards may be anywhere")
 def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
     result = cpu_run(box, "longjmp", 200)
     assert cpu_of(result.report, "leaves") == 0
@@ -262,7 +263,7 @@ def test_sessions_come_and_go(box):
 HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals", "other_signals",
          "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
 NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals",
-                "other_signals", "vforks", "spawns"}
+                "other_signals", "vforks", "spawns", "execs"}
 IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
 
 
@@ -300,7 +301,7 @@ def test_engines_refused(box, case):
     if REFUSALS[case]:
         assert "refused" in trust and REFUSALS[case] in trust, trust
     total = [line for line in measured.stderr.splitlines() if line.startswith("Total: ")][0]
-    assert 115 < float(total.split()[1]) < 200 and total.split()[2] == "ms,", total
+    assert total.split()[2] == "ms," and near(float(total.split()[1]) * 1e6, measured.aside["all"], 2, plus=3_000_000), total
 
 
 def test_reserved_sessions_are_not_sampled(box):
