@@ -21907,8 +21907,9 @@ static struct hp_head *hp_sampler_head_of_thread(void)
 #endif
     const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
-        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;
     return NULL;
 }
@@ -22669,7 +22670,7 @@ static void hp_threads_release_head(struct hp_head *head)
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
         }
     }
-    head->thread_id = 0;
+    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 static void hp_threads_say_farewell(struct hp_head *head)
@@ -22731,7 +22732,8 @@ static struct hp_head *hp_threads_new_head(void)
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
     page->spare_count--;
     head->next = page->heads;
-    page->heads = head;
+    __atomic_store_n(&page->heads, head,
+                     __ATOMIC_RELEASE); /* the sampler's handler looks through them without the lock */
     return head;
 }
 
@@ -22860,7 +22862,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     hp_threads_sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->base;
-    head->thread_id = thread_id;
+    __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
 }

@@ -415,8 +415,9 @@ static struct hp_head *head_of_thread(void)
 #endif
     const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
-        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;
     return NULL;
 }
