@@ -12660,7 +12660,7 @@ static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
         if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
             hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
     view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0)
+    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
         hp_cpu_table_add_entry(view, NULL, &view->outside);
     hp_cpu_table_set_whole(view);
     return true;
