@@ -13474,7 +13474,7 @@ static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
         if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
             hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
     view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0)
+    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
         hp_cpu_table_add_entry(view, NULL, &view->outside);
     hp_cpu_table_set_whole(view);
     return true;
@@ -18725,7 +18725,8 @@ HP_PRIVATE void hp_sampler_touch(void);
  * signal while samples are taken gets them.
  */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef HP_HAS_SANITIZER /* the build knows */
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -22645,10 +22646,15 @@ static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum h
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
 /* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
 static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
     for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
         frame--;
     return frame;
@@ -22771,8 +22777,9 @@ static struct hp_head *hp_sampler_head_of_thread(void)
 #endif
     const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
-        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;
     return NULL;
 }
@@ -23533,7 +23540,7 @@ static void hp_threads_release_head(struct hp_head *head)
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
         }
     }
-    head->thread_id = 0;
+    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 static void hp_threads_say_farewell(struct hp_head *head)
@@ -23595,7 +23602,8 @@ static struct hp_head *hp_threads_new_head(void)
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
     page->spare_count--;
     head->next = page->heads;
-    page->heads = head;
+    __atomic_store_n(&page->heads, head,
+                     __ATOMIC_RELEASE); /* the sampler's handler looks through them without the lock */
     return head;
 }
 
@@ -23724,7 +23732,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     hp_threads_sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->base;
-    head->thread_id = thread_id;
+    __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
 }

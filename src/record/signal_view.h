@@ -28,7 +28,8 @@
 #include "hotpath.h"
 #include "signals.h"
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef HP_HAS_SANITIZER /* the build knows */
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)

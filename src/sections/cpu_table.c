@@ -129,7 +129,7 @@ static bool gather(struct view *view)
         if (!is_left_out(view, view->profile->sites[at]))
             add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
     view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0)
+    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
         add_entry(view, NULL, &view->outside);
     set_whole(view);
     return true;
