@@ -11636,7 +11636,7 @@ static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *
 static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
     const uint32_t cause = hp_bottlenecks_largest_cause(entry, waits);
-    if (waits->by_cause[cause] == 0)
+    if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
@@ -18798,9 +18798,11 @@ HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *befo
             errno = error;                                                                                         \
         return error != 0 ? -1 : 0;                                                                                \
     }
+/* NOLINTBEGIN(readability-redundant-declaration): only some standards have them */
 extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
+/* NOLINTEND(readability-redundant-declaration) */
 #endif
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
@@ -19349,7 +19351,7 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
 static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
 {
     const int64_t drift = hp_alloc_live(thread) - thread->published;
-    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * HP_ALLOC_UNPUBLISHED;
+    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED;
 }
 
 /*
@@ -22966,6 +22968,7 @@ void hp_sampler_end(void)
 #ifdef HP_IN_FRONT_OF_SIGNALS
 /* Other names of the C library's for the same. */
 extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+/* NOLINTNEXTLINE(readability-redundant-declaration): only some standards have it */
 extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define hp_signal_view_next_sigaction __sigaction
 #else

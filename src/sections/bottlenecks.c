@@ -172,7 +172,7 @@ static uint32_t largest_cause(const struct entry *entry, const struct hp_site_wa
 static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
 {
     const uint32_t cause = largest_cause(entry, waits);
-    if (waits->by_cause[cause] == 0)
+    if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
