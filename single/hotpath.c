@@ -9541,6 +9541,8 @@ struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
 
+#define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
+
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
@@ -9716,6 +9718,8 @@ HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct 
 HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
+HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 /* A number about the whole; of SIGNED units an int64_t. */
 HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
@@ -9759,7 +9763,7 @@ HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
  * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
  *
  *     hp_order_choose, when the columns are there; section->order says from then on what holds
- *     hp_order_apply, when all rows are filled, in the usual order
+ *     hp_order_apply, when all rows are filled, in the usual order; hp_order_fill does both
  */
 
 /*
@@ -9771,6 +9775,16 @@ HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_
 
 /* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
 HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
+/* Fills a row with what it is about. False: no memory. */
+typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
+
+/*
+ * Makes a row for each of `entries`, which are in the usual order, and applies the order that was chosen. No more are filled
+ * than will be shown. False: no memory.
+ */
+HP_PRIVATE bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view);
 
 /* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
 
@@ -10561,7 +10575,6 @@ HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, co
  * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
  */
 
-#define HP_ALLOC_TABLE_OUTSIDE "<outside>"
 #define HP_ALLOC_TABLE_LINE_BYTES 320u
 
 /* What makes the difference between the two. */
@@ -10762,7 +10775,7 @@ static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const stru
 
 static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
 {
-    const struct hp_pattern_subject subject = {.names = {HP_ALLOC_TABLE_OUTSIDE}};
+    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
     return hp_results_show_subject(view->results, &subject);
 }
 
@@ -10791,7 +10804,10 @@ static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
     hp_alloc_table_add_outside(view, NULL, bytes, count);
 }
 
-static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_ALLOC_TABLE_OUTSIDE; }
+static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static int hp_alloc_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
@@ -10924,8 +10940,10 @@ static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, st
 }
 
 /* What is outside has no calls, and its peak would be that of all. */
-static bool hp_alloc_table_fill_row(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct hp_alloc_table_view *view = context;
+    const struct hp_alloc_table_entry *entry = about;
     const struct hp_alloc_table_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
     hp_section_set_count(row, columns->total, entry->total);
@@ -10949,16 +10967,8 @@ static bool hp_alloc_table_fill_row(struct hp_alloc_table_view *view, struct hp_
 
 static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!hp_alloc_table_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -11077,7 +11087,7 @@ static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, HP_ALLOC_TABLE_OUTSIDE " was allocated outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
         hp_section_note(
             section, view->kind == &hp_alloc_table_bytes_kind
@@ -11136,9 +11146,8 @@ static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     hp_alloc_table_choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "nothing was allocated while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "nothing was allocated while the session was active");
     hp_alloc_table_add_totals(view);
     return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
 }
@@ -11912,8 +11921,10 @@ static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, s
                           100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
 }
 
-static bool hp_bottlenecks_fill_row(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct hp_bottlenecks_view *view = context;
+    const struct hp_bottlenecks_entry *entry = about;
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
     struct hp_text line;
     const struct hp_bottlenecks_columns *columns = &view->columns;
@@ -11939,14 +11950,8 @@ static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
 
 static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
 {
-    const uint32_t limit = hp_bottlenecks_limit_of(view->results->settings);
-    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
-    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
-        return false;
-    for (size_t at = 0; at < view->section->row_count; at++)
-        if (!hp_bottlenecks_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, hp_bottlenecks_limit_of(view->results->settings),
+                         (const void *const *)view->entries, view->count, hp_bottlenecks_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -12082,9 +12087,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     if (!hp_bottlenecks_gather(&view))
         return false;
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : results->profile->site_count > 0 ? "no function matches the focus"
-                                                           : "no function was measured";
+    section->if_empty = hp_section_why_empty(section, results->profile->site_count, "no function was measured");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
     hp_bottlenecks_add_notes(&view);
@@ -13360,7 +13363,6 @@ HP_SHARED const struct hp_section_type hotpath_section_cpu_;
  * so that exclusive times add up to that of the run.
  */
 
-#define HP_CPU_TABLE_OUTSIDE "<outside>"
 #define HP_CPU_TABLE_LINE_BYTES 240u
 
 struct hp_cpu_table_columns {
@@ -13411,7 +13413,10 @@ static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
 
 /* ------------------------------------------------------------------------------------------- entries */
 
-static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_CPU_TABLE_OUTSIDE; }
+static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
 {
@@ -13431,7 +13436,7 @@ static int hp_cpu_table_compare_entries(const void *a, const void *b)
 
 static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
 {
-    const struct hp_pattern_subject outside = {.names = {HP_CPU_TABLE_OUTSIDE}};
+    const struct hp_pattern_subject outside = {.names = {HP_OUTSIDE}};
     return entry->site != NULL ? hp_results_show(view->results, entry->site)
                                : hp_results_show_subject(view->results, &outside);
 }
@@ -13499,8 +13504,10 @@ static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row *row, const struct hp_cpu_table_entry *entry)
+static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct hp_cpu_table_view *view = context;
+    const struct hp_cpu_table_entry *entry = about;
     const struct hp_cpu_table_columns *columns = &view->columns;
     const struct hp_cpu_sums *shown = entry->shown;
     hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
@@ -13525,16 +13532,8 @@ static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row 
 
 static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!hp_cpu_table_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, hp_cpu_table_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -13582,7 +13581,7 @@ static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, HP_CPU_TABLE_OUTSIDE " was used outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was used outside of all measured functions");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -13632,9 +13631,8 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     hp_cpu_table_choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "no processor time was used while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "no processor time was used while the session was active");
     hp_cpu_table_add_totals(view);
     if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
         return false;
@@ -13765,6 +13763,19 @@ bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *sec
     if (limit != 0 && limit != HOTPATH_NO_LIMIT)
         hp_order_cut_rows(section, limit);
     return true;
+}
+
+bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+{
+    if (section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill(view, &section->rows[at], entries[at]))
+            return false;
+    return hp_order_apply(results, section, limit);
 }
 
 /* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
@@ -15633,6 +15644,13 @@ void hp_section_add_total(struct hotpath_section *section, const char *key, enum
     if (section->total_count < HP_MAX_TOTALS)
         section->totals[section->total_count++] =
             (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
+{
+    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+           : site_count > 0        ? "no function matches the focus"
+                                   : otherwise;
 }
 
 void hp_section_note(struct hotpath_section *section, const char *line)
@@ -17520,8 +17538,6 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
  * of threads that was watched, so what is missing to 100 % is time on a processor.
  */
 
-#define HP_WAIT_TABLE_OUTSIDE "<outside>"
-
 struct hp_wait_table_columns {
     size_t name, cause, call, what, looks, time, percent, location;
 };
@@ -17642,11 +17658,13 @@ static bool hp_wait_table_choose(struct hp_wait_table_view *view)
     return view->shown != NULL;
 }
 
-static bool hp_wait_table_fill_row(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct hp_wait_table_view *view = context;
+    const struct hp_wait_sums *wait = about;
     const struct hp_wait_table_columns *columns = &view->columns;
     const char *call = hp_system_call_name(wait->call);
-    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_WAIT_TABLE_OUTSIDE);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
@@ -17669,19 +17687,17 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
     section->percent_of = "watched";
     view.waits = hp_results_waits(results);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !hp_wait_table_choose(&view) || !hp_section_make_rows(results, section, view.count))
+        !hp_wait_table_choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
             ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
             : "no thread was found waiting";
     section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        if (!hp_wait_table_fill_row(&view, &section->rows[at], view.shown[at]))
-            return false;
     hp_wait_table_add_totals(section, view.waits);
-    return hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view) &&
-           hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_fill(results, section, results->settings->functions_limit, (const void *const *)view.shown,
+                         view.count, hp_wait_table_fill_row, &view) &&
+           hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
 }
 
 const struct hp_section_type hotpath_section_waits_ = {
