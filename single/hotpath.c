@@ -22466,24 +22466,18 @@ static struct hp_cpu_node *hp_sampler_credit_of(struct hp_head *head, uint32_t n
 
 /* ---------------------------------------------------------------------------------------------- crediting */
 
-static void hp_sampler_add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+/* Of what waits. */
+static void hp_sampler_credit(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = hp_sampler_credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->user_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
-}
-
-static void hp_sampler_add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
-{
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
-        return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->kernel_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+    HOTPATH_ADD_(to->samples, samples);
+    HOTPATH_ADD_(to->user_ns, user_ns);
+    HOTPATH_ADD_(to->kernel_ns, kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
+    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
 }
 
 /*
@@ -22509,11 +22503,11 @@ static void hp_sampler_count_time(struct hp_head *head)
 
 static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_node *to = hp_sampler_credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->also_samples, samples);
-    HOTPATH_ADD_(credit->also_ns, ns);
+    HOTPATH_ADD_(to->also_samples, samples);
+    HOTPATH_ADD_(to->also_ns, ns);
 }
 
 /* User time goes in equal parts to where perf has found the thread. */
@@ -22527,7 +22521,7 @@ static void hp_sampler_share_out(struct hp_head *head)
     }
     sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
-        hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+        hp_sampler_credit(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
     sampler->seen_count = 0;
 }
 
@@ -22540,9 +22534,9 @@ static void hp_sampler_credit_all(struct hp_head *head, uint32_t node)
     if (has_seen)
         hp_sampler_share_out(head);
     else
-        hp_sampler_add_user(head, node, cpu->waiting_user_ns, 1);
+        hp_sampler_credit(head, node, cpu->waiting_user_ns, 0, 1);
     if (cpu->waiting_kernel_ns > 0)
-        hp_sampler_add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+        hp_sampler_credit(head, node, 0, cpu->waiting_kernel_ns, has_seen);
 }
 
 /* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
@@ -22552,7 +22546,7 @@ static void hp_sampler_credit_seen(struct hp_head *head, bool is_kernel_included
     hp_sampler_count_time(head);
     hp_sampler_share_out(head);
     if (last != 0 && is_kernel_included)
-        hp_sampler_add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+        hp_sampler_credit(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
 }
 
 /* -------------------------------------------------------------------------------------------- recursion */
@@ -22788,7 +22782,7 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
  */
 static struct hp_head *hp_sampler_head_of_thread(void)
 {
-#ifndef HOTPATH_TLS_DYNAMIC
+#if !HOTPATH_TLS_DYNAMIC
     struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
     if (&own->hot != &hotpath_idle_head_)
         return own->thread_id != 0 ? own : NULL;
