@@ -338,6 +338,14 @@ static void read_signals(void) { wait_for_all(true); }
 
 /* ------------------------------------------------------------------------------- other signals, and interruptions */
 
+#define LIMIT(resource, value)                                                                                     \
+    do {                                                                                                           \
+        struct rlimit bounds_;                                                                                     \
+        MUST(getrlimit(resource, &bounds_) == 0);                                                                  \
+        bounds_.rlim_cur = value;                                                                                  \
+        MUST(setrlimit(resource, &bounds_) == 0);                                                                  \
+    } while (0)
+
 static volatile sig_atomic_t ticks, foreign;
 
 static void on_tick(int number) { ticks += number == SIGPROF || number == SIGTRAP; }
@@ -418,15 +426,27 @@ static void sleep_tightly(void)
     say("interruptions", interruptions);
 }
 
-static void keep_errno(void)
+static void *watch_errno(void *unused)
 {
     const uint64_t end = thread_ns() + 200000000u;
+    crunch();
     for (int i = 1; thread_ns() < end; i++) {
         errno = i % 100 + 1;
         for (volatile int round = 0; round < 3000; round++)
             ;
         changes += errno != i % 100 + 1;
     }
+    return unused;
+}
+
+/* Also where what the handler tries fails: there is no descriptor left for it. */
+static void keep_errno(void)
+{
+    pthread_t thread;
+    LIMIT(RLIMIT_NOFILE, 3);
+    MUST(pthread_create(&thread, NULL, watch_errno, NULL) == 0);
+    pthread_join(thread, NULL);
+    LIMIT(RLIMIT_NOFILE, 64);
     say("errno changed", changes);
 }
 
@@ -600,14 +620,6 @@ static void work(void)
     tell_aside("all", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - from);
     say("done", 1);
 }
-
-#define LIMIT(resource, value)                                                                                     \
-    do {                                                                                                           \
-        struct rlimit bounds_;                                                                                     \
-        MUST(getrlimit(resource, &bounds_) == 0);                                                                  \
-        bounds_.rlim_cur = value;                                                                                  \
-        MUST(setrlimit(resource, &bounds_) == 0);                                                                  \
-    } while (0)
 
 static void refuse(int first, int second)
 {
