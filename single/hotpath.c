@@ -11343,7 +11343,8 @@ struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums total;
-    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */
     uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
     uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
@@ -11354,7 +11355,7 @@ struct hp_cpu {
 /* NULL: no memory. */
 HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
-/* Samples for a second of the processor time that was sampled. */
+/* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 
 /* "perf and timers" */
@@ -13113,7 +13114,10 @@ bool hp_run_has_cpu(const struct hp_run *run)
 
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
-    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * HP_CPU_PROFILE_SECOND / (double)cpu->sampled_ns : 0;
+    const bool is_by_perf = cpu->has_perf && !cpu->has_timers;
+    const double samples = (double)(is_by_perf ? cpu->perf_samples : cpu->total.samples);
+    const double ns = (double)(is_by_perf ? cpu->sampled_user_ns : cpu->sampled_ns);
+    return ns > 0 ? samples * HP_CPU_PROFILE_SECOND / ns : 0;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
@@ -13254,6 +13258,7 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
         return;
     builder->cpu->perf_samples += cpu.perf_samples;
     builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->cpu->sampled_user_ns += cpu.user_ns;
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_walk_rewind(nodes);
