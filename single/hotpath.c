@@ -18662,8 +18662,8 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
  *
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
  * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
- * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
- * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
@@ -22880,6 +22880,9 @@ static bool hp_sampler_find_record(struct hp_head *head)
     return true;
 }
 
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
 /* The sequence of samples goes on where the threads before it with this record left off. */
 static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
 {
@@ -22898,7 +22901,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer)
+    if (!sampler->has_timer || hp_sampler_is_first(head))
         hp_sampler_start_perf(head);
 }
 

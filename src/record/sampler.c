@@ -495,6 +495,9 @@ static bool find_record(struct hp_head *head)
     return true;
 }
 
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
 /* The sequence of samples goes on where the threads before it with this record left off. */
 static uint64_t first_due(const struct hp_cpu_thread *cpu)
 {
@@ -513,7 +516,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
-    if (!sampler->has_timer)
+    if (!sampler->has_timer || is_first(head))
         start_perf(head);
 }
 
