@@ -4337,6 +4337,175 @@ void hp_signals_raise_now(int signal)
     hp_signals_set_mask(SIG_UNBLOCK, hp_signals_bit(signal), NULL);
 }
 
+/* ---- src/os/sockets.h ---------------------------------------------------------------------------------------- */
+
+/* What a socket is connected to. No heap, no stdio. */
+
+#define HP_SOCKET_NAME 40u
+
+/*
+ * "tcp 127.0.0.1:6379" (the peer; of one that listens "tcp at ...", its own address) or "unix /run/x", of the socket with this
+ * inode, as the process sees the network. False: it is in no table, or too far down.
+ */
+HP_PRIVATE bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);
+
+/* ---- src/os/task_files.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself. No heap, no stdio.
+ */
+
+#define HP_TASK_PATH 96u
+
+/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
+HP_PRIVATE const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
+
+/* The beginning of such a file, ended by a zero. */
+HP_PRIVATE bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
+
+/* The number that a text goes on with, after blanks; `at` moves behind it. The other one of base 16, with or without 0x. */
+HP_PRIVATE uint64_t hp_task_number(const char **at);
+HP_PRIVATE uint64_t hp_task_hex(const char **at);
+
+/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot. */
+HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
+
+/* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
+HP_PRIVATE uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
+
+/* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
+HP_PRIVATE uint64_t hp_task_executable(uint32_t pid);
+
+/* ---- src/os/sockets.c ---------------------------------------------------------------------------------------- */
+
+/* What a socket is connected to, from the kernel's tables of them. */
+
+static void hp_sockets_put_address(struct hp_text *text, const char *hex, size_t digits)
+{
+    const char *at = hex + digits;
+    uint64_t port = 0;
+    if (*at == ':') {
+        at++;
+        port = hp_task_hex(&at);
+    }
+    if (digits == 8) {
+        /* The kernel prints it as a number of this machine, of bytes in the order of the network. */
+        uint32_t address = (uint32_t)hp_task_hex(&hex);
+        unsigned char bytes[4];
+        memcpy(bytes, &address, sizeof bytes);
+        for (size_t byte = 0; byte < sizeof bytes; byte++) {
+            hp_text_string(text, byte > 0 ? "." : "");
+            hp_text_u64(text, bytes[byte]);
+        }
+    } else {
+        hp_text_string(text, "[..");
+        hp_text_bytes(text, hex + digits - 8, 8);
+        hp_text_char(text, ']');
+    }
+    hp_text_char(text, ':');
+    hp_text_u64(text, port);
+}
+
+/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer, or of one that listens its own address. */
+static bool hp_sockets_name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
+{
+    const char *fields[10];
+    struct hp_text text;
+    size_t count = 0;
+    for (const char *at = line; *at != '\0' && count < 10;) {
+        while (*at == ' ')
+            at++;
+        fields[count++] = at;
+        while (*at != ' ' && *at != '\0')
+            at++;
+    }
+    if (count < 10)
+        return false;
+    const char *number = fields[9];
+    if (hp_task_number(&number) != inode)
+        return false;
+    const bool is_listening = strncmp(fields[3], "0A", 2) == 0;
+    const char *address = is_listening ? fields[1] : fields[2];
+    hp_text_init(&text, name, HP_SOCKET_NAME);
+    hp_text_string(&text, protocol);
+    hp_text_string(&text, is_listening ? " at " : " ");
+    hp_sockets_put_address(&text, address, strcspn(address, ":"));
+    hp_text_end(&text);
+    return true;
+}
+
+/* A line of /proc/net/unix: "...: refs protocol flags type st inode path". Sockets of clients have no path. */
+static bool hp_sockets_name_by_unix(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
+{
+    const char *at = strchr(line, ':');
+    struct hp_text text;
+    if (at == NULL)
+        return false;
+    at++;
+    for (int field = 0; field < 5; field++) {
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+    }
+    if (hp_task_number(&at) != inode)
+        return false;
+    at += strspn(at, " ");
+    hp_text_init(&text, name, HP_SOCKET_NAME);
+    hp_text_string(&text, protocol);
+    hp_text_string(&text, at[0] != '\0' ? " " : " socket");
+    hp_text_string(&text, at);
+    hp_text_end(&text);
+    return true;
+}
+
+typedef bool hp_sockets_name_by_line(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME]);
+
+#define HP_SOCKETS_TABLE_BYTES 65536u /* of a table of sockets that are looked through */
+
+/* Line by line, in pieces, since such a table may be long. */
+static bool hp_sockets_find_in_table(const char *path, uint64_t inode, const char *protocol, hp_sockets_name_by_line *by,
+                          char name[HP_SOCKET_NAME])
+{
+    char line[256], piece[1024];
+    size_t length = 0, left = HP_SOCKETS_TABLE_BYTES;
+    bool is_found = false;
+    const int fd = hp_sys_open(path, O_RDONLY, 0);
+    ssize_t got;
+    while (fd >= 0 && !is_found && left > 0 && (got = hp_sys_read(fd, piece, sizeof piece)) > 0) {
+        left -= (size_t)got < left ? (size_t)got : left;
+        for (ssize_t at = 0; at < got && !is_found; at++) {
+            if (piece[at] != '\n') {
+                line[length] = piece[at];
+                length += length + 1 < sizeof line;
+                continue;
+            }
+            line[length] = '\0';
+            is_found = by(line, inode, protocol, name);
+            length = 0;
+        }
+    }
+    if (fd >= 0)
+        hp_sys_close(fd);
+    return is_found;
+}
+
+bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
+{
+    static const struct {
+        const char *file, *protocol;
+        hp_sockets_name_by_line *by;
+    } tables[] = {{"net/tcp", "tcp", hp_sockets_name_by_tcp},
+                  {"net/tcp6", "tcp", hp_sockets_name_by_tcp},
+                  {"net/unix", "unix", hp_sockets_name_by_unix},
+                  {"net/udp", "udp", hp_sockets_name_by_tcp},
+                  {"net/udp6", "udp", hp_sockets_name_by_tcp}};
+    char path[HP_TASK_PATH];
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++)
+        if (hp_sockets_find_in_table(hp_task_path(path, pid, 0, tables[at].file), inode, tables[at].protocol, tables[at].by,
+                          name))
+            return true;
+    return false;
+}
+
 /* ---- src/os/symbols.h ---------------------------------------------------------------------------------------- */
 
 /*
@@ -4614,6 +4783,102 @@ bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_off
     *ret_path = mapping.path;
     *ret_offset = address - mapping.from + mapping.offset;
     return true;
+}
+
+/* ---- src/os/task_files.c ------------------------------------------------------------------------------------- */
+
+/* What the kernel's files about a thread say. */
+
+const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, HP_TASK_PATH);
+    hp_text_string(&text, "/proc/");
+    hp_text_u64(&text, pid);
+    if (tid != 0) {
+        hp_text_string(&text, "/task/");
+        hp_text_u64(&text, tid);
+    }
+    hp_text_char(&text, '/');
+    hp_text_string(&text, name);
+    return hp_text_end(&text);
+}
+
+bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
+{
+    char path[HP_TASK_PATH];
+    return hp_file_read_text(hp_task_path(path, pid, tid, name), text, size);
+}
+
+uint64_t hp_task_number(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ' || **at == '\t')
+        ++*at;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        number = number * 10 + (uint64_t)(**at - '0');
+    return number;
+}
+
+uint64_t hp_task_hex(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ')
+        ++*at;
+    if ((*at)[0] == '0' && (*at)[1] == 'x')
+        *at += 2;
+    for (;; ++*at) {
+        const char c = **at;
+        if (c >= '0' && c <= '9')
+            number = number << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            number = number << 4 | (uint64_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            number = number << 4 | (uint64_t)(c - 'A' + 10);
+        else
+            return number;
+    }
+}
+
+char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
+{
+    char text[1024];
+    if (!hp_task_read(pid, tid, "stat", text, sizeof text))
+        return 'X';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at == NULL || at[1] != ' ')
+        return 'X';
+    const char state = at[2];
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    *ret_start = at != NULL ? hp_task_number(&at) : 0;
+    return state;
+}
+
+uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
+{
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char text[4096];
+    if (!hp_task_read(pid, tid, "status", text, sizeof text))
+        return UINT64_MAX;
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return UINT64_MAX;
+    at += sizeof key - 1;
+    return hp_task_number(&at);
+}
+
+uint64_t hp_task_executable(uint32_t pid)
+{
+    char path[HP_TASK_PATH], name[256];
+    const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (ssize_t at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
+    return length > 0 ? hash : 0;
 }
 
 /* ---- src/os/terminal.h --------------------------------------------------------------------------------------- */
@@ -8431,6 +8696,182 @@ const char *hp_system_call_name(int32_t number)
     return call != NULL ? call->name : NULL;
 }
 
+/* ---- src/session/wait_cause.h -------------------------------------------------------------------------------- */
+
+/*
+ * What a thread waits for at this moment: which system call it is in, and what that is about. No heap, no stdio.
+ */
+
+#define HP_WAIT_SOCKETS 64u
+
+struct hp_known_socket {
+    uint64_t inode;
+    char name[HP_SOCKET_NAME];
+};
+
+/* Of one process, zeroed but for its number. To look up a socket takes long, so the latest are remembered. */
+struct hp_wait_finder {
+    uint32_t pid;
+    uint32_t next_socket;
+    struct hp_known_socket sockets[HP_WAIT_SOCKETS];
+};
+
+/* As in struct hp_wait. */
+struct hp_wait_found {
+    uint32_t cause;
+    int32_t call;
+    char what[HP_SOCKET_NAME]; /* filled up with zeros */
+};
+
+/* `state` is that of hp_task_state. False: it does not wait. */
+HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_found);
+
+/* ---- src/session/wait_cause.c -------------------------------------------------------------------------------- */
+
+/* What a thread waits for. */
+
+_Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
+
+/* What can be said of a socket, which stays the same as long as it is connected. */
+static void hp_wait_cause_name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
+{
+    for (size_t at = 0; at < HP_WAIT_SOCKETS; at++)
+        if (finder->sockets[at].inode == inode && finder->sockets[at].name[0] != '\0') {
+            memcpy(what, finder->sockets[at].name, HP_SOCKET_NAME);
+            return;
+        }
+    struct hp_known_socket *place = &finder->sockets[finder->next_socket++ % HP_WAIT_SOCKETS];
+    memset(place, 0, sizeof *place);
+    place->inode = inode;
+    if (!hp_socket_name(finder->pid, inode, place->name))
+        memcpy(place->name, what, HP_SOCKET_NAME);
+    memcpy(what, place->name, HP_SOCKET_NAME);
+}
+
+/* The end of a text that is too long says more than its beginning. */
+static void hp_wait_cause_set_what(struct hp_wait_found *finding, const char *text, size_t length)
+{
+    const size_t most = sizeof finding->what - 1;
+    memset(finding->what, 0, sizeof finding->what);
+    if (length > most) {
+        text += length - most;
+        length = most;
+    }
+    memcpy(finding->what, text, length);
+}
+
+static bool hp_wait_cause_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/*
+ * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that
+ * does not answer must not hold us up. The mode is at a fixed place of struct statx, which not all headers have.
+ */
+static uint32_t hp_wait_cause_kind_of_file(const char *path)
+{
+#ifdef SYS_statx
+    const unsigned dont_sync = 0x4000, want_type = 1;
+    uint64_t status[32] = {0};
+    uint16_t mode;
+    if (syscall(SYS_statx, AT_FDCWD, path, dont_sync, want_type, status) != 0)
+        return 0;
+    memcpy(&mode, (const char *)status + 28, sizeof mode);
+    return mode & S_IFMT;
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
+static uint32_t hp_wait_cause_cause_of_path(const char *link, const char *target)
+{
+    if (hp_wait_cause_begins(target, "/dev/pts/") || hp_wait_cause_begins(target, "/dev/tty") || hp_wait_cause_begins(target, "/dev/console"))
+        return HP_WAIT_TERMINAL;
+    switch (hp_wait_cause_kind_of_file(link)) {
+    case S_IFIFO:
+        return HP_WAIT_PIPE;
+    case S_IFSOCK:
+        return HP_WAIT_SOCKET;
+    case S_IFCHR:
+        return HP_WAIT_OTHER;
+    default:
+        return hp_wait_cause_begins(target, "/dev/") && !hp_wait_cause_begins(target, "/dev/shm/") ? HP_WAIT_OTHER : HP_WAIT_DISK;
+    }
+}
+
+/* What the target of a link in /proc/PID/fd says. */
+static uint32_t hp_wait_cause_cause_of_target(const char *link, const char *target)
+{
+    if (hp_wait_cause_begins(target, "socket:"))
+        return HP_WAIT_SOCKET;
+    if (hp_wait_cause_begins(target, "pipe:"))
+        return HP_WAIT_PIPE;
+    if (hp_wait_cause_begins(target, "anon_inode:[timerfd]"))
+        return HP_WAIT_SLEEP;
+    if (hp_wait_cause_begins(target, "anon_inode:[signalfd]"))
+        return HP_WAIT_SIGNAL;
+    return target[0] == '/' ? hp_wait_cause_cause_of_path(link, target) : HP_WAIT_OTHER;
+}
+
+static void hp_wait_cause_look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *finding, bool is_by_file,
+                         uint64_t descriptor)
+{
+    char name[24], path[HP_TASK_PATH], target[512];
+    struct hp_text text;
+    hp_text_init(&text, name, sizeof name);
+    hp_text_string(&text, "fd/");
+    hp_text_u64(&text, (uint32_t)descriptor);
+    hp_task_path(path, finder->pid, 0, hp_text_end(&text));
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length <= 0)
+        return;
+    target[length] = '\0';
+    if (is_by_file)
+        finding->cause = hp_wait_cause_cause_of_target(path, target);
+    hp_wait_cause_set_what(finding, target, (size_t)length);
+    if (!hp_wait_cause_begins(target, "socket:["))
+        return;
+    const char *inode = target + sizeof "socket:[" - 1;
+    hp_wait_cause_name_socket(finder, hp_task_number(&inode), finding->what);
+}
+
+/* Where the system call may not be seen: what the kernel calls the place it waits at. */
+static void hp_wait_cause_look_at_place(const struct hp_wait_finder *finder, uint32_t tid, char state,
+                          struct hp_wait_found *finding)
+{
+    char text[64];
+    finding->cause = state == 'D' ? HP_WAIT_DISK : HP_WAIT_OTHER;
+    if (hp_task_read(finder->pid, tid, "wchan", text, sizeof text) && text[0] != '0')
+        hp_wait_cause_set_what(finding, text, strlen(text));
+}
+
+bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_finding)
+{
+    char text[256];
+    *ret_finding = (struct hp_wait_found){.cause = HP_WAIT_OTHER, .call = -1};
+    if (state == 'T' || state == 't') {
+        ret_finding->cause = HP_WAIT_STOPPED;
+        return true;
+    }
+    if (!hp_task_read(finder->pid, tid, "syscall", text, sizeof text)) {
+        hp_wait_cause_look_at_place(finder, tid, state, ret_finding);
+        return true;
+    }
+    if (text[0] == 'r')
+        return false;
+    if (text[0] == '-') {
+        ret_finding->cause = HP_WAIT_FAULT;
+        return true;
+    }
+    const char *at = text;
+    ret_finding->call = (int32_t)hp_task_number(&at);
+    const struct hp_system_call *call = hp_system_call(ret_finding->call);
+    if (call != NULL)
+        ret_finding->cause = call->cause;
+    if (call != NULL && call->has_descriptor)
+        hp_wait_cause_look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
+    return true;
+}
+
 /* ---- src/session/watch.h ------------------------------------------------------------------------------------- */
 
 /*
@@ -8451,7 +8892,6 @@ const char *hp_system_call_name(int32_t number)
 
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
-#define HP_WATCH_SOCKETS 64u
 #define HP_WATCH_PERIOD_US 10000u
 #define HP_WATCH_LONGEST_PERIOD_US 1000000u
 
@@ -8494,11 +8934,6 @@ struct hp_watched {
     uint64_t running_switches;
 };
 
-struct hp_watched_socket {
-    uint64_t inode;
-    char name[40];
-};
-
 /* Large; zeroed at first. Private. */
 struct hp_watch {
     struct hp_watch_target target;
@@ -8515,8 +8950,7 @@ struct hp_watch {
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
     struct hp_watched threads[HP_WATCH_THREADS];
-    struct hp_watched_socket sockets[HP_WATCH_SOCKETS];
-    uint32_t next_socket;
+    struct hp_wait_finder finder;
 };
 
 /* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */
@@ -8559,58 +8993,6 @@ HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64
 
 /* --------------------------------------------------------------------------------- the kernel's files */
 
-/* "/proc/PID/task/TID/name", or "/proc/PID/name" for a tid of 0. */
-static const char *hp_watch_path_of(char path[96], uint32_t pid, uint32_t tid, const char *name)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, 96);
-    hp_text_string(&text, "/proc/");
-    hp_text_u64(&text, pid);
-    if (tid != 0) {
-        hp_text_string(&text, "/task/");
-        hp_text_u64(&text, tid);
-    }
-    hp_text_char(&text, '/');
-    hp_text_string(&text, name);
-    return hp_text_end(&text);
-}
-
-static bool hp_watch_read_of(const struct hp_watch *watch, uint32_t tid, const char *name, char *text, size_t size)
-{
-    char path[96];
-    return hp_file_read_text(hp_watch_path_of(path, watch->target.pid, tid, name), text, size);
-}
-
-static uint64_t hp_watch_number_at(const char **at)
-{
-    uint64_t number = 0;
-    while (**at == ' ' || **at == '\t')
-        ++*at;
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        number = number * 10 + (uint64_t)(**at - '0');
-    return number;
-}
-
-static uint64_t hp_watch_hex_at(const char **at)
-{
-    uint64_t number = 0;
-    while (**at == ' ')
-        ++*at;
-    if ((*at)[0] == '0' && (*at)[1] == 'x')
-        *at += 2;
-    for (;; ++*at) {
-        const char c = **at;
-        if (c >= '0' && c <= '9')
-            number = number << 4 | (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            number = number << 4 | (uint64_t)(c - 'a' + 10);
-        else if (c >= 'A' && c <= 'F')
-            number = number << 4 | (uint64_t)(c - 'A' + 10);
-        else
-            return number;
-    }
-}
-
 /* What schedstat says. */
 struct hp_watch_account {
     uint64_t ran, ready, slices;
@@ -8618,10 +9000,10 @@ struct hp_watch_account {
 
 static void hp_watch_keep_open(const struct hp_watch *watch, struct hp_watched *thread)
 {
-    char path[96];
+    char path[HP_TASK_PATH];
     if (watch->target.files == NULL || *watch->target.files == 0)
         return;
-    thread->file = hp_sys_open(hp_watch_path_of(path, watch->target.pid, thread->tid, "schedstat"), O_RDONLY, 0);
+    thread->file = hp_sys_open(hp_task_path(path, watch->target.pid, thread->tid, "schedstat"), O_RDONLY, 0);
     if (thread->file >= 0)
         --*watch->target.files;
 }
@@ -8643,331 +9025,13 @@ static bool hp_watch_read_account(const struct hp_watch *watch, const struct hp_
         if (length <= 0)
             return false;
         text[length] = '\0';
-    } else if (!hp_watch_read_of(watch, thread->tid, "schedstat", text, sizeof text)) {
+    } else if (!hp_task_read(watch->target.pid, thread->tid, "schedstat", text, sizeof text)) {
         return false;
     }
     const char *at = text;
-    ret_account->ran = hp_watch_number_at(&at);
-    ret_account->ready = hp_watch_number_at(&at);
-    ret_account->slices = hp_watch_number_at(&at);
-    return true;
-}
-
-/* What stat says: the letter of its state, and when it began, in the kernel's steps since boot. */
-static char hp_watch_read_state(const struct hp_watch *watch, uint32_t tid, uint64_t *ret_start)
-{
-    char text[1024];
-    if (!hp_watch_read_of(watch, tid, "stat", text, sizeof text))
-        return 'X';
-    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at == NULL || at[1] != ' ')
-        return 'X';
-    const char state = at[2];
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    *ret_start = at != NULL ? hp_watch_number_at(&at) : 0;
-    return state;
-}
-
-/* How often it gave its processor away, which it does when it waits. */
-static uint64_t hp_watch_read_switches(const struct hp_watch *watch, uint32_t tid)
-{
-    static const char key[] = "\nvoluntary_ctxt_switches:";
-    char text[4096];
-    if (!hp_watch_read_of(watch, tid, "status", text, sizeof text))
-        return UINT64_MAX;
-    const char *at = strstr(text, key);
-    if (at == NULL)
-        return UINT64_MAX;
-    at += sizeof key - 1;
-    return hp_watch_number_at(&at);
-}
-
-/* Which program the process runs, so that the next one is noticed. 0: cannot be told. */
-static uint64_t hp_watch_executable_of(uint32_t pid)
-{
-    char path[96], name[256];
-    const ssize_t length = readlink(hp_watch_path_of(path, pid, 0, "exe"), name, sizeof name);
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (ssize_t at = 0; at < length; at++)
-        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
-    return length > 0 ? hash : 0;
-}
-
-/* ------------------------------------------------------------------------------------------- sockets */
-
-static void hp_watch_put_address(struct hp_text *text, const char *hex, size_t digits)
-{
-    const char *at = hex + digits;
-    uint64_t port = 0;
-    if (*at == ':') {
-        at++;
-        port = hp_watch_hex_at(&at);
-    }
-    if (digits == 8) {
-        /* The kernel prints it as a number of this machine, of bytes in the order of the network. */
-        uint32_t address = (uint32_t)hp_watch_hex_at(&hex);
-        unsigned char bytes[4];
-        memcpy(bytes, &address, sizeof bytes);
-        for (size_t byte = 0; byte < sizeof bytes; byte++) {
-            hp_text_string(text, byte > 0 ? "." : "");
-            hp_text_u64(text, bytes[byte]);
-        }
-    } else {
-        hp_text_string(text, "[..");
-        hp_text_bytes(text, hex + digits - 8, 8);
-        hp_text_char(text, ']');
-    }
-    hp_text_char(text, ':');
-    hp_text_u64(text, port);
-}
-
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer, or of one that listens its own address. */
-static bool hp_watch_name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[40])
-{
-    const char *fields[10];
-    struct hp_text text;
-    size_t count = 0;
-    for (const char *at = line; *at != '\0' && count < 10;) {
-        while (*at == ' ')
-            at++;
-        fields[count++] = at;
-        while (*at != ' ' && *at != '\0')
-            at++;
-    }
-    if (count < 10)
-        return false;
-    const char *number = fields[9];
-    if (hp_watch_number_at(&number) != inode)
-        return false;
-    const bool is_listening = strncmp(fields[3], "0A", 2) == 0;
-    const char *address = is_listening ? fields[1] : fields[2];
-    hp_text_init(&text, name, 40);
-    hp_text_string(&text, protocol);
-    hp_text_string(&text, is_listening ? " at " : " ");
-    hp_watch_put_address(&text, address, strcspn(address, ":"));
-    hp_text_end(&text);
-    return true;
-}
-
-/* A line of /proc/net/unix: "...: refs protocol flags type st inode path". Sockets of clients have no path. */
-static bool hp_watch_name_by_unix(const char *line, uint64_t inode, const char *protocol, char name[40])
-{
-    const char *at = strchr(line, ':');
-    struct hp_text text;
-    if (at == NULL)
-        return false;
-    at++;
-    for (int field = 0; field < 5; field++) {
-        at += strspn(at, " ");
-        at += strcspn(at, " ");
-    }
-    if (hp_watch_number_at(&at) != inode)
-        return false;
-    at += strspn(at, " ");
-    hp_text_init(&text, name, 40);
-    hp_text_string(&text, protocol);
-    hp_text_string(&text, at[0] != '\0' ? " " : " socket");
-    hp_text_string(&text, at);
-    hp_text_end(&text);
-    return true;
-}
-
-typedef bool hp_watch_name_by_line(const char *line, uint64_t inode, const char *protocol, char name[40]);
-
-#define HP_WATCH_TABLE_BYTES 65536u /* of a table of sockets that are looked through */
-
-/* Line by line, in pieces, since such a table may be long. */
-static bool hp_watch_find_in_table(const char *path, uint64_t inode, const char *protocol, hp_watch_name_by_line *by, char name[40])
-{
-    char line[256], piece[1024];
-    size_t length = 0, left = HP_WATCH_TABLE_BYTES;
-    bool is_found = false;
-    const int fd = hp_sys_open(path, O_RDONLY, 0);
-    ssize_t got;
-    while (fd >= 0 && !is_found && left > 0 && (got = hp_sys_read(fd, piece, sizeof piece)) > 0) {
-        left -= (size_t)got < left ? (size_t)got : left;
-        for (ssize_t at = 0; at < got && !is_found; at++) {
-            if (piece[at] != '\n') {
-                line[length] = piece[at];
-                length += length + 1 < sizeof line;
-                continue;
-            }
-            line[length] = '\0';
-            is_found = by(line, inode, protocol, name);
-            length = 0;
-        }
-    }
-    if (fd >= 0)
-        hp_sys_close(fd);
-    return is_found;
-}
-
-static bool hp_watch_find_socket(uint32_t pid, uint64_t inode, char name[40])
-{
-    static const struct {
-        const char *file, *protocol;
-        hp_watch_name_by_line *by;
-    } tables[] = {{"net/tcp", "tcp", hp_watch_name_by_tcp},
-                  {"net/tcp6", "tcp", hp_watch_name_by_tcp},
-                  {"net/unix", "unix", hp_watch_name_by_unix},
-                  {"net/udp", "udp", hp_watch_name_by_tcp},
-                  {"net/udp6", "udp", hp_watch_name_by_tcp}};
-    char path[96];
-    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++)
-        if (hp_watch_find_in_table(hp_watch_path_of(path, pid, 0, tables[at].file), inode, tables[at].protocol, tables[at].by, name))
-            return true;
-    return false;
-}
-
-/* What can be said of a socket, which stays the same as long as it is connected. */
-static void hp_watch_name_socket(struct hp_watch *watch, uint64_t inode, char what[40])
-{
-    for (size_t at = 0; at < HP_WATCH_SOCKETS; at++)
-        if (watch->sockets[at].inode == inode && watch->sockets[at].name[0] != '\0') {
-            memcpy(what, watch->sockets[at].name, 40);
-            return;
-        }
-    struct hp_watched_socket *place = &watch->sockets[watch->next_socket++ % HP_WATCH_SOCKETS];
-    memset(place, 0, sizeof *place);
-    place->inode = inode;
-    if (!hp_watch_find_socket(watch->target.pid, inode, place->name))
-        memcpy(place->name, what, 40);
-    memcpy(what, place->name, 40);
-}
-
-/* -------------------------------------------------------------------------------------- what it waits for */
-
-/* What a thread was found waiting for. */
-struct hp_watch_finding {
-    uint32_t cause;
-    int32_t call;
-    char what[40]; /* filled up with zeros */
-};
-
-/* The end of a text that is too long says more than its beginning. */
-static void hp_watch_set_what(struct hp_watch_finding *finding, const char *text, size_t length)
-{
-    const size_t most = sizeof finding->what - 1;
-    memset(finding->what, 0, sizeof finding->what);
-    if (length > most) {
-        text += length - most;
-        length = most;
-    }
-    memcpy(finding->what, text, length);
-}
-
-static bool hp_watch_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
-/*
- * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that
- * does not answer must not hold us up. The mode is at a fixed place of struct statx, which not all headers have.
- */
-static uint32_t hp_watch_kind_of_file(const char *path)
-{
-#ifdef SYS_statx
-    const unsigned dont_sync = 0x4000, want_type = 1;
-    uint64_t status[32] = {0};
-    uint16_t mode;
-    if (syscall(SYS_statx, AT_FDCWD, path, dont_sync, want_type, status) != 0)
-        return 0;
-    memcpy(&mode, (const char *)status + 28, sizeof mode);
-    return mode & S_IFMT;
-#else
-    (void)path;
-    return 0;
-#endif
-}
-
-static uint32_t hp_watch_cause_of_path(const char *link, const char *target)
-{
-    if (hp_watch_begins(target, "/dev/pts/") || hp_watch_begins(target, "/dev/tty") || hp_watch_begins(target, "/dev/console"))
-        return HP_WAIT_TERMINAL;
-    switch (hp_watch_kind_of_file(link)) {
-    case S_IFIFO:
-        return HP_WAIT_PIPE;
-    case S_IFSOCK:
-        return HP_WAIT_SOCKET;
-    case S_IFCHR:
-        return HP_WAIT_OTHER;
-    default:
-        return hp_watch_begins(target, "/dev/") && !hp_watch_begins(target, "/dev/shm/") ? HP_WAIT_OTHER : HP_WAIT_DISK;
-    }
-}
-
-/* What the target of a link in /proc/PID/fd says. */
-static uint32_t hp_watch_cause_of_target(const char *link, const char *target)
-{
-    if (hp_watch_begins(target, "socket:"))
-        return HP_WAIT_SOCKET;
-    if (hp_watch_begins(target, "pipe:"))
-        return HP_WAIT_PIPE;
-    if (hp_watch_begins(target, "anon_inode:[timerfd]"))
-        return HP_WAIT_SLEEP;
-    if (hp_watch_begins(target, "anon_inode:[signalfd]"))
-        return HP_WAIT_SIGNAL;
-    return target[0] == '/' ? hp_watch_cause_of_path(link, target) : HP_WAIT_OTHER;
-}
-
-static void hp_watch_look_at_file(struct hp_watch *watch, struct hp_watch_finding *finding, bool is_by_file, uint64_t descriptor)
-{
-    char name[24], path[96], target[512];
-    struct hp_text text;
-    hp_text_init(&text, name, sizeof name);
-    hp_text_string(&text, "fd/");
-    hp_text_u64(&text, (uint32_t)descriptor);
-    hp_watch_path_of(path, watch->target.pid, 0, hp_text_end(&text));
-    const ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length <= 0)
-        return;
-    target[length] = '\0';
-    if (is_by_file)
-        finding->cause = hp_watch_cause_of_target(path, target);
-    hp_watch_set_what(finding, target, (size_t)length);
-    if (!hp_watch_begins(target, "socket:["))
-        return;
-    const char *inode = target + sizeof "socket:[" - 1;
-    hp_watch_name_socket(watch, hp_watch_number_at(&inode), finding->what);
-}
-
-/* Where the system call may not be seen: what the kernel calls the place it waits at. */
-static void hp_watch_look_at_place(const struct hp_watch *watch, uint32_t tid, char state, struct hp_watch_finding *finding)
-{
-    char text[64];
-    finding->cause = state == 'D' ? HP_WAIT_DISK : HP_WAIT_OTHER;
-    if (hp_watch_read_of(watch, tid, "wchan", text, sizeof text) && text[0] != '0')
-        hp_watch_set_what(finding, text, strlen(text));
-}
-
-/* False: it runs. */
-static bool hp_watch_find_cause(struct hp_watch *watch, uint32_t tid, char state, struct hp_watch_finding *ret_finding)
-{
-    char text[256];
-    *ret_finding = (struct hp_watch_finding){.cause = HP_WAIT_OTHER, .call = -1};
-    if (state == 'T' || state == 't') {
-        ret_finding->cause = HP_WAIT_STOPPED;
-        return true;
-    }
-    if (!hp_watch_read_of(watch, tid, "syscall", text, sizeof text)) {
-        hp_watch_look_at_place(watch, tid, state, ret_finding);
-        return true;
-    }
-    if (text[0] == 'r')
-        return false;
-    if (text[0] == '-') {
-        ret_finding->cause = HP_WAIT_FAULT;
-        return true;
-    }
-    const char *at = text;
-    ret_finding->call = (int32_t)hp_watch_number_at(&at);
-    const struct hp_system_call *call = hp_system_call(ret_finding->call);
-    if (call != NULL)
-        ret_finding->cause = call->cause;
-    if (call != NULL && call->has_descriptor)
-        hp_watch_look_at_file(watch, ret_finding, call->is_by_file, hp_watch_hex_at(&at));
+    ret_account->ran = hp_task_number(&at);
+    ret_account->ready = hp_task_number(&at);
+    ret_account->slices = hp_task_number(&at);
     return true;
 }
 
@@ -9048,13 +9112,13 @@ static uint32_t hp_watch_find_node(struct hp_watch *watch, struct hp_watched *th
 
 /* ---------------------------------------------------------------------------------------------- entries */
 
-static bool hp_watch_is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_watch_finding *finding)
+static bool hp_watch_is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_wait_found *finding)
 {
     return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
 }
 
 /* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
-static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const struct hp_watch_finding *finding)
+static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const struct hp_wait_found *finding)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
@@ -9142,13 +9206,14 @@ static void hp_watch_settle_running(struct hp_watch *watch, struct hp_watched *t
     const int64_t so_far = hp_watch_waited(thread);
     if (thread->running_looks++ == 0) {
         thread->running_floor = so_far;
-        thread->running_switches = hp_watch_read_switches(watch, thread->tid);
+        thread->running_switches = hp_task_switches(watch->target.pid, thread->tid);
     }
     if (so_far < thread->running_floor)
         thread->running_floor = so_far;
     if (thread->running_looks < HP_WATCH_RUNNING_WINDOW)
         return;
-    if (thread->running_switches != UINT64_MAX && hp_watch_read_switches(watch, thread->tid) == thread->running_switches &&
+    if (thread->running_switches != UINT64_MAX &&
+        hp_task_switches(watch->target.pid, thread->tid) == thread->running_switches &&
         thread->running_floor > thread->settled)
         thread->settled = thread->running_floor;
     thread->running_looks = 0;
@@ -9170,7 +9235,7 @@ static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread,
 
 static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    static const struct hp_watch_finding ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
+    static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
         thread->ready_entry = hp_watch_entry_for(watch, hp_watch_find_node(watch, thread), &ready);
         hp_watch_credit_ready(watch, thread, thread->ready_entry);
@@ -9180,9 +9245,9 @@ static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *
 
 static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, char state)
 {
-    struct hp_watch_finding finding;
+    struct hp_wait_found finding;
     struct hp_watch_account again;
-    const bool is_found = hp_watch_find_cause(watch, thread->tid, state, &finding);
+    const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
     const uint32_t node = is_found ? hp_watch_find_node(watch, thread) : 0;
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
@@ -9231,7 +9296,7 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
     const uint64_t now = hp_clock_monotonic_ns();
     const bool is_new = thread->since_ns == 0;
     const bool is_still = thread->is_waiting && account.slices == thread->slices && account.ran == thread->ran;
-    const char state = is_still ? 'S' : hp_watch_read_state(watch, thread->tid, &start);
+    const char state = is_still ? 'S' : hp_task_state(watch->target.pid, thread->tid, &start);
     if (state == 'X' || state == 'Z')
         return false;
     if (is_new)
@@ -9289,7 +9354,7 @@ static struct hp_watched *hp_watch_watched(struct hp_watch *watch, uint32_t tid)
 static void hp_watch_visit_task(const char *name, void *context)
 {
     struct hp_watch *watch = context;
-    const uint64_t tid = hp_watch_number_at(&name);
+    const uint64_t tid = hp_task_number(&name);
     if (tid == 0 || tid > INT32_MAX || tid == watch->target.left_out)
         return;
     struct hp_watched *thread = hp_watch_watched(watch, (uint32_t)tid);
@@ -9340,19 +9405,19 @@ static bool hp_watch_read_header(struct hp_watch *watch)
 /* After exec. Of a process that has changed its rights it cannot be told. */
 static bool hp_watch_is_another_program(const struct hp_watch *watch)
 {
-    const uint64_t executable = hp_watch_executable_of(watch->target.pid);
+    const uint64_t executable = hp_task_executable(watch->target.pid);
     return executable != 0 && executable != watch->executable;
 }
 
 bool hp_watch_look(struct hp_watch *watch)
 {
-    char path[96];
+    char path[HP_TASK_PATH];
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
     if (!hp_watch_read_header(watch) || hp_watch_is_another_program(watch))
         return false;
-    hp_file_each(hp_watch_path_of(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
+    hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
     hp_watch_drop_gone(watch);
     watch->round_ns = now;
     return watch->thread_count > 0 && hp_watch_write_back(watch);
@@ -9378,6 +9443,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
     struct hp_header header;
     memset(watch, 0, sizeof *watch);
     watch->target = *target;
+    watch->finder.pid = target->pid;
     if (!target->read(target->context, 0, &header, sizeof header) || header.pid != target->pid ||
         header.waits == 0 || header.waits % 8 != 0 ||
         !hp_watch_read_session(watch, header.waits, &watch->sums, sizeof watch->sums) || watch->sums.capacity == 0 ||
@@ -9388,7 +9454,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums + watch->capacity * sizeof watch->entries[0];
     if (end > UINT32_MAX || !hp_watch_read_entries(watch))
         return false;
-    watch->executable = hp_watch_executable_of(target->pid);
+    watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
     return true;
 }
@@ -9474,6 +9540,8 @@ struct hp_cpu;
 struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
+
+#define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
 
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
@@ -9650,6 +9718,8 @@ HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct 
 HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
+HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
 /* A number about the whole; of SIGNED units an int64_t. */
 HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
@@ -9693,7 +9763,7 @@ HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
  * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
  *
  *     hp_order_choose, when the columns are there; section->order says from then on what holds
- *     hp_order_apply, when all rows are filled, in the usual order
+ *     hp_order_apply, when all rows are filled, in the usual order; hp_order_fill does both
  */
 
 /*
@@ -9705,6 +9775,16 @@ HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_
 
 /* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
 HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
+/* Fills a row with what it is about. False: no memory. */
+typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
+
+/*
+ * Makes a row for each of `entries`, which are in the usual order, and applies the order that was chosen. No more are filled
+ * than will be shown. False: no memory.
+ */
+HP_PRIVATE bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view);
 
 /* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
 
@@ -10495,7 +10575,6 @@ HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, co
  * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
  */
 
-#define HP_ALLOC_TABLE_OUTSIDE "<outside>"
 #define HP_ALLOC_TABLE_LINE_BYTES 320u
 
 /* What makes the difference between the two. */
@@ -10696,7 +10775,7 @@ static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const stru
 
 static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
 {
-    const struct hp_pattern_subject subject = {.names = {HP_ALLOC_TABLE_OUTSIDE}};
+    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
     return hp_results_show_subject(view->results, &subject);
 }
 
@@ -10725,7 +10804,10 @@ static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
     hp_alloc_table_add_outside(view, NULL, bytes, count);
 }
 
-static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_ALLOC_TABLE_OUTSIDE; }
+static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static int hp_alloc_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
@@ -10858,8 +10940,10 @@ static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, st
 }
 
 /* What is outside has no calls, and its peak would be that of all. */
-static bool hp_alloc_table_fill_row(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct hp_alloc_table_view *view = context;
+    const struct hp_alloc_table_entry *entry = about;
     const struct hp_alloc_table_columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
     hp_section_set_count(row, columns->total, entry->total);
@@ -10883,16 +10967,8 @@ static bool hp_alloc_table_fill_row(struct hp_alloc_table_view *view, struct hp_
 
 static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!hp_alloc_table_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -11011,7 +11087,7 @@ static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, HP_ALLOC_TABLE_OUTSIDE " was allocated outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
         hp_section_note(
             section, view->kind == &hp_alloc_table_bytes_kind
@@ -11070,9 +11146,8 @@ static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     hp_alloc_table_choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "nothing was allocated while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "nothing was allocated while the session was active");
     hp_alloc_table_add_totals(view);
     return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
 }
@@ -11268,7 +11343,8 @@ struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums total;
-    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */
     uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
     uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
@@ -11279,7 +11355,7 @@ struct hp_cpu {
 /* NULL: no memory. */
 HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
-/* Samples for a second of the processor time that was sampled. */
+/* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 
 /* "perf and timers" */
@@ -11569,7 +11645,7 @@ static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *
 static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
     const uint32_t cause = hp_bottlenecks_largest_cause(entry, waits);
-    if (waits->by_cause[cause] == 0)
+    if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
@@ -11847,8 +11923,10 @@ static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, s
                           100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
 }
 
-static bool hp_bottlenecks_fill_row(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct hp_bottlenecks_view *view = context;
+    const struct hp_bottlenecks_entry *entry = about;
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
     struct hp_text line;
     const struct hp_bottlenecks_columns *columns = &view->columns;
@@ -11874,14 +11952,8 @@ static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
 
 static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
 {
-    const uint32_t limit = hp_bottlenecks_limit_of(view->results->settings);
-    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
-    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
-        return false;
-    for (size_t at = 0; at < view->section->row_count; at++)
-        if (!hp_bottlenecks_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, hp_bottlenecks_limit_of(view->results->settings),
+                         (const void *const *)view->entries, view->count, hp_bottlenecks_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -12017,9 +12089,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     if (!hp_bottlenecks_gather(&view))
         return false;
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : results->profile->site_count > 0 ? "no function matches the focus"
-                                                           : "no function was measured";
+    section->if_empty = hp_section_why_empty(section, results->profile->site_count, "no function was measured");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
     hp_bottlenecks_add_notes(&view);
@@ -13045,7 +13115,10 @@ bool hp_run_has_cpu(const struct hp_run *run)
 
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
-    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * HP_CPU_PROFILE_SECOND / (double)cpu->sampled_ns : 0;
+    const bool is_by_perf = cpu->has_perf && !cpu->has_timers;
+    const double samples = (double)(is_by_perf ? cpu->perf_samples : cpu->total.samples);
+    const double ns = (double)(is_by_perf ? cpu->sampled_user_ns : cpu->sampled_ns);
+    return ns > 0 ? samples * HP_CPU_PROFILE_SECOND / ns : 0;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
@@ -13186,6 +13259,7 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
         return;
     builder->cpu->perf_samples += cpu.perf_samples;
     builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->cpu->sampled_user_ns += cpu.user_ns;
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_walk_rewind(nodes);
@@ -13295,7 +13369,6 @@ HP_SHARED const struct hp_section_type hotpath_section_cpu_;
  * so that exclusive times add up to that of the run.
  */
 
-#define HP_CPU_TABLE_OUTSIDE "<outside>"
 #define HP_CPU_TABLE_LINE_BYTES 240u
 
 struct hp_cpu_table_columns {
@@ -13346,7 +13419,10 @@ static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
 
 /* ------------------------------------------------------------------------------------------- entries */
 
-static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry) { return entry->site != NULL ? entry->site->name : HP_CPU_TABLE_OUTSIDE; }
+static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
 {
@@ -13366,7 +13442,7 @@ static int hp_cpu_table_compare_entries(const void *a, const void *b)
 
 static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
 {
-    const struct hp_pattern_subject outside = {.names = {HP_CPU_TABLE_OUTSIDE}};
+    const struct hp_pattern_subject outside = {.names = {HP_OUTSIDE}};
     return entry->site != NULL ? hp_results_show(view->results, entry->site)
                                : hp_results_show_subject(view->results, &outside);
 }
@@ -13409,7 +13485,7 @@ static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
         if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
             hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
     view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0)
+    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
         hp_cpu_table_add_entry(view, NULL, &view->outside);
     hp_cpu_table_set_whole(view);
     return true;
@@ -13434,8 +13510,10 @@ static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row *row, const struct hp_cpu_table_entry *entry)
+static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct hp_cpu_table_view *view = context;
+    const struct hp_cpu_table_entry *entry = about;
     const struct hp_cpu_table_columns *columns = &view->columns;
     const struct hp_cpu_sums *shown = entry->shown;
     hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
@@ -13460,16 +13538,8 @@ static bool hp_cpu_table_fill_row(struct hp_cpu_table_view *view, struct hp_row 
 
 static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!hp_cpu_table_fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, hp_cpu_table_fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -13517,7 +13587,7 @@ static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, HP_CPU_TABLE_OUTSIDE " was used outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was used outside of all measured functions");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -13567,9 +13637,8 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     hp_cpu_table_choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "no processor time was used while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "no processor time was used while the session was active");
     hp_cpu_table_add_totals(view);
     if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
         return false;
@@ -13700,6 +13769,19 @@ bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *sec
     if (limit != 0 && limit != HOTPATH_NO_LIMIT)
         hp_order_cut_rows(section, limit);
     return true;
+}
+
+bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+{
+    if (section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill(view, &section->rows[at], entries[at]))
+            return false;
+    return hp_order_apply(results, section, limit);
 }
 
 /* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
@@ -15568,6 +15650,13 @@ void hp_section_add_total(struct hotpath_section *section, const char *key, enum
     if (section->total_count < HP_MAX_TOTALS)
         section->totals[section->total_count++] =
             (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
+{
+    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+           : site_count > 0        ? "no function matches the focus"
+                                   : otherwise;
 }
 
 void hp_section_note(struct hotpath_section *section, const char *line)
@@ -17455,8 +17544,6 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
  * of threads that was watched, so what is missing to 100 % is time on a processor.
  */
 
-#define HP_WAIT_TABLE_OUTSIDE "<outside>"
-
 struct hp_wait_table_columns {
     size_t name, cause, call, what, looks, time, percent, location;
 };
@@ -17577,11 +17664,13 @@ static bool hp_wait_table_choose(struct hp_wait_table_view *view)
     return view->shown != NULL;
 }
 
-static bool hp_wait_table_fill_row(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct hp_wait_table_view *view = context;
+    const struct hp_wait_sums *wait = about;
     const struct hp_wait_table_columns *columns = &view->columns;
     const char *call = hp_system_call_name(wait->call);
-    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_WAIT_TABLE_OUTSIDE);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
@@ -17604,19 +17693,17 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
     section->percent_of = "watched";
     view.waits = hp_results_waits(results);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !hp_wait_table_choose(&view) || !hp_section_make_rows(results, section, view.count))
+        !hp_wait_table_choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
             ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
             : "no thread was found waiting";
     section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        if (!hp_wait_table_fill_row(&view, &section->rows[at], view.shown[at]))
-            return false;
     hp_wait_table_add_totals(section, view.waits);
-    return hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view) &&
-           hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_fill(results, section, results->settings->functions_limit, (const void *const *)view.shown,
+                         view.count, hp_wait_table_fill_row, &view) &&
+           hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
 }
 
 const struct hp_section_type hotpath_section_waits_ = {
@@ -18576,8 +18663,8 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
  *
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
  * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
- * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
- * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
@@ -18660,7 +18747,8 @@ HP_PRIVATE void hp_sampler_touch(void);
  * signal while samples are taken gets them.
  */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef HP_HAS_SANITIZER /* the build knows */
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -18732,9 +18820,11 @@ HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *befo
             errno = error;                                                                                         \
         return error != 0 ? -1 : 0;                                                                                \
     }
+/* NOLINTBEGIN(readability-redundant-declaration): only some standards have them */
 extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
+/* NOLINTEND(readability-redundant-declaration) */
 #endif
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
@@ -19283,7 +19373,7 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
 static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
 {
     const int64_t drift = hp_alloc_live(thread) - thread->published;
-    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * HP_ALLOC_UNPUBLISHED;
+    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED;
 }
 
 /*
@@ -22382,24 +22472,18 @@ static struct hp_cpu_node *hp_sampler_credit_of(struct hp_head *head, uint32_t n
 
 /* ---------------------------------------------------------------------------------------------- crediting */
 
-static void hp_sampler_add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+/* Of what waits. */
+static void hp_sampler_credit(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = hp_sampler_credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->user_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
-}
-
-static void hp_sampler_add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
-{
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
-        return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->kernel_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+    HOTPATH_ADD_(to->samples, samples);
+    HOTPATH_ADD_(to->user_ns, user_ns);
+    HOTPATH_ADD_(to->kernel_ns, kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
+    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
 }
 
 /*
@@ -22425,11 +22509,11 @@ static void hp_sampler_count_time(struct hp_head *head)
 
 static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = hp_sampler_credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_node *to = hp_sampler_credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->also_samples, samples);
-    HOTPATH_ADD_(credit->also_ns, ns);
+    HOTPATH_ADD_(to->also_samples, samples);
+    HOTPATH_ADD_(to->also_ns, ns);
 }
 
 /* User time goes in equal parts to where perf has found the thread. */
@@ -22443,7 +22527,7 @@ static void hp_sampler_share_out(struct hp_head *head)
     }
     sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
-        hp_sampler_add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+        hp_sampler_credit(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
     sampler->seen_count = 0;
 }
 
@@ -22456,9 +22540,9 @@ static void hp_sampler_credit_all(struct hp_head *head, uint32_t node)
     if (has_seen)
         hp_sampler_share_out(head);
     else
-        hp_sampler_add_user(head, node, cpu->waiting_user_ns, 1);
+        hp_sampler_credit(head, node, cpu->waiting_user_ns, 0, 1);
     if (cpu->waiting_kernel_ns > 0)
-        hp_sampler_add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+        hp_sampler_credit(head, node, 0, cpu->waiting_kernel_ns, has_seen);
 }
 
 /* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
@@ -22468,7 +22552,7 @@ static void hp_sampler_credit_seen(struct hp_head *head, bool is_kernel_included
     hp_sampler_count_time(head);
     hp_sampler_share_out(head);
     if (last != 0 && is_kernel_included)
-        hp_sampler_add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+        hp_sampler_credit(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
 }
 
 /* -------------------------------------------------------------------------------------------- recursion */
@@ -22580,10 +22664,15 @@ static void hp_sampler_record_sample(struct hp_head *head, uint32_t node, enum h
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
 /* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
 static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
     for (uint32_t steps = 0; steps < HP_SAMPLER_MAX_DEPTH && !hp_zone_is_there(frame, stack) && !hp_sampler_is_last(head, frame); steps++)
         frame--;
     return frame;
@@ -22699,15 +22788,16 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
  */
 static struct hp_head *hp_sampler_head_of_thread(void)
 {
-#ifndef HOTPATH_TLS_DYNAMIC
+#if !HOTPATH_TLS_DYNAMIC
     struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
     if (&own->hot != &hotpath_idle_head_)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
-        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;
     return NULL;
 }
@@ -22791,6 +22881,9 @@ static bool hp_sampler_find_record(struct hp_head *head)
     return true;
 }
 
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
 /* The sequence of samples goes on where the threads before it with this record left off. */
 static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
 {
@@ -22809,7 +22902,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer)
+    if (!sampler->has_timer || hp_sampler_is_first(head))
         hp_sampler_start_perf(head);
 }
 
@@ -22894,6 +22987,7 @@ void hp_sampler_end(void)
 #ifdef HP_IN_FRONT_OF_SIGNALS
 /* Other names of the C library's for the same. */
 extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+/* NOLINTNEXTLINE(readability-redundant-declaration): only some standards have it */
 extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define hp_signal_view_next_sigaction __sigaction
 #else
@@ -23468,7 +23562,7 @@ static void hp_threads_release_head(struct hp_head *head)
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
         }
     }
-    head->thread_id = 0;
+    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 static void hp_threads_say_farewell(struct hp_head *head)
@@ -23530,7 +23624,8 @@ static struct hp_head *hp_threads_new_head(void)
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
     page->spare_count--;
     head->next = page->heads;
-    page->heads = head;
+    __atomic_store_n(&page->heads, head,
+                     __ATOMIC_RELEASE); /* the sampler's handler looks through them without the lock */
     return head;
 }
 
@@ -23659,7 +23754,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     hp_threads_sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->base;
-    head->thread_id = thread_id;
+    __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
 }

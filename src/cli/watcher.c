@@ -288,7 +288,7 @@ void hp_watcher_start(const char *folder)
     sigset_t all, before;
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
-    strcpy(watcher.folder, folder);
+    memcpy(watcher.folder, folder, strlen(folder) + 1);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;

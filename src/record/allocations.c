@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
 static inline bool has_to_publish(const struct hp_alloc_thread *thread)
 {
     const int64_t drift = hp_alloc_live(thread) - thread->published;
-    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * HP_ALLOC_UNPUBLISHED;
+    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED;
 }
 
 /*

@@ -86,24 +86,18 @@ static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
 
 /* ---------------------------------------------------------------------------------------------- crediting */
 
-static void add_user(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+/* Of what waits. */
+static void credit(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->user_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_user_ns, head->sampler.cpu->waiting_user_ns - ns);
-}
-
-static void add_kernel(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
-{
-    struct hp_cpu_node *credit = credit_of(head, node);
-    if (credit == NULL)
-        return;
-    HOTPATH_ADD_(credit->samples, samples);
-    HOTPATH_ADD_(credit->kernel_ns, ns);
-    HOTPATH_PUT_(head->sampler.cpu->waiting_kernel_ns, head->sampler.cpu->waiting_kernel_ns - ns);
+    HOTPATH_ADD_(to->samples, samples);
+    HOTPATH_ADD_(to->user_ns, user_ns);
+    HOTPATH_ADD_(to->kernel_ns, kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
+    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
 }
 
 /*
@@ -129,11 +123,11 @@ static void count_time(struct hp_head *head)
 
 static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
 {
-    struct hp_cpu_node *credit = credit_of(head, node);
-    if (credit == NULL)
+    struct hp_cpu_node *to = credit_of(head, node);
+    if (to == NULL)
         return;
-    HOTPATH_ADD_(credit->also_samples, samples);
-    HOTPATH_ADD_(credit->also_ns, ns);
+    HOTPATH_ADD_(to->also_samples, samples);
+    HOTPATH_ADD_(to->also_ns, ns);
 }
 
 /* User time goes in equal parts to where perf has found the thread. */
@@ -147,7 +141,7 @@ static void share_out(struct hp_head *head)
     }
     sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
-        add_user(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 1);
+        credit(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
     sampler->seen_count = 0;
 }
 
@@ -160,9 +154,9 @@ static void credit_all(struct hp_head *head, uint32_t node)
     if (has_seen)
         share_out(head);
     else
-        add_user(head, node, cpu->waiting_user_ns, 1);
+        credit(head, node, cpu->waiting_user_ns, 0, 1);
     if (cpu->waiting_kernel_ns > 0)
-        add_kernel(head, node, cpu->waiting_kernel_ns, has_seen);
+        credit(head, node, 0, cpu->waiting_kernel_ns, has_seen);
 }
 
 /* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
@@ -172,7 +166,7 @@ static void credit_seen(struct hp_head *head, bool is_kernel_included)
     count_time(head);
     share_out(head);
     if (last != 0 && is_kernel_included)
-        add_kernel(head, last, head->sampler.cpu->waiting_kernel_ns, 0);
+        credit(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
 }
 
 /* -------------------------------------------------------------------------------------------- recursion */
@@ -284,10 +278,15 @@ static void record_sample(struct hp_head *head, uint32_t node, enum hp_sample_ki
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+/* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
 /* Zones below the stack are of calls that longjmp left, or that wait on another stack. */
 static const struct hotpath_frame_ *present_frame(const struct hp_head *head, uintptr_t stack)
 {
     const struct hotpath_frame_ *frame = head->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
     for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(head, frame); steps++)
         frame--;
     return frame;
@@ -403,15 +402,16 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
  */
 static struct hp_head *head_of_thread(void)
 {
-#ifndef HOTPATH_TLS_DYNAMIC
+#if !HOTPATH_TLS_DYNAMIC
     struct hp_head *own = (struct hp_head *)(void *)hotpath_v1_head;
     if (&own->hot != &hp_idle_head)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
     const uint32_t thread_id = hp_sys_thread_id();
-    for (struct hp_head *head = page != NULL ? page->heads : NULL; head != NULL; head = head->next)
-        if (HOTPATH_GET_(head->thread_id) == thread_id && !head->is_handler)
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
+    for (; head != NULL; head = head->next)
+        if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;
     return NULL;
 }
@@ -495,6 +495,9 @@ static bool find_record(struct hp_head *head)
     return true;
 }
 
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
 /* The sequence of samples goes on where the threads before it with this record left off. */
 static uint64_t first_due(const struct hp_cpu_thread *cpu)
 {
@@ -513,7 +516,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->counted = hp_cpu_of_thread();
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
-    if (!sampler->has_timer)
+    if (!sampler->has_timer || is_first(head))
         start_perf(head);
 }
 

@@ -8,8 +8,8 @@
  *
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
  * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
- * samples share out user time, and each timer's signal the kernel time since the last. A thread begins with a timer alone; once
- * it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with

@@ -12,6 +12,7 @@
 #ifdef HP_IN_FRONT_OF_SIGNALS
 /* Other names of the C library's for the same. */
 extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+/* NOLINTNEXTLINE(readability-redundant-declaration): only some standards have it */
 extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
 #define next_sigaction __sigaction
 #else

@@ -28,7 +28,8 @@
 #include "hotpath.h"
 #include "signals.h"
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef HP_HAS_SANITIZER /* the build knows */
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -100,9 +101,11 @@ HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *befo
             errno = error;                                                                                         \
         return error != 0 ? -1 : 0;                                                                                \
     }
+/* NOLINTBEGIN(readability-redundant-declaration): only some standards have them */
 extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
 extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
+/* NOLINTEND(readability-redundant-declaration) */
 #endif
 
 #endif

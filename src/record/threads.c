@@ -37,7 +37,7 @@ static void release_head(struct hp_head *head)
             __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
         }
     }
-    head->thread_id = 0;
+    __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
 static void say_farewell(struct hp_head *head)
@@ -99,7 +99,8 @@ static struct hp_head *new_head(void)
     page->spare = (struct hp_head *)(void *)((char *)head + stride);
     page->spare_count--;
     head->next = page->heads;
-    page->heads = head;
+    __atomic_store_n(&page->heads, head,
+                     __ATOMIC_RELEASE); /* the sampler's handler looks through them without the lock */
     return head;
 }
 
@@ -228,7 +229,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
     sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
     head->hot.base = hp_runtime->store->base;
-    head->thread_id = thread_id;
+    __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
 }

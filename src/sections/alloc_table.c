@@ -21,7 +21,6 @@
 #include "text.h"
 #include "units.h"
 
-#define OUTSIDE "<outside>"
 #define LINE_BYTES 320u
 
 /* What makes the difference between the two. */
@@ -222,7 +221,7 @@ static void add_site(struct view *view, const struct hp_site_sums *site)
 
 static bool shows_outside(const struct view *view)
 {
-    const struct hp_pattern_subject subject = {.names = {OUTSIDE}};
+    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
     return hp_results_show_subject(view->results, &subject);
 }
 
@@ -251,7 +250,10 @@ static void add_all_outside(struct view *view)
     add_outside(view, NULL, bytes, count);
 }
 
-static const char *name_of(const struct entry *entry) { return entry->site != NULL ? entry->site->name : OUTSIDE; }
+static const char *name_of(const struct entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
@@ -384,8 +386,10 @@ static void fill_peaks(const struct view *view, struct hp_row *row, const struct
 }
 
 /* What is outside has no calls, and its peak would be that of all. */
-static bool fill_row(struct view *view, struct hp_row *row, const struct entry *entry)
+static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct view *view = context;
+    const struct entry *entry = about;
     const struct columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, name_of(entry));
     hp_section_set_count(row, columns->total, entry->total);
@@ -409,16 +413,8 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct entry *
 
 static bool fill_rows(struct view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -537,7 +533,7 @@ static bool add_notes(struct view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, OUTSIDE " was allocated outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
         hp_section_note(
             section, view->kind == &bytes_kind
@@ -596,9 +592,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "nothing was allocated while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "nothing was allocated while the session was active");
     add_totals(view);
     return set_summary(view) && fill_rows(view) && add_notes(view);
 }

@@ -171,7 +171,7 @@ static uint32_t largest_cause(const struct entry *entry, const struct hp_site_wa
 static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
 {
     const uint32_t cause = largest_cause(entry, waits);
-    if (waits->by_cause[cause] == 0)
+    if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
@@ -449,8 +449,10 @@ static void fill_allocs(const struct view *view, struct hp_row *row, const struc
                           100 * part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
 }
 
-static bool fill_row(const struct view *view, struct hp_row *row, const struct entry *entry)
+static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct view *view = context;
+    const struct entry *entry = about;
     char bytes[LINE_BYTES];
     struct hp_text line;
     const struct columns *columns = &view->columns;
@@ -476,14 +478,8 @@ static uint32_t limit_of(const struct hp_settings *settings)
 
 static bool fill_rows(struct view *view)
 {
-    const uint32_t limit = limit_of(view->results->settings);
-    const bool is_cut = view->section->order.is_usual && limit != 0 && limit < view->count;
-    if (!hp_section_make_rows(view->results, view->section, is_cut ? limit : view->count))
-        return false;
-    for (size_t at = 0; at < view->section->row_count; at++)
-        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, limit_of(view->results->settings),
+                         (const void *const *)view->entries, view->count, fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -619,9 +615,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!gather(&view))
         return false;
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : results->profile->site_count > 0 ? "no function matches the focus"
-                                                           : "no function was measured";
+    section->if_empty = hp_section_why_empty(section, results->profile->site_count, "no function was measured");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;
     add_notes(&view);

@@ -43,7 +43,10 @@ bool hp_run_has_cpu(const struct hp_run *run)
 
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
-    return cpu->sampled_ns > 0 ? (double)cpu->total.samples * SECOND / (double)cpu->sampled_ns : 0;
+    const bool is_by_perf = cpu->has_perf && !cpu->has_timers;
+    const double samples = (double)(is_by_perf ? cpu->perf_samples : cpu->total.samples);
+    const double ns = (double)(is_by_perf ? cpu->sampled_user_ns : cpu->sampled_ns);
+    return ns > 0 ? samples * SECOND / ns : 0;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
@@ -184,6 +187,7 @@ static void add_thread(struct builder *builder, const struct hp_snapshot *sessio
         return;
     builder->cpu->perf_samples += cpu.perf_samples;
     builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->cpu->sampled_user_ns += cpu.user_ns;
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_walk_rewind(nodes);

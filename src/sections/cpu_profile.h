@@ -26,7 +26,8 @@ struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums total;
-    uint64_t sampled_ns;   /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */
     uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
     uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
@@ -37,7 +38,7 @@ struct hp_cpu {
 /* NULL: no memory. */
 const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
 
-/* Samples for a second of the processor time that was sampled. */
+/* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
 
 /* "perf and timers" */

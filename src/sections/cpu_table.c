@@ -15,7 +15,6 @@
 #include "text.h"
 #include "units.h"
 
-#define OUTSIDE "<outside>"
 #define LINE_BYTES 240u
 
 struct columns {
@@ -66,7 +65,10 @@ static void describe(struct view *view)
 
 /* ------------------------------------------------------------------------------------------- entries */
 
-static const char *name_of(const struct entry *entry) { return entry->site != NULL ? entry->site->name : OUTSIDE; }
+static const char *name_of(const struct entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
 
 static uint32_t thread_of(const struct entry *entry)
 {
@@ -86,7 +88,7 @@ static int compare_entries(const void *a, const void *b)
 
 static bool is_shown(const struct view *view, const struct entry *entry)
 {
-    const struct hp_pattern_subject outside = {.names = {OUTSIDE}};
+    const struct hp_pattern_subject outside = {.names = {HP_OUTSIDE}};
     return entry->site != NULL ? hp_results_show(view->results, entry->site)
                                : hp_results_show_subject(view->results, &outside);
 }
@@ -129,7 +131,7 @@ static bool gather(struct view *view)
         if (!is_left_out(view, view->profile->sites[at]))
             add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
     view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0)
+    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
         add_entry(view, NULL, &view->outside);
     set_whole(view);
     return true;
@@ -154,8 +156,10 @@ static void choose(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool fill_row(struct view *view, struct hp_row *row, const struct entry *entry)
+static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
+    struct view *view = context;
+    const struct entry *entry = about;
     const struct columns *columns = &view->columns;
     const struct hp_cpu_sums *shown = entry->shown;
     hp_section_set_text(row, columns->name, name_of(entry));
@@ -180,16 +184,8 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct entry *
 
 static bool fill_rows(struct view *view)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
-    size_t count = view->count;
-    if (view->section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!fill_row(view, &view->section->rows[at], view->entries[at]))
-            return false;
-    return hp_order_apply(view->results, view->section, limit);
+    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+                         (const void *const *)view->entries, view->count, fill_row, view);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -237,7 +233,7 @@ static void add_notes(struct view *view)
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
     if (has_outside)
-        hp_section_note(section, OUTSIDE " was used outside of all measured functions");
+        hp_section_note(section, HP_OUTSIDE " was used outside of all measured functions");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -287,9 +283,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     }
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     choose(view);
-    section->if_empty = section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-                        : view->profile->site_count > 0 ? "no function matches the focus"
-                                                        : "no processor time was used while the session was active";
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "no processor time was used while the session was active");
     add_totals(view);
     if (!set_summary(view) || !fill_rows(view))
         return false;

@@ -124,3 +124,16 @@ bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *sec
         cut_rows(section, limit);
     return true;
 }
+
+bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+{
+    if (section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill(view, &section->rows[at], entries[at]))
+            return false;
+    return hp_order_apply(results, section, limit);
+}

@@ -171,6 +171,13 @@ void hp_section_add_total(struct hotpath_section *section, const char *key, enum
             (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
 }
 
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
+{
+    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+           : site_count > 0        ? "no function matches the focus"
+                                   : otherwise;
+}
+
 void hp_section_note(struct hotpath_section *section, const char *line)
 {
     if (section->note_count < HP_MAX_NOTES)

@@ -29,6 +29,8 @@ struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
 
+#define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
+
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
@@ -204,6 +206,8 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
 bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
                            const struct hp_thread_label *thread);
 void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 void hp_section_note(struct hotpath_section *section, const char *line);
 /* A number about the whole; of SIGNED units an int64_t. */
 void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);

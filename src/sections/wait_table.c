@@ -11,8 +11,6 @@
 #include "units.h"
 #include "wait_profile.h"
 
-#define OUTSIDE "<outside>"
-
 struct columns {
     size_t name, cause, call, what, looks, time, percent, location;
 };
@@ -133,11 +131,13 @@ static bool choose(struct view *view)
     return view->shown != NULL;
 }
 
-static bool fill_row(const struct view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
+    const struct view *view = context;
+    const struct hp_wait_sums *wait = about;
     const struct columns *columns = &view->columns;
     const char *call = hp_system_call_name(wait->call);
-    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : OUTSIDE);
+    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
@@ -160,19 +160,17 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->percent_of = "watched";
     view.waits = hp_results_waits(results);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
-        !choose(&view) || !hp_section_make_rows(results, section, view.count))
+        !choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
             ? "nobody watched what threads wait for: 'hotpath run' does, and so does HOTPATH_WAITS=1"
             : "no thread was found waiting";
     section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        if (!fill_row(&view, &section->rows[at], view.shown[at]))
-            return false;
     add_totals(section, view.waits);
-    return set_summary(&view) && add_notes(&view) &&
-           hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_fill(results, section, results->settings->functions_limit, (const void *const *)view.shown,
+                         view.count, fill_row, &view) &&
+           set_summary(&view) && add_notes(&view);
 }
 
 const struct hp_section_type hp_section_waits = {

@@ -21,10 +21,10 @@
 #include <stdint.h>
 
 #include "layout.h"
+#include "wait_cause.h"
 
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
-#define HP_WATCH_SOCKETS 64u
 #define HP_WATCH_PERIOD_US 10000u
 #define HP_WATCH_LONGEST_PERIOD_US 1000000u
 
@@ -67,11 +67,6 @@ struct hp_watched {
     uint64_t running_switches;
 };
 
-struct hp_watched_socket {
-    uint64_t inode;
-    char name[40];
-};
-
 /* Large; zeroed at first. Private. */
 struct hp_watch {
     struct hp_watch_target target;
@@ -88,8 +83,7 @@ struct hp_watch {
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
     struct hp_watched threads[HP_WATCH_THREADS];
-    struct hp_watched_socket sockets[HP_WATCH_SOCKETS];
-    uint32_t next_socket;
+    struct hp_wait_finder finder;
 };
 
 /* False: it is not to be watched (no place in the session, somebody else watches, another pid namespace). */

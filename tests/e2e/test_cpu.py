@@ -4,16 +4,16 @@ import math
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
 
-from harness import (EMULATOR, HOTPATH, IS_ROOT, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, near, with_glibc,
-                     without_emulator, without_sanitizer, without_thread_sanitizer)
+from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, near, with_glibc, without_emulator,
+                     without_sanitizer, without_thread_sanitizer)
 from test_alloc_programs import Bench, PERL, PYTHON, SQL, free_port, need
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
@@ -140,10 +140,12 @@ def test_inclusive_is_own_and_all_inside(box):
     assert rows["heavy"].all_cpu_ns == rows["heavy"].own_cpu_ns
 
 
+@without_sanitizer("guards may be anywhere")
 def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
     result = cpu_run(box, "longjmp", 200)
-    assert cpu_of(result.report, "leaves") == 0
-    assert near(cpu_of(result.report, "jumps"), result.told["jumps"], 3, plus=TICK_NS)
+    # While it reads the clock, the C library's frame may be where that of the zone was.
+    assert cpu_of(result.report, "leaves") < result.told["jumps"] / 20 + TICK_NS
+    assert near(cpu_of(result.report, "jumps") + cpu_of(result.report, "leaves"), result.told["jumps"], 3, plus=TICK_NS)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -175,12 +177,11 @@ def test_before_the_first_zone(box):
 
 
 def test_rate(box):
-    """As many samples as asked for, where perf is allowed; with timers no more than the kernel has ticks."""
-    for rate in (97, 1997):
-        total = totals(cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}).report)
-        assert total["samples"] <= 1.5 * rate * total["sampled_ns"] / 1e9 + 3
-        if total["perf_samples"] > 0:
-            assert total["samples"] >= 0.7 * rate * total["sampled_ns"] / 1e9
+    """Twenty times as many are asked for. How many come is for the kernel to say, more or less."""
+    few, many = (totals(cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}).report) for rate in (97, 1997))
+    if many["perf_samples"] > 0:
+        assert many["samples"] > 5 * few["samples"] > 0
+    assert many["samples"] >= few["samples"] > 0
 
 
 # -------------------------------------------------------------------------------------------- live, paused, killed
@@ -262,7 +263,7 @@ def test_sessions_come_and_go(box):
 HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals", "other_signals",
          "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
 NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals",
-                "other_signals", "vforks", "spawns"}
+                "other_signals", "vforks", "spawns", "execs"}
 IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
 
 
@@ -300,7 +301,7 @@ def test_engines_refused(box, case):
     if REFUSALS[case]:
         assert "refused" in trust and REFUSALS[case] in trust, trust
     total = [line for line in measured.stderr.splitlines() if line.startswith("Total: ")][0]
-    assert 115 < float(total.split()[1]) < 200 and total.split()[2] == "ms,", total
+    assert total.split()[2] == "ms," and near(float(total.split()[1]) * 1e6, measured.aside["all"], 2, plus=3_000_000), total
 
 
 def test_reserved_sessions_are_not_sampled(box):
@@ -310,9 +311,10 @@ def test_reserved_sessions_are_not_sampled(box):
 
 
 @without_sanitizer("gdb and it do not go together everywhere")
+@with_glibc("nothing stands in front of other C libraries' functions")
 def test_under_gdb(box):
     need("gdb")
-    done = box.run(shutil_which("gdb"), "-nx", "-batch", "-ex", "run", "-ex", "print $_exitcode", "--args",
+    done = box.run(Path(shutil.which("gdb")), "-nx", "-batch", "-ex", "run", "-ex", "print $_exitcode", "--args",
                    str(PROGRAMS / "cpu_host"), "actions", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999"}, status=None)
     plain = box.run("cpu_host_off", "actions")
     if "ptrace" in done.stderr or "Operation not permitted" in done.stderr:
@@ -323,26 +325,26 @@ def test_under_gdb(box):
 
 
 @without_sanitizer("strace and it do not go together everywhere")
+@with_glibc("nothing stands in front of other C libraries' functions")
 def test_under_strace(box):
     need("strace")
     plain = box.run("cpu_host_off", "masks")
-    traced = box.run("cpu_host", "masks", env={"HOTPATH_CPU": "1"}, before=[str(shutil_which("strace")), "-f", "-o", "/dev/null"], status=None)
+    traced = box.run("cpu_host", "masks", env={"HOTPATH_CPU": "1"}, before=["strace", "-f", "-o", "/dev/null"], status=None)
     if "ptrace" in traced.stderr or "not permitted" in traced.stderr:
         pytest.skip("nothing may be traced here")
     assert traced.status == 0 and traced.stdout == plain.stdout
 
 
-def shutil_which(name):
-    from pathlib import Path
-    return Path(shutil.which(name))
-
-
-def test_copies_of_the_library(box):
-    """A program with libhotpath.a opens libraries with copies of their own: all are sampled, and none disturbs the other."""
-    for case in ("static", "both"):
-        plain = box.run("copies_static", status=None)
-        sampled = box.run("copies_static", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}, status=None)
-        assert (plain.status, plain.stdout) == (sampled.status, sampled.stdout), (case, sampled.stderr)
+@without_sanitizer("two copies of the library are two of each instrumented variable")
+@pytest.mark.parametrize("program, plugin", [("cpu", "plugin.so"), ("cpu", "plugin_static.so"), ("cpu_static", "plugin.so"),
+                                             ("cpu_static", "plugin_static.so")])
+def test_copies_of_the_library(box, program, plugin):
+    """The handler is that of one copy, the thread is known to another."""
+    result = cpu_run(box, "plugin", 200, PROGRAMS / plugin, program=program, env={"HOTPATH_CPU_RATE": "1997"})
+    check_sums(result)
+    assert near(cpu_of(result.report, "plugin_call"), result.told["plugin_call"], 3, plus=TICK_NS)
+    alone = totals(cpu_run(box, "split", 200, env={"HOTPATH_CPU_RATE": "1997"}).report)["perf_samples"]
+    assert alone == 0 or totals(result.report)["perf_samples"] > alone / 4
 
 
 # -------------------------------------------------------------------------------------------------- programs of others
@@ -359,11 +361,6 @@ trap; false"""
 @pytest.fixture
 def bench(box):
     return Bench(box)
-
-
-def sampled(report):
-    assert report is not None and "cpu" in report["sections"]
-    return report
 
 
 class TestProgramsOfOthers:

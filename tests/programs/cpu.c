@@ -1,10 +1,11 @@
 /*
  * Uses processor time in known functions and reads the thread's clock around each piece of work: its own truth, in lines
  * "key nanoseconds". `all` is what the process used while the session ran.
- *     cpu split|calls|asleep|inlined|recursion|longjmp|short|even|before|restarts|phases|for_ever [N]
+ *     cpu split|calls|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
  */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -226,6 +227,41 @@ static void before(unsigned long ms)
     tell("heavy", spent[0]);
 }
 
+/* A thread whose zones are all in a library that may have a copy of hotpath of its own. */
+typedef int call_back(int (*back)(int), int n);
+static const char *plugin_path;
+static unsigned long plugin_ms;
+
+static int work_inside(int n)
+{
+    compute(200000);
+    return n;
+}
+
+static void *live_in_plugin(void *sum)
+{
+    void *plugin = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL);
+    MUST(plugin != NULL);
+    call_back *call;
+    *(void **)&call = dlsym(plugin, "plugin_call");
+    MUST(call != NULL);
+    const uint64_t from = thread_ns();
+    while (thread_ns() < from + plugin_ms * 1000000u)
+        call(work_inside, 1);
+    *(uint64_t *)sum = thread_ns() - from;
+    return NULL;
+}
+
+static void in_plugin(unsigned long ms)
+{
+    pthread_t thread;
+    uint64_t sum = 0;
+    plugin_ms = ms;
+    MUST(pthread_create(&thread, NULL, live_in_plugin, &sum) == 0);
+    pthread_join(thread, NULL);
+    tell("plugin_call", sum);
+}
+
 static int is_over;
 
 static void *work_on(void *unused)
@@ -280,13 +316,14 @@ static void for_ever(unsigned long unused)
 static const struct {
     const char *name;
     void (*run)(unsigned long number);
-} cases[] = {{"split", split},         {"calls", calls},   {"asleep", asleep},     {"inlined", inlined},
-             {"recursion", recursion}, {"longjmp", jumps}, {"short", short_lives}, {"even", even},
-             {"before", before},       {"phases", phases}, {"for_ever", for_ever}};
+} cases[] = {{"split", split},         {"calls", calls},      {"asleep", asleep},     {"inlined", inlined},
+             {"recursion", recursion}, {"longjmp", jumps},    {"short", short_lives}, {"even", even},
+             {"before", before},       {"plugin", in_plugin}, {"phases", phases},     {"for_ever", for_ever}};
 
 int main(int argc, char **argv)
 {
     const unsigned long n = number(argc, argv, 2, 400);
+    plugin_path = argc > 3 ? argv[3] : "";
     if (is_case(argc, argv, "restarts")) {
         restarts(n);
         return 0;

@@ -1,0 +1,100 @@
+/* What the kernel's files about a thread say. SPDX-License-Identifier: MIT */
+#include "task_files.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "text.h"
+
+const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, HP_TASK_PATH);
+    hp_text_string(&text, "/proc/");
+    hp_text_u64(&text, pid);
+    if (tid != 0) {
+        hp_text_string(&text, "/task/");
+        hp_text_u64(&text, tid);
+    }
+    hp_text_char(&text, '/');
+    hp_text_string(&text, name);
+    return hp_text_end(&text);
+}
+
+bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
+{
+    char path[HP_TASK_PATH];
+    return hp_file_read_text(hp_task_path(path, pid, tid, name), text, size);
+}
+
+uint64_t hp_task_number(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ' || **at == '\t')
+        ++*at;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        number = number * 10 + (uint64_t)(**at - '0');
+    return number;
+}
+
+uint64_t hp_task_hex(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ')
+        ++*at;
+    if ((*at)[0] == '0' && (*at)[1] == 'x')
+        *at += 2;
+    for (;; ++*at) {
+        const char c = **at;
+        if (c >= '0' && c <= '9')
+            number = number << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            number = number << 4 | (uint64_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            number = number << 4 | (uint64_t)(c - 'A' + 10);
+        else
+            return number;
+    }
+}
+
+char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
+{
+    char text[1024];
+    if (!hp_task_read(pid, tid, "stat", text, sizeof text))
+        return 'X';
+    const char *at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at == NULL || at[1] != ' ')
+        return 'X';
+    const char state = at[2];
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at != NULL)
+            at++;
+    }
+    *ret_start = at != NULL ? hp_task_number(&at) : 0;
+    return state;
+}
+
+uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
+{
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char text[4096];
+    if (!hp_task_read(pid, tid, "status", text, sizeof text))
+        return UINT64_MAX;
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return UINT64_MAX;
+    at += sizeof key - 1;
+    return hp_task_number(&at);
+}
+
+uint64_t hp_task_executable(uint32_t pid)
+{
+    char path[HP_TASK_PATH], name[256];
+    const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (ssize_t at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
+    return length > 0 ? hash : 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself. No heap, no stdio.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_TASK_FILES_H
+#define HP_OS_TASK_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_TASK_PATH 96u
+
+/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
+const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
+
+/* The beginning of such a file, ended by a zero. */
+bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
+
+/* The number that a text goes on with, after blanks; `at` moves behind it. The other one of base 16, with or without 0x. */
+uint64_t hp_task_number(const char **at);
+uint64_t hp_task_hex(const char **at);
+
+/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot. */
+char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
+
+/* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
+uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
+
+/* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
+uint64_t hp_task_executable(uint32_t pid);
+
+#endif
