@@ -11496,7 +11496,6 @@ HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 #define HP_BOTTLENECKS_LINE_BYTES 512u
 #define HP_BOTTLENECKS_SECOND 1e9
-#define HP_BOTTLENECKS_MICROSECOND 1e3
 
 /* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
 #define HP_BOTTLENECKS_ROWS 5u
@@ -11669,7 +11668,9 @@ static double hp_bottlenecks_observations_of(const struct hp_bottlenecks_view *v
         const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
         return view->cpu->has_timers && rate > HP_BOTTLENECKS_TIMER_RATE ? HP_BOTTLENECKS_TIMER_RATE : rate;
     }
-    return view->waits != NULL && view->waits->period_us > 0 ? HP_BOTTLENECKS_SECOND / (HP_BOTTLENECKS_MICROSECOND * view->waits->period_us) : 0;
+    return view->waits != NULL && view->waits->watched_ns > 0
+               ? (double)view->waits->looks * HP_BOTTLENECKS_SECOND / (double)view->waits->watched_ns
+               : 0;
 }
 
 /* Whether a share of its time means anything. */

@@ -22,7 +22,6 @@
 
 #define LINE_BYTES 512u
 #define SECOND 1e9
-#define MICROSECOND 1e3
 
 /* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
 #define ROWS 5u
@@ -195,7 +194,9 @@ static double observations_of(const struct view *view)
         const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
         return view->cpu->has_timers && rate > TIMER_RATE ? TIMER_RATE : rate;
     }
-    return view->waits != NULL && view->waits->period_us > 0 ? SECOND / (MICROSECOND * view->waits->period_us) : 0;
+    return view->waits != NULL && view->waits->watched_ns > 0
+               ? (double)view->waits->looks * SECOND / (double)view->waits->watched_ns
+               : 0;
 }
 
 /* Whether a share of its time means anything. */

@@ -48,8 +48,19 @@ def words(truth, busy, is_watched):
     return found
 
 
+def is_sampled(report, row):
+    """Who shares a processor can be missed by nearly all samples. Then nothing is said of processor time."""
+    totals = report.section("cpu")["totals"]
+    if totals["samples"] >= 20 or totals["sampled_ns"] < 40e6:
+        return True
+    assert [row.percent_cpu, row.cpu_ns, row.samples] == [None] * 3
+    return False
+
+
 def check_numbers(report, row, truth):
     follows_the_schema(report)
+    if not is_sampled(report, row):
+        return
     # As many rows as there are functions, the first is what takes the time.
     assert report.rows("bottlenecks")[0].name == row.name == "subject"
     # Nothing is left of its own time, and none of it is counted twice.
@@ -112,6 +123,9 @@ def test_processor_time_alone(box, nature):
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
     truth = measured.aside
     row = measured.row("subject", "bottlenecks")
+    if not is_sampled(measured.report, row):
+        assert row.verdict == "unknown"
+        return
     assert row.verdict in words(truth, "cpu-bound", False), (row, truth)
     if nature in WAITING:
         assert row.verdict == "waiting"
@@ -126,6 +140,10 @@ def test_waiting_alone(cli, nature):
     """Who is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})
     row = report.row("subject", "bottlenecks")
+    totals = report.section("waits")["totals"]
+    if totals["looks"] * row.self_ns < 20 * totals["watched_ns"]:
+        assert row.verdict == "too-short"
+        return
     assert row.verdict in words(truth, "cpu-bound", True)
     assert row.verdict == ("waiting" if nature == "sleep" else "starved")
     assert [row.percent_cpu, row.cpu_ns, row.samples] == [None] * 3
@@ -224,5 +242,6 @@ def test_examples(cli, name):
     if name == "disk" and row.percent_waiting < 60 + 100 * MARGIN:
         pytest.skip("the disk is too quick to wait for")
     assert row.verdict in {verdict} | others, row
-    if name in ("sleep", "lock", "disk") and row.verdict == "waiting":
+    # A quick disk may be done before anybody looks.
+    if name in ("sleep", "lock", "disk") and row.verdict == "waiting" and (name != "disk" or row.waits_for):
         assert row.waits_for.startswith(name)

@@ -57,7 +57,7 @@ static void build_waits(void)
 {
     struct hp_waits *waits = builder_waits(&builder, 16);
     waits->watched_ns = 10 * SECOND;
-    waits->period_us = 10000;
+    waits->looks = 1000;
     builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/small", 1 * SECOND)->looks = 100;
     builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/large", 3 * SECOND)->looks = 300;
     builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->looks = 150;
