@@ -11387,7 +11387,7 @@ HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
 #define HP_VERDICT_WAITING_PART 0.6
 /* More than this ready to run and without a processor ... */
 #define HP_VERDICT_STARVED_PART 0.25
-/* ... and that part of all its waiting: then another machine would help, and nothing else. */
+/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
 #define HP_VERDICT_QUEUE_PART 0.5
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
@@ -17340,10 +17340,12 @@ static enum hp_verdict hp_verdict_judge_by_counts(const struct hp_judgement *jud
     return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
 }
 
-static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judgement, double wall_ns)
+/* Waiting that nobody saw speaks neither for the run queue nor against it. */
+static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
+    const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
-        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * judgement->waiting_ns)
+        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
     if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
         return HP_VERDICT_WAITING;
@@ -17359,7 +17361,7 @@ void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judge
     const bool is_split = ret_judgement->knows_waiting && !is_short;
     ret_judgement->alloc_part = hp_verdict_alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
     ret_judgement->verdict =
-        is_split ? hp_verdict_judge_by_times(ret_judgement, evidence->wall_ns)
+        is_split ? hp_verdict_judge_by_times(ret_judgement, evidence)
                  : hp_verdict_judge_by_counts(ret_judgement,
                                    ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
 }

@@ -49,10 +49,12 @@ static enum hp_verdict judge_by_counts(const struct hp_judgement *judgement, enu
     return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
 }
 
-static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, double wall_ns)
+/* Waiting that nobody saw speaks neither for the run queue nor against it. */
+static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
+    const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
-        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * judgement->waiting_ns)
+        judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
     if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
         return HP_VERDICT_WAITING;
@@ -68,7 +70,7 @@ void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judge
     const bool is_split = ret_judgement->knows_waiting && !is_short;
     ret_judgement->alloc_part = alloc_part(evidence, is_split ? ret_judgement->busy_ns : evidence->wall_ns);
     ret_judgement->verdict =
-        is_split ? judge_by_times(ret_judgement, evidence->wall_ns)
+        is_split ? judge_by_times(ret_judgement, evidence)
                  : judge_by_counts(ret_judgement,
                                    ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
 }

@@ -19,7 +19,7 @@
 #define HP_VERDICT_WAITING_PART 0.6
 /* More than this ready to run and without a processor ... */
 #define HP_VERDICT_STARVED_PART 0.25
-/* ... and that part of all its waiting: then another machine would help, and nothing else. */
+/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
 #define HP_VERDICT_QUEUE_PART 0.5
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)

@@ -262,14 +262,14 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
     load = call_of(thread, 0, "load", SECOND);
     builder_cpu(&builder, thread, load, 10, 10 * MS, 0);
     builder_waits(&builder, 4)->period_us = 10000;
-    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 400 * MS);
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 240 * MS);
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
     assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; nobody saw what for");
-    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 300 * MS)->looks = 30;
+    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 230 * MS)->looks = 23;
     fixture_build();
     assert_row(0, "load", "waiting",
-               "waiting for 990.00 ms of its 1.00 s, 300.00 ms of that for pipe: read (30 looks)");
+               "waiting for 990.00 ms of its 1.00 s, 230.00 ms of that for pipe: read (23 looks)");
 }
 
 /* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */

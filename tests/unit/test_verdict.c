@@ -91,6 +91,9 @@ static void who_cannot_run_is_starved(void **state)
     assert_verdict(watched(0.2e9, 0.8e9, 0.4e9), "starved");
     assert_verdict(watched(0.2e9, 0.8e9, 0.399e9), "waiting");
     assert_verdict(watched(0.5e9, 0.5e9, 0.2e9), "mixed");
+    /* What nobody saw does not count. */
+    assert_verdict(watched(0.2e9, 0.5e9, 0.25e9), "starved");
+    assert_verdict(watched(0.2e9, 0.51e9, 0.25e9), "waiting");
 }
 
 /* Looks are coarse: a function that was busy was not waiting, whatever they say. */
