@@ -2,6 +2,8 @@
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
  * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
  *
+ * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
+ *
  * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
  * for those that the recorder found on the stack beside the tree. SPDX-License-Identifier: MIT
  */
@@ -21,11 +23,20 @@ struct link {
     uint32_t site; /* index in the profile */
 };
 
+/* What the calls of a site took, as far as samples found them. */
+struct cost {
+    uint64_t number; /* of the site */
+    double ns;
+    double calls;
+    double of_call;
+};
+
 struct builder {
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
     struct link **links; /* by session and offset */
     size_t link_count;
+    struct cost *costs;   /* as many as sites */
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
     uint64_t entry;
     uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
@@ -41,12 +52,14 @@ bool hp_run_has_cpu(const struct hp_run *run)
     return false;
 }
 
+static double rate_of(uint64_t samples, uint64_t ns) { return ns > 0 ? (double)samples * SECOND / (double)ns : 0; }
+
+/* perf takes those of user mode, and timers alone those of threads that perf has not joined. */
 double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
-    const bool is_by_perf = cpu->has_perf && !cpu->has_timers;
-    const double samples = (double)(is_by_perf ? cpu->perf_samples : cpu->total.samples);
-    const double ns = (double)(is_by_perf ? cpu->sampled_user_ns : cpu->sampled_ns);
-    return ns > 0 ? samples * SECOND / ns : 0;
+    const double by_perf = rate_of(cpu->perf_samples, cpu->sampled_user_ns);
+    const double by_all = rate_of(cpu->total.samples, cpu->sampled_ns);
+    return cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
@@ -197,8 +210,86 @@ static void add_thread(struct builder *builder, const struct hp_snapshot *sessio
                   &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
         add_beside(builder, session, &entry);
     }
-    add_entry(builder, session, cpu.last_node,
-              &(struct hp_cpu_sums){0, cpu.waiting_user_ns, cpu.waiting_kernel_ns});
+}
+
+/* -------------------------------------------------------------------------------- time that no sample has found */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct cost *x = a, *y = b;
+    return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
+}
+
+/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
+static bool find_costs(struct builder *builder, struct hp_arena *arena)
+{
+    const struct hp_profile *profile = builder->profile;
+    struct cost **order = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
+    builder->costs = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder->costs);
+    if (order == NULL || builder->costs == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        builder->costs[at] = (struct cost){.number = hp_site_number(profile->sites[at]),
+                                           .ns = (double)hp_cpu_ns(&builder->cpu->sites[at].own),
+                                           .calls = (double)profile->sites[at]->sums.calls};
+        order[at] = &builder->costs[at];
+    }
+    hp_sort(order, profile->site_count, compare_numbers);
+    for (size_t from = 0, to; from < profile->site_count; from = to) {
+        double ns = 0, calls = 0;
+        for (to = from; to < profile->site_count && order[to]->number == order[from]->number; to++) {
+            ns += order[to]->ns;
+            calls += order[to]->calls;
+        }
+        for (size_t at = from; at < to; at++)
+            order[at]->of_call = calls > 0 ? ns / calls : 0;
+    }
+    return true;
+}
+
+/* What the calls of a node can be expected to have taken. */
+static double expected(const struct builder *builder, const struct hp_snapshot *session, const struct hp_node *node)
+{
+    const struct link *link = find_link(builder, session, node->stat);
+    return link != NULL ? builder->costs[link->site].of_call * (double)node->calls : 0;
+}
+
+static double all_expected(const struct builder *builder, const struct hp_snapshot *session,
+                           const struct hp_thread *thread, struct hp_walk *nodes)
+{
+    struct hp_node node;
+    double all = 0;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_node(session, thread, nodes, &node))
+        all += expected(builder, session, &node);
+    return all;
+}
+
+/*
+ * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
+ * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
+ */
+static void add_waiting(struct builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
+                        struct hp_walk *nodes)
+{
+    struct hp_cpu_thread cpu;
+    struct hp_node node;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu) || cpu.waiting_user_ns + cpu.waiting_kernel_ns == 0)
+        return;
+    struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
+    const double all = all_expected(builder, session, thread, nodes);
+    hp_walk_rewind(nodes);
+    while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
+        const double part = expected(builder, session, &node) / all;
+        const struct hp_cpu_sums share = {0, (uint64_t)((double)cpu.waiting_user_ns * part),
+                                          (uint64_t)((double)cpu.waiting_kernel_ns * part)};
+        if (hp_cpu_ns(&share) == 0 || share.user_ns > left.user_ns || share.kernel_ns > left.kernel_ns)
+            continue;
+        add_entry(builder, session, nodes->offset, &share);
+        left.user_ns -= share.user_ns;
+        left.kernel_ns -= share.kernel_ns;
+    }
+    add_entry(builder, session, cpu.last_node, &left);
 }
 
 static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
@@ -242,6 +333,15 @@ static void add_session(struct builder *builder, const struct hp_snapshot *sessi
     add_process(builder, session, builder->cpu->sampled_ns - before);
 }
 
+static void add_all_waiting(struct builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    builder->steps_left = MAX_STEPS;
+    while (hp_snapshot_next_thread(session, &threads, &thread))
+        add_waiting(builder, session, &thread, &nodes);
+}
+
 /* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
 static void agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
 {
@@ -278,6 +378,10 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
         return NULL;
     for (size_t at = 0; at < profile->run->count; at++)
         add_session(&builder, profile->run->sessions[at]);
+    if (!find_costs(&builder, arena))
+        return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        add_all_waiting(&builder, profile->run->sessions[at]);
     settle_outside(builder.cpu, profile->site_count);
     return builder.cpu;
 }

@@ -157,7 +157,8 @@ static void recursion_counts_once(void **state)
     assert_sums("parse", 74, 640, 20);
 }
 
-static void what_waits_goes_to_the_last_place(void **state)
+/* Calls took 100, 230 and 620 on average: what no sample has found is shared out so, and what cannot be goes to the last place. */
+static void what_waits_is_shared_out(void **state)
 {
     (void)state;
     build();
@@ -169,12 +170,49 @@ static void what_waits_goes_to_the_last_place(void **state)
     builder_header(&builder)->cpu_latest_ns += 38;
     builder_header(&builder)->cpu_latest_kernel_ns += 8;
     fixture_build();
-    assert_sums("parse", 70, 630, 28);
+    assert_sums("parse", 70, 600 + 19 + 1, 20 + 5 + 2);
+    assert_sums("load", 20, 200 + 7, 30 + 1);
+    assert_sums("main", 10, 100 + 3, 0);
     assert_int_equal(total_named("cpu_ns"), 1038);
-    cpu->last_node = 0; /* never found anywhere: outside */
+}
+
+/* A short thread that no sample has found: others show what its functions take, though it has called one more often. */
+static void threads_too_short_for_a_sample(void **state)
+{
+    (void)state;
+    build();
+    const uint32_t second = builder_thread(&builder);
+    const uint32_t site = ((const struct hotpath_node_ *)builder_at(&builder, load))->site;
+    const uint32_t loaded = builder_node(&builder, second, 0, site);
+    builder_call(&builder, second, loaded, 1000, 0);
+    builder_call(&builder, second, loaded, 1000, 0);
+    const uint32_t fresh = node_of(&builder, second, 0, "fresh");
+    struct hp_cpu_thread *used = builder_cpu_thread(&builder, second, 4);
+    used->user_ns = used->waiting_user_ns = 500;
+    used->last_node = fresh;
+    builder_header(&builder)->cpu_latest_ns += 500;
     fixture_build();
-    assert_sums("parse", 70, 600, 20);
-    assert_sums("<outside>", 5, 80, 8);
+    assert_sums("load", 20, 200 + 500, 30);
+    assert_sums("fresh", 0, 0, 0);
+}
+
+/* Nothing that it called was ever found anywhere: then the recorder's guess has it, or nobody. */
+static void threads_of_which_nothing_is_known(void **state)
+{
+    (void)state;
+    build();
+    const uint32_t second = builder_thread(&builder);
+    const uint32_t fresh = node_of(&builder, second, 0, "fresh");
+    struct hp_cpu_thread *used = builder_cpu_thread(&builder, second, 4);
+    used->user_ns = used->waiting_user_ns = 40;
+    used->last_node = fresh;
+    builder_header(&builder)->cpu_latest_ns += 40;
+    fixture_build();
+    assert_sums("fresh", 0, 40, 0);
+    used->last_node = 0;
+    fixture_build();
+    assert_sums("fresh", 0, 0, 0);
+    assert_sums("<outside>", 5, 90, 0);
 }
 
 static void what_no_thread_has_is_outside(void **state)
@@ -422,7 +460,9 @@ int main(void)
         TEST(inclusive_counts_all_above),
         TEST(what_is_folded_counts_beside_the_tree),
         TEST(recursion_counts_once),
-        TEST(what_waits_goes_to_the_last_place),
+        TEST(what_waits_is_shared_out),
+        TEST(threads_too_short_for_a_sample),
+        TEST(threads_of_which_nothing_is_known),
         TEST(what_no_thread_has_is_outside),
         TEST(pauses_are_nobodys),
         TEST(threads_know_better_than_an_old_clock),
