@@ -19377,6 +19377,23 @@ static inline uint32_t hp_owner_of(const void *block)
     return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
 }
 
+/* Of blocks that were allocated while their thread could not be told: whoever frees them, nobody frees another's. */
+#define HP_OWNER_NOBODY 0xffffu
+
+static inline void hp_owner_disown(const void *block)
+{
+    uint16_t *place = hp_owner_place(block);
+    if (place != NULL)
+        __atomic_store_n(place, HP_OWNER_NOBODY, __ATOMIC_RELAXED);
+}
+
+/* Whether another thread allocated it. */
+static inline bool hp_owner_is_other(const struct hp_head *head, const void *block)
+{
+    const uint32_t owner = hp_owner_of(block);
+    return owner != head->owner && owner != HP_OWNER_NOBODY;
+}
+
 /* ---- src/record/allocations.c -------------------------------------------------------------------------------- */
 
 /*
@@ -19446,6 +19463,7 @@ static void hp_allocations_count_late(const struct hp_allocations_event *event)
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
+        hp_owner_disown(event->allocated); /* or it would be that of who had this memory before */
     }
     if (event->freed != NULL) {
         __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
@@ -19490,7 +19508,7 @@ static const char hp_allocations_own_block, hp_allocations_foreign_block;
 
 static inline bool hp_allocations_is_foreign(const struct hp_head *head, const void *freed)
 {
-    return freed != &hp_allocations_own_block && (freed == &hp_allocations_foreign_block || hp_owner_of(freed) != head->owner);
+    return freed != &hp_allocations_own_block && (freed == &hp_allocations_foreign_block || hp_owner_is_other(head, freed));
 }
 
 /* What matters only where there are more threads than one. The head is held, and has counters. */
@@ -19772,7 +19790,7 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 int hotpath_v1_is_foreign(const void *block)
 {
     const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
-    return &head->hot != &hotpath_idle_head_ && hp_allocations_is_one_of_many(head) && hp_owner_of(block) != head->owner;
+    return &head->hot != &hotpath_idle_head_ && hp_allocations_is_one_of_many(head) && hp_owner_is_other(head, block);
 }
 
 void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
@@ -22019,7 +22037,7 @@ void hotpath_v1_note(const char *format, ...)
  * whose one thread is the first of its process.
  */
 
-#define HP_OWNERS_MOST_OWNERS 65535u /* numbers beyond are used again */
+#define HP_OWNERS_MOST_OWNERS (HP_OWNER_NOBODY - 1) /* numbers beyond are used again */
 
 void hp_owner_begin(struct hp_head *head)
 {

@@ -74,6 +74,7 @@ static void count_late(const struct event *event)
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
+        hp_owner_disown(event->allocated); /* or it would be that of who had this memory before */
     }
     if (event->freed != NULL) {
         __atomic_fetch_add(&header->late_frees, 1, __ATOMIC_RELAXED);
@@ -118,7 +119,7 @@ static const char own_block, foreign_block;
 
 static inline bool is_foreign(const struct hp_head *head, const void *freed)
 {
-    return freed != &own_block && (freed == &foreign_block || hp_owner_of(freed) != head->owner);
+    return freed != &own_block && (freed == &foreign_block || hp_owner_is_other(head, freed));
 }
 
 /* What matters only where there are more threads than one. The head is held, and has counters. */
@@ -400,7 +401,7 @@ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack)
 int hotpath_v1_is_foreign(const void *block)
 {
     const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
-    return &head->hot != &hp_idle_head && is_one_of_many(head) && hp_owner_of(block) != head->owner;
+    return &head->hot != &hp_idle_head && is_one_of_many(head) && hp_owner_is_other(head, block);
 }
 
 void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,

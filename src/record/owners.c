@@ -4,7 +4,7 @@
  */
 #include "owners.h"
 
-#define MOST_OWNERS 65535u /* numbers beyond are used again */
+#define MOST_OWNERS (HP_OWNER_NOBODY - 1) /* numbers beyond are used again */
 
 void hp_owner_begin(struct hp_head *head)
 {

@@ -84,4 +84,21 @@ static inline uint32_t hp_owner_of(const void *block)
     return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
 }
 
+/* Of blocks that were allocated while their thread could not be told: whoever frees them, nobody frees another's. */
+#define HP_OWNER_NOBODY 0xffffu
+
+static inline void hp_owner_disown(const void *block)
+{
+    uint16_t *place = hp_owner_place(block);
+    if (place != NULL)
+        __atomic_store_n(place, HP_OWNER_NOBODY, __ATOMIC_RELAXED);
+}
+
+/* Whether another thread allocated it. */
+static inline bool hp_owner_is_other(const struct hp_head *head, const void *block)
+{
+    const uint32_t owner = hp_owner_of(block);
+    return owner != head->owner && owner != HP_OWNER_NOBODY;
+}
+
 #endif
