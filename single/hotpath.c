@@ -12013,10 +12013,40 @@ static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottl
                                                              : "whether busy or waiting was not measured");
 }
 
+/* "The program used 1.32 s of processor time and waited 3.74 s, most of that for run queue" */
+static bool hp_bottlenecks_sum_up_program(struct hp_bottlenecks_view *view)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    struct hp_site_waits waits;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "The program ");
+    if (view->cpu != NULL) {
+        hp_text_string(&line, "used ");
+        hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_text_string(&line, " of processor time");
+    }
+    if (view->waits != NULL && view->waits->waited_ns > 0) {
+        hp_text_string(&line, view->cpu != NULL ? " and waited " : "waited ");
+        hp_units_ns(&line, (double)view->waits->waited_ns);
+        hp_waits_of_site(view->waits, NULL, &waits);
+        if (waits.longest != NULL) {
+            hp_text_string(&line, ", longest for ");
+            hp_text_string(&line, hp_wait_cause_name(waits.longest->cause));
+        }
+    }
+    if (line.length == sizeof "The program " - 1)
+        return true;
+    view->section->summary = hp_bottlenecks_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
 static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
 {
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
     struct hp_text line;
+    if (view->results->profile->site_count == 0)
+        return hp_bottlenecks_sum_up_program(view);
     if (view->count == 0)
         return true;
     const struct hp_bottlenecks_entry *first = view->entries[0];
@@ -12089,7 +12119,8 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     if (!hp_bottlenecks_gather(&view))
         return false;
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->profile->site_count, "no function was measured");
+    section->if_empty = hp_section_why_empty(section, results->profile->site_count,
+                                             "no function was measured, so nobody knows where in it");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
     hp_bottlenecks_add_notes(&view);
@@ -14053,7 +14084,7 @@ static struct hp_processes_process **hp_processes_rank(struct hp_processes_view 
 static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section)
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
-        hp_section_note(section, "ended: killed, or left by _exit; counted up to the last sign");
+        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
     if (results->settings->exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }

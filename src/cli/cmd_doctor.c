@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "arguments.h"
@@ -24,6 +25,7 @@
 #include "layout.h"
 #include "places.h"
 #include "process.h"
+#include "task_files.h"
 #include "text.h"
 #include "trust.h"
 #include "units.h"
@@ -238,10 +240,8 @@ static void check_cpu(struct doctor *doctor)
              strerror(refusal));
         advise(doctor, "allow timer_create and perf_event_open in the container");
     } else if (refusal == 0) {
-        find(doctor, GOOD,
-             "processor time is sampled by perf and timers: %u of %u samples a second in user mode, %u on ticks "
-             "(perf_event_paranoid %s)",
-             rate_of(HP_CPU_BY_PERF), TRIED_RATE, rate_of(HP_CPU_BY_TIMER), paranoia);
+        find(doctor, GOOD, "processor time is sampled by perf (%u of %u a second, paranoid %s) and timers (%u)",
+             rate_of(HP_CPU_BY_PERF), TRIED_RATE, paranoia, rate_of(HP_CPU_BY_TIMER));
     } else {
         find(
             doctor, NOTE,
@@ -249,6 +249,50 @@ static void check_cpu(struct doctor *doctor)
             "(perf_event_paranoid %s)",
             rate_of(HP_CPU_BY_TIMER), TRIED_RATE, strerror(refusal), paranoia);
         advise(doctor, hp_cpu_advice((uint32_t)refusal));
+    }
+}
+
+/* --- waiting: what `hotpath run` may see of a child */
+
+static pid_t start_sleeper(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        sleep(10);
+        _exit(0);
+    }
+    return child;
+}
+
+/* Waits until the child does, so that there is something to see. */
+static void wait_for_sleep(pid_t child)
+{
+    uint64_t start;
+    for (int tries = 0; tries < 100 && hp_task_state((uint32_t)child, 0, &start) != 'S'; tries++)
+        usleep(1000);
+}
+
+static void check_waits(struct doctor *doctor)
+{
+    char call[128] = "", account[128] = "";
+    const pid_t child = start_sleeper();
+    if (child < 0) {
+        find(doctor, NOTE, "what programs wait for could not be tried: %s", strerror(errno));
+        return;
+    }
+    wait_for_sleep(child);
+    const bool has_account = hp_task_read((uint32_t)child, 0, "schedstat", account, sizeof account);
+    const bool has_call = hp_task_read((uint32_t)child, 0, "syscall", call, sizeof call) && call[0] != '\0';
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    if (!has_account) {
+        find(doctor, NOTE, "what programs wait for cannot be seen: this kernel has no schedstat");
+        advise(doctor, "a kernel with CONFIG_SCHED_INFO");
+    } else if (!has_call) {
+        find(doctor, NOTE, "that programs wait can be seen, but not in which system call");
+        advise(doctor, "sysctl kernel.yama.ptrace_scope=1");
+    } else {
+        find(doctor, GOOD, "hotpath run sees what programs wait for: system calls, files, the run queue");
     }
 }
 
@@ -322,7 +366,8 @@ static const struct {
     {"clock", check_clock},     {"sessions", check_sessions},
     {"library", check_library}, {"names", check_demangler},
     {"threads", check_barrier}, {"cpu", check_cpu},
-    {"limits", check_limits},   {"proc", check_proc},
+    {"waits", check_waits},     {"limits", check_limits},
+    {"proc", check_proc},
 };
 
 static int examine(const struct hp_arguments *arguments)

@@ -539,10 +539,40 @@ static void put_first(struct hp_text *line, const struct view *view, const struc
                                                              : "whether busy or waiting was not measured");
 }
 
+/* "The program used 1.32 s of processor time and waited 3.74 s, most of that for run queue" */
+static bool sum_up_program(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    struct hp_site_waits waits;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "The program ");
+    if (view->cpu != NULL) {
+        hp_text_string(&line, "used ");
+        hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_text_string(&line, " of processor time");
+    }
+    if (view->waits != NULL && view->waits->waited_ns > 0) {
+        hp_text_string(&line, view->cpu != NULL ? " and waited " : "waited ");
+        hp_units_ns(&line, (double)view->waits->waited_ns);
+        hp_waits_of_site(view->waits, NULL, &waits);
+        if (waits.longest != NULL) {
+            hp_text_string(&line, ", longest for ");
+            hp_text_string(&line, hp_wait_cause_name(waits.longest->cause));
+        }
+    }
+    if (line.length == sizeof "The program " - 1)
+        return true;
+    view->section->summary = keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
 static bool set_summary(struct view *view)
 {
     char bytes[LINE_BYTES];
     struct hp_text line;
+    if (view->results->profile->site_count == 0)
+        return sum_up_program(view);
     if (view->count == 0)
         return true;
     const struct entry *first = view->entries[0];
@@ -615,7 +645,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!gather(&view))
         return false;
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->profile->site_count, "no function was measured");
+    section->if_empty = hp_section_why_empty(section, results->profile->site_count,
+                                             "no function was measured, so nobody knows where in it");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;
     add_notes(&view);

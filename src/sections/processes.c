@@ -127,7 +127,7 @@ static struct process **rank(struct view *view)
 static void add_notes(const struct hotpath_results *results, struct hotpath_section *section)
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
-        hp_section_note(section, "ended: killed, or left by _exit; counted up to the last sign");
+        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
     if (results->settings->exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }

@@ -890,7 +890,7 @@ def test_escapes_in_names(cli):
 
 def test_doctor(cli):
     text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
-    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "limits", "proc", "environment"):
+    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "limits", "proc", "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
     assert "does not know: HOTPATH_LIMITS" in text
     assert "2 variables of hotpath are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
