@@ -18964,6 +18964,11 @@ struct hp_site_choice {
 #define HP_SITE_BUCKETS 4096u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
+/* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
+struct hp_wishes {
+    uint32_t record, time_period, measuring_bound, logs_limit;
+};
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -18975,7 +18980,8 @@ struct hp_recorder {
     uint32_t counter_state; /* atomic: see choose_counter */
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
-    struct hp_settings settings;
+    struct hp_settings settings; /* under the lock, or by who began the session */
+    struct hp_wishes wishes;
     struct hp_zone_cost zone_cost;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
@@ -19171,7 +19177,7 @@ HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *
 static inline bool hp_records_allocations(void)
 {
     return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
-           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC);
+           (HOTPATH_GET_(hotpath_runtime_->wishes.record) & HP_RECORD_ALLOC);
 }
 
 /* --- allocations.c */
@@ -20640,7 +20646,7 @@ struct hp_kept *hp_kept_memory(struct hp_head *head)
 /* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
 static bool hp_kept_may_follow(const struct hp_head *head)
 {
-    return !head->is_handler && hotpath_runtime_->settings.time_period <= 1 && !hp_is_sealed();
+    return !head->is_handler && HOTPATH_GET_(hotpath_runtime_->wishes.time_period) <= 1 && !hp_is_sealed();
 }
 
 static bool hp_kept_is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
@@ -20688,7 +20694,7 @@ static void hp_kept_begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE
 static struct hp_call_log *hp_kept_log_of(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (stat->log == 0) {
-        const uint32_t limit = hotpath_runtime_->settings.logs_limit;
+        const uint32_t limit = HOTPATH_GET_(hotpath_runtime_->wishes.logs_limit);
         const uint32_t capacity = (limit < HP_KEPT_LONGEST_LOG ? limit : HP_KEPT_LONGEST_LOG) + 1;
         const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
         const uint32_t offset = hp_kept_take(head, (uint32_t)bytes, 64);
@@ -21479,6 +21485,16 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
+static void hp_lifecycle_set_settings(const struct hp_settings *settings)
+{
+    struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    hotpath_runtime_->settings = *settings;
+    HOTPATH_PUT_(wishes->record, settings->record);
+    HOTPATH_PUT_(wishes->time_period, settings->time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
+}
+
 static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
@@ -21489,7 +21505,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct 
     }
     if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
         return HOTPATH_E_ACTIVE;
-    hotpath_runtime_->settings = *settings;
+    hp_lifecycle_set_settings(settings);
     hotpath_runtime_->is_child = false;
     if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
         return HOTPATH_E_SPACE;
@@ -24254,7 +24270,7 @@ static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->keeps = hp_kept_from_start(head, site);
-    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : hotpath_runtime_->settings.time_period;
+    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : HOTPATH_GET_(hotpath_runtime_->wishes.time_period);
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -24411,7 +24427,7 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 static uint64_t hp_tree_longest_short_call(void)
 {
     const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    const uint64_t bound = hotpath_runtime_->settings.measuring_bound;
+    const uint64_t bound = HOTPATH_GET_(hotpath_runtime_->wishes.measuring_bound);
     return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
 }
 
@@ -24545,8 +24561,9 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
-    if (settings->measuring_bound == 0 || settings->time_period > 1 || stat->keeps != 0 || !hp_tree_is_short_path(counted))
+    const struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
+    if (!is_bound || stat->keeps != 0 || !hp_tree_is_short_path(counted))
         return;
     if (stat->period <= 1) {
         const struct hp_tree_durations all = hp_tree_look_at_durations(head, stat);
