@@ -18826,10 +18826,12 @@ struct hp_sampler {
     int timer;
     bool has_timer;
     bool perf_was_tried;
-    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
-    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
-    uint32_t is_at_work; /* the handler is in the session */
-    uint32_t seen_count; /* in use of the following */
+    bool has_had_perf; /* a signal may still be on its way when there is none any more */
+    bool is_lent;      /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    bool
+        is_held_off; /* the host has, and it cannot be borrowed: there is no source until it lets the signal through */
+    uint32_t is_at_work;            /* the handler is in the session */
+    uint32_t seen_count;            /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -18846,15 +18848,22 @@ struct hp_sampling {
 HP_PRIVATE void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 HP_PRIVATE void hp_sampler_begin_late(void);
-/* The calling thread has a record now. Under the lock. */
+/* The calling thread has a record now; samples come once hp_sampler_let_through was called. Under the lock. */
 HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
-/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+/*
+ * The thread that has begun, after that: starts its samples. Where the host has the signal blocked, it is let through, or there are
+ * no samples where it cannot be borrowed. Before the lock is let go.
+ */
 HP_PRIVATE void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
-/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
-HP_PRIVATE void hp_sampler_give_back(void);
-/* The calling thread's, if it is sampled. */
+/* The calling thread has the signal blocked from now on, and no samples, pending ones included. Signals are held. */
+HP_PRIVATE void hp_sampler_hold_off(void);
+/* It is about to let the signal through again: where it was held off, samples come again. Signals are held. */
+HP_PRIVATE void hp_sampler_go_on(void);
+/* Whether a signal (a siginfo_t) is a sample of the calling thread. */
+HP_PRIVATE bool hp_sampler_is_source(const void *info);
+/* The calling thread's, if it is sampled, or would be if the host had not blocked the signal. */
 HP_PRIVATE struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
@@ -18876,7 +18885,13 @@ HP_PRIVATE void hp_sampler_touch(void);
  * handler for the signal, a thread that is sampled has it unblocked in truth: the host has lent it to us. When one comes that is not
  * ours, it is sent once more after the thread that found it has blocked it and given up its samples: it then finds the thread
  * that waits for it, or stays pending, as the host would have it. From then on nothing is borrowed. Where the host has a
- * handler, threads that block the signal are not sampled; what they use is counted all the same, as of where they were found last.
+ * handler, threads that block the signal have no source of samples until they let it through: `sigpending` would show them, and
+ * `sigwait` or `ppoll` find them. What they use is counted all the same, as of where they were found last. A thread that has lent the
+ * signal before the host set its handler gets it back with its next sample or change of its mask.
+ *
+ * Not ignored. While samples are taken the signal is caught. Where the host ignores it, as by default, one that somebody else
+ * sends does nothing but can cut short what no handler lets go on: `nanosleep`, `poll` and their like. The kernel has no third
+ * way: what is caught interrupts.
  *
  * A child made by vfork has its parent's memory and signals of its own: what it sets goes to the kernel alone.
  *
@@ -18911,6 +18926,14 @@ typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
 HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
 /* Lets the signal through once held signals are released, if they have it blocked and it may be borrowed. Under the lock. */
 HP_PRIVATE bool hp_signal_view_lend(struct hp_signals *held);
+/* Whether held signals leave it blocked once they are released. */
+HP_PRIVATE bool hp_signal_view_is_blocked(const struct hp_signals *held);
+/* Whether the host has a handler of its own: then nothing is borrowed. */
+HP_PRIVATE bool hp_signal_view_has_handler(void);
+/* What a handler has interrupted goes on with the signal blocked. */
+HP_PRIVATE void hp_signal_view_block_in(void *context);
+/* Takes away samples that wait for the calling thread; what others have sent stays. Signals are held. */
+HP_PRIVATE void hp_signal_view_drop_samples(void);
 /* A signal that is not ours: what the host wants to happen. */
 HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
 
@@ -19076,6 +19099,11 @@ struct hp_site_choice {
 #define HP_SITE_BUCKETS 4096u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
+/* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
+struct hp_wishes {
+    uint32_t record, time_period, measuring_bound, logs_limit;
+};
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -19087,7 +19115,8 @@ struct hp_recorder {
     uint32_t counter_state; /* atomic: see choose_counter */
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
-    struct hp_settings settings;
+    struct hp_settings settings; /* under the lock, or by who began the session */
+    struct hp_wishes wishes;
     struct hp_zone_cost zone_cost;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
@@ -19283,7 +19312,7 @@ HP_PRIVATE void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *
 static inline bool hp_records_allocations(void)
 {
     return hp_page() != NULL && __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0 &&
-           (hotpath_runtime_->settings.record & HP_RECORD_ALLOC);
+           (HOTPATH_GET_(hotpath_runtime_->wishes.record) & HP_RECORD_ALLOC);
 }
 
 /* --- allocations.c */
@@ -20770,7 +20799,7 @@ struct hp_kept *hp_kept_memory(struct hp_head *head)
 /* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
 static bool hp_kept_may_follow(const struct hp_head *head)
 {
-    return !head->is_handler && hotpath_runtime_->settings.time_period <= 1 && !hp_is_sealed();
+    return !head->is_handler && HOTPATH_GET_(hotpath_runtime_->wishes.time_period) <= 1 && !hp_is_sealed();
 }
 
 static bool hp_kept_is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
@@ -20818,7 +20847,7 @@ static void hp_kept_begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE
 static struct hp_call_log *hp_kept_log_of(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (stat->log == 0) {
-        const uint32_t limit = hotpath_runtime_->settings.logs_limit;
+        const uint32_t limit = HOTPATH_GET_(hotpath_runtime_->wishes.logs_limit);
         const uint32_t capacity = (limit < HP_KEPT_LONGEST_LOG ? limit : HP_KEPT_LONGEST_LOG) + 1;
         const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
         const uint32_t offset = hp_kept_take(head, (uint32_t)bytes, 64);
@@ -21609,6 +21638,16 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
+static void hp_lifecycle_set_settings(const struct hp_settings *settings)
+{
+    struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    hotpath_runtime_->settings = *settings;
+    HOTPATH_PUT_(wishes->record, settings->record);
+    HOTPATH_PUT_(wishes->time_period, settings->time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
+}
+
 static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
@@ -21619,7 +21658,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct 
     }
     if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
         return HOTPATH_E_ACTIVE;
-    hotpath_runtime_->settings = *settings;
+    hp_lifecycle_set_settings(settings);
     hotpath_runtime_->is_child = false;
     if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
         return HOTPATH_E_SPACE;
@@ -22920,21 +22959,57 @@ static void hp_sampler_settle(struct hp_head *head)
         hp_sampler_credit_seen(head, true);
 }
 
-/* The gate is asked once we are known to be at work: from then on the session stays. */
+/*
+ * Whether the session that the thread works for is still there. The gate is asked once we are known to be at work: from then on
+ * it stays, until leave().
+ */
+static bool hp_sampler_enter(struct hp_head *head)
+{
+    HOTPATH_PUT_(head->sampler.is_at_work, 1);
+    HOTPATH_ORDER_();
+    return head->sampler.cpu != NULL &&
+           (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+}
+
+static void hp_sampler_leave(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->sampler.is_at_work, 0);
+}
+
 static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    HOTPATH_PUT_(sampler->is_at_work, 1);
-    HOTPATH_ORDER_();
-    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
-    if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
-        hp_sampler_stop_sources(sampler);
-    else if (gate & HP_GATE_PAUSED)
-        hp_sampler_skip_time(sampler);
+    if (!hp_sampler_enter(head))
+        hp_sampler_stop_sources(&head->sampler);
+    else if (hp_sampler_is_paused(head))
+        hp_sampler_skip_time(&head->sampler);
     else
         hp_sampler_take_sample(head, kind, stack);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(sampler->is_at_work, 0);
+    hp_sampler_leave(head);
+}
+
+static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+
+/* What is sent to a thread without sources waits for nobody. */
+static void hp_sampler_hold_off_(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sampler_stop_sources(sampler);
+    if (hp_sampler_enter(head))
+        hp_sampler_settle(head);
+    hp_sampler_leave(head);
+    sampler->is_lent = false;
+    sampler->is_held_off = true;
+    hp_signal_view_drop_samples();
+}
+
+/* What is lent is asked for when the host has a handler by now, and goes back when the session has ended. */
+static void hp_sampler_return_if_due(struct hp_head *head, void *context)
+{
+    if (!head->sampler.is_lent || (hp_sampler_has_source(&head->sampler) && !hp_signal_view_has_handler()))
+        return;
+    hp_sampler_hold_off_(head);
+    hp_signal_view_block_in(context);
 }
 
 /*
@@ -22969,8 +23044,10 @@ static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
     const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
     const bool is_sample = hp_sampler_is_ours(source, head);
-    if (is_sample && head != NULL)
+    if (is_sample && head != NULL) {
         hp_sampler_sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
+        hp_sampler_return_if_due(head, context);
+    }
     errno = saved;
     if (!is_sample)
         hp_signal_view_pass_on(signal, info, context);
@@ -23051,36 +23128,76 @@ void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
-    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
-    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
-        return;
-    sampler->counted = hp_cpu_of_thread();
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
+    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE && hp_sampler_find_record(head))
+        sampler->counted = hp_cpu_of_thread();
+}
+
+static void hp_sampler_start_timer(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
-    if (!sampler->has_timer || hp_sampler_is_first(head))
-        hp_sampler_start_perf(head);
 }
 
 void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
 {
-    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
-        head->sampler.is_lent = true;
+    if (head == NULL || head->sampler.cpu == NULL || hp_sampler_has_source(&head->sampler))
+        return;
+    struct hp_sampler *sampler = &head->sampler;
+    if (held->is_held)
+        sampler->is_lent |= hp_signal_view_lend(held);
+    sampler->is_held_off = held->is_held && hp_signal_view_is_blocked(held);
+    if (sampler->is_held_off)
+        return;
+    hp_sampler_start_timer(head);
+    if (!sampler->has_timer || hp_sampler_is_first(head))
+        hp_sampler_start_perf(head);
 }
 
-void hp_sampler_give_back(void)
+void hp_sampler_hold_off(void)
 {
     struct hp_head *head = hp_sampler_head_of_thread();
-    if (head == NULL)
+    if (head != NULL)
+        hp_sampler_hold_off_(head);
+}
+
+/* What the thread has used since it was held off goes to where it was found last, as it would without this. */
+static void hp_sampler_credit_unseen(struct hp_head *head)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    hp_sampler_settle(head);
+    if (cpu->last_node != 0)
+        hp_sampler_credit(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+}
+
+void hp_sampler_go_on(void)
+{
+    struct hp_head *head = hp_sampler_head_of_thread();
+    if (head == NULL || !head->sampler.is_held_off)
         return;
-    hp_sampler_stop_sources(&head->sampler);
-    head->sampler.is_lent = false;
+    head->sampler.is_held_off = false;
+    head->sampler.perf_was_tried = false;
+    if (hp_sampler_enter(head) && !hp_sampler_has_source(&head->sampler)) {
+        hp_sampler_credit_unseen(head);
+        hp_sampler_start_timer(head);
+        if (!head->sampler.has_timer)
+            hp_sampler_start_perf(head);
+    }
+    hp_sampler_leave(head);
 }
 
 struct hp_sampler *hp_sampler_of_thread(void)
 {
     struct hp_head *head = hp_sampler_head_of_thread();
-    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
-    return is_sampled ? &head->sampler : NULL;
+    const bool is_known =
+        head != NULL && (hp_sampler_has_source(&head->sampler) || head->sampler.is_lent || head->sampler.is_held_off);
+    return is_known ? &head->sampler : NULL;
+}
+
+bool hp_sampler_is_source(const void *info)
+{
+    return hp_sampler_is_ours(hp_cpu_source_of(info, hotpath_runtime_), hp_sampler_head_of_thread());
 }
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -23103,6 +23220,7 @@ void hp_sampler_end_thread(struct hp_head *head)
         hp_sampler_guess_node(head);
     }
     hp_sampler_stop_sources(sampler);
+    sampler->is_lent = sampler->is_held_off = false;
     sampler->cpu = NULL;
 }
 
@@ -23156,7 +23274,7 @@ static struct hp_signal_view *hp_signal_view_view(void) { return &hotpath_runtim
 static bool hp_signal_view_is_taken(void) { return hotpath_runtime_ != NULL && __atomic_load_n(&hp_signal_view_view()->is_taken, __ATOMIC_ACQUIRE); }
 
 /* Ignoring the signal is what is done by default. SA_SIGINFO may be set all the same. */
-static bool hp_signal_view_has_handler(const struct sigaction *action)
+static bool hp_signal_view_has_handler_(const struct sigaction *action)
 {
     return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
@@ -23178,7 +23296,7 @@ static bool hp_signal_view_install(hp_signal_handler *handler)
     memset(&ours, 0, sizeof ours);
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     ours.sa_sigaction = handler;
-    ours.sa_flags = SA_SIGINFO | (hp_signal_view_has_handler(host) ? host->sa_flags & usual : usual);
+    ours.sa_flags = SA_SIGINFO | (hp_signal_view_has_handler_(host) ? host->sa_flags & usual : usual);
     return hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) == 0;
 }
 
@@ -23217,7 +23335,7 @@ static struct sigaction hp_signal_view_next_action(void)
     struct hp_signals held;
     const bool is_locked = hp_lock(&held);
     const struct sigaction action = hp_signal_view_view()->action;
-    if (hp_signal_view_has_handler(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
+    if (hp_signal_view_has_handler_(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
         hp_signal_view_view()->action.sa_handler = SIG_DFL;
     if (is_locked)
         hp_unlock(&held);
@@ -23230,24 +23348,53 @@ static bool hp_signal_view_is_borrowed(const struct sigaction *action)
     const struct hp_sampler *sampler = hp_sampler_of_thread();
     if (!HOTPATH_GET_(hp_signal_view_view()->is_borrowed))
         return false;
-    return !hp_signal_view_has_handler(action) || (sampler != NULL && sampler->is_lent);
+    return !hp_signal_view_has_handler_(action) || (sampler != NULL && sampler->is_lent);
 }
 
-/* The thread has it blocked when it goes on; others come next. */
-static void hp_signal_view_give_back(int signal, siginfo_t *info, void *context)
+void hp_signal_view_block_in(void *context)
 {
     ucontext_t *interrupted = context;
     uint64_t mask;
-    HOTPATH_PUT_(hp_signal_view_view()->is_given_back, true);
-    hp_sampler_give_back();
     memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
     mask |= HP_SIGNAL_VIEW_SIGNAL_BIT;
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+}
+
+static void hp_signal_view_send_again(siginfo_t *info)
+{
     const uint32_t process = hp_sys_process_id();
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
-    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
-        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), HP_CPU_SIGNAL, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, HP_CPU_SIGNAL, info) != 0)
+        syscall(SYS_kill, process,
+                HP_CPU_SIGNAL); /* but for the first thread, the kernel lets nobody say who sent it */
+}
+
+/* Those of others that wait: one for the thread, one for the process, and what timers of the host's own have sent. */
+#define HP_SIGNAL_VIEW_MOST_OTHERS 8
+
+void hp_signal_view_drop_samples(void)
+{
+    const uint64_t mask = HP_SIGNAL_VIEW_SIGNAL_BIT;
+    const struct timespec at_once = {0, 0};
+    siginfo_t others[HP_SIGNAL_VIEW_MOST_OTHERS];
+    size_t count = 0;
+    if (!(hp_signals_pending() & HP_SIGNAL_VIEW_SIGNAL_BIT))
+        return;
+    while (count < HP_SIGNAL_VIEW_MOST_OTHERS && syscall(SYS_rt_sigtimedwait, &mask, &others[count], &at_once, sizeof mask) > 0)
+        if (!hp_sampler_is_source(&others[count]))
+            count++;
+    for (size_t at = 0; at < count; at++)
+        hp_signal_view_send_again(&others[at]);
+}
+
+/* The thread has it blocked when it goes on; others come next. */
+static void hp_signal_view_give_back(siginfo_t *info, void *context)
+{
+    HOTPATH_PUT_(hp_signal_view_view()->is_given_back, true);
+    hp_sampler_hold_off();
+    hp_signal_view_block_in(context);
+    hp_signal_view_send_again(info);
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
@@ -23255,15 +23402,15 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
     const int saved = errno;
     const struct sigaction present = hp_signal_view_view()->action;
     if (hp_signal_view_is_borrowed(&present)) {
-        hp_signal_view_give_back(signal, info, context);
+        hp_signal_view_give_back(info, context);
         errno = saved;
         return;
     }
     const struct sigaction action = hp_signal_view_next_action();
-    if (hp_signal_view_has_handler(&action))
+    if (hp_signal_view_has_handler_(&action))
         hp_signal_view_use_mask_of(&action, signal, context);
     errno = saved;
-    if (!hp_signal_view_has_handler(&action))
+    if (!hp_signal_view_has_handler_(&action))
         return;
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, info, context);
@@ -23273,11 +23420,15 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
 
 /* --------------------------------------------------------------------------------------------------------- borrowing */
 
-static bool hp_signal_view_may_borrow(void) { return !hp_signal_view_has_handler(&hp_signal_view_view()->action) && !HOTPATH_GET_(hp_signal_view_view()->is_given_back); }
+static bool hp_signal_view_may_borrow(void) { return !hp_signal_view_has_handler_(&hp_signal_view_view()->action) && !HOTPATH_GET_(hp_signal_view_view()->is_given_back); }
+
+bool hp_signal_view_has_handler(void) { return hp_signal_view_has_handler_(&hp_signal_view_view()->action); }
+
+bool hp_signal_view_is_blocked(const struct hp_signals *held) { return held->before & HP_SIGNAL_VIEW_SIGNAL_BIT; }
 
 bool hp_signal_view_lend(struct hp_signals *held)
 {
-    if (!(held->before & HP_SIGNAL_VIEW_SIGNAL_BIT) || !hp_signal_view_may_borrow())
+    if (!hp_signal_view_is_blocked(held) || !hp_signal_view_may_borrow())
         return false;
     HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
     held->before &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
@@ -23301,6 +23452,16 @@ static struct sigaction hp_signal_view_as_kept(const struct sigaction *action)
     return kept;
 }
 
+/* What the calling thread has lent goes back at once if the host has a handler now; of others, later: signal_view.h. */
+static void hp_signal_view_end_loan(struct hp_signals *held)
+{
+    const struct hp_sampler *sampler = hp_sampler_of_thread();
+    if (sampler == NULL || !sampler->is_lent || !hp_signal_view_has_handler())
+        return;
+    hp_sampler_hold_off();
+    held->before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+}
+
 static void hp_signal_view_exchange(const struct sigaction *action, struct sigaction *ret_before)
 {
     struct hp_signals held;
@@ -23312,6 +23473,8 @@ static void hp_signal_view_exchange(const struct sigaction *action, struct sigac
     }
     if (ret_before != NULL)
         *ret_before = before;
+    if (is_locked && held.is_held)
+        hp_signal_view_end_loan(&held);
     if (is_locked)
         hp_unlock(&held);
 }
@@ -23380,23 +23543,62 @@ static int hp_signal_view_set_mask(int how, const uint64_t *set, uint64_t *ret_b
     return error;
 }
 
-/* Where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
-static int hp_signal_view_set_mask_but_ours(struct hp_sampler *sampler, int how, uint64_t *set, uint64_t *before)
+static uint64_t hp_signal_view_mask_after(uint64_t before, int how, uint64_t set)
 {
-    const bool was_lent = sampler->is_lent;
-    const bool is_meant = set != NULL && (how == SIG_SETMASK || (*set & HP_SIGNAL_VIEW_SIGNAL_BIT));
-    const bool is_lent = is_meant ? how != SIG_UNBLOCK && (*set & HP_SIGNAL_VIEW_SIGNAL_BIT) && hp_signal_view_may_borrow() : was_lent;
-    if (is_meant && is_lent)
-        *set &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
-    const int error = hp_signal_view_set_mask(how, set, before);
-    if (error != 0)
-        return error;
-    if (was_lent)
-        *before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
-    if (is_lent)
-        HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
-    sampler->is_lent = is_lent;
-    return 0;
+    return how == SIG_BLOCK ? before | set : how == SIG_UNBLOCK ? before & ~set : set;
+}
+
+/* The host blocks the signal: it is borrowed, or there are no more samples. */
+static void hp_signal_view_begin_block(struct hp_sampler *sampler)
+{
+    if (!hp_signal_view_may_borrow()) {
+        hp_sampler_hold_off();
+        return;
+    }
+    HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
+    sampler->is_lent = true;
+}
+
+static void hp_signal_view_end_block(struct hp_sampler *sampler)
+{
+    sampler->is_lent = false;
+    hp_sampler_go_on();
+}
+
+/*
+ * What is blocked without our knowledge, such as in handlers, will be let through so, too: only changes count. All signals are held
+ * meanwhile, so that sources are stopped before the signal is blocked and started before it is let through.
+ */
+static uint64_t hp_signal_view_change_mask(struct hp_sampler *sampler, int how, uint64_t set)
+{
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    const uint64_t seen = held.before | (sampler->is_lent ? HP_SIGNAL_VIEW_SIGNAL_BIT : 0), next = hp_signal_view_mask_after(seen, how, set);
+    if (next & ~seen & HP_SIGNAL_VIEW_SIGNAL_BIT)
+        hp_signal_view_begin_block(sampler);
+    else if (seen & ~next & HP_SIGNAL_VIEW_SIGNAL_BIT)
+        hp_signal_view_end_block(sampler);
+    else if (sampler->is_lent && hp_signal_view_has_handler())
+        hp_sampler_hold_off();
+    held.before = sampler->is_lent ? next & ~HP_SIGNAL_VIEW_SIGNAL_BIT : next;
+    hp_signals_release(&held);
+    return seen;
+}
+
+/* Of a thread that is sampled: where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
+static int hp_signal_view_set_mask_but_ours(struct hp_sampler *sampler, int how, const uint64_t *set, uint64_t *ret_before)
+{
+    const int saved = errno;
+    const bool is_known = how == SIG_BLOCK || how == SIG_UNBLOCK || how == SIG_SETMASK;
+    if (set != NULL && is_known && (how == SIG_SETMASK || (*set & HP_SIGNAL_VIEW_SIGNAL_BIT))) {
+        *ret_before = hp_signal_view_change_mask(sampler, how, *set);
+        errno = saved;
+        return 0;
+    }
+    const int error = hp_signal_view_set_mask(how, set, ret_before);
+    if (sampler->is_lent)
+        *ret_before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
+    return error;
 }
 
 int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
@@ -24221,7 +24423,7 @@ static uint32_t hp_tree_new_stat(struct hp_head *head, uint32_t site)
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->keeps = hp_kept_from_start(head, site);
-    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : hotpath_runtime_->settings.time_period;
+    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : HOTPATH_GET_(hotpath_runtime_->wishes.time_period);
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -24378,7 +24580,7 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 static uint64_t hp_tree_longest_short_call(void)
 {
     const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
-    const uint64_t bound = hotpath_runtime_->settings.measuring_bound;
+    const uint64_t bound = HOTPATH_GET_(hotpath_runtime_->wishes.measuring_bound);
     return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
 }
 
@@ -24512,8 +24714,9 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
-    if (settings->measuring_bound == 0 || settings->time_period > 1 || stat->keeps != 0 || !hp_tree_is_short_path(counted))
+    const struct hp_wishes *wishes = &hotpath_runtime_->wishes;
+    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
+    if (!is_bound || stat->keeps != 0 || !hp_tree_is_short_path(counted))
         return;
     if (stat->period <= 1) {
         const struct hp_tree_durations all = hp_tree_look_at_durations(head, stat);

@@ -50,7 +50,7 @@ struct hp_kept *hp_kept_memory(struct hp_head *head)
 /* Handlers are to be over soon, and where clocks are read for some calls only, trees of single calls have holes. */
 static bool may_follow(const struct hp_head *head)
 {
-    return !head->is_handler && hp_runtime->settings.time_period <= 1 && !hp_is_sealed();
+    return !head->is_handler && HOTPATH_GET_(hp_runtime->wishes.time_period) <= 1 && !hp_is_sealed();
 }
 
 static bool is_place(uint32_t site) { return site != HP_SITE_ROOT && site != HP_SITE_OTHER; }
@@ -98,7 +98,7 @@ static void begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static struct hp_call_log *log_of(struct hp_head *head, struct hotpath_stat_ *stat)
 {
     if (stat->log == 0) {
-        const uint32_t limit = hp_runtime->settings.logs_limit;
+        const uint32_t limit = HOTPATH_GET_(hp_runtime->wishes.logs_limit);
         const uint32_t capacity = (limit < LONGEST_LOG ? limit : LONGEST_LOG) + 1;
         const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
         const uint32_t offset = take(head, (uint32_t)bytes, 64);

@@ -180,6 +180,16 @@ bool hp_session_begin_child(void)
     return has_begun;
 }
 
+static void set_settings(const struct hp_settings *settings)
+{
+    struct hp_wishes *wishes = &hp_runtime->wishes;
+    hp_runtime->settings = *settings;
+    HOTPATH_PUT_(wishes->record, settings->record);
+    HOTPATH_PUT_(wishes->time_period, settings->time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
+}
+
 static int begin_locked(const struct hp_settings *settings, struct hp_signals *held)
 {
     if (hp_is_forked_child()) {
@@ -190,7 +200,7 @@ static int begin_locked(const struct hp_settings *settings, struct hp_signals *h
     }
     if (is_active() && !is_auto())
         return HOTPATH_E_ACTIVE;
-    hp_runtime->settings = *settings;
+    set_settings(settings);
     hp_runtime->is_child = false;
     if (!hp_sites_choose() || (!is_active() && !open_session()))
         return HOTPATH_E_SPACE;

@@ -124,6 +124,11 @@ struct hp_site_choice {
 #define HP_SITE_BUCKETS 4096u
 #define HP_OWNER_BRANCHES 4096u /* tables that say who allocated a block, for 64 GB of addresses each */
 
+/* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
+struct hp_wishes {
+    uint32_t record, time_period, measuring_bound, logs_limit;
+};
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -135,7 +140,8 @@ struct hp_recorder {
     uint32_t counter_state; /* atomic: see choose_counter */
     struct hp_store *store; /* of the running session, or the next */
     struct hp_store first_store;
-    struct hp_settings settings;
+    struct hp_settings settings; /* under the lock, or by who began the session */
+    struct hp_wishes wishes;
     struct hp_zone_cost zone_cost;
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter;
@@ -331,7 +337,7 @@ void hp_kept_call(struct hp_head *head, const struct hotpath_frame_ *frame, uint
 static inline bool hp_records_allocations(void)
 {
     return hp_page() != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
-           (hp_runtime->settings.record & HP_RECORD_ALLOC);
+           (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC);
 }
 
 /* --- allocations.c */

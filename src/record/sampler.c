@@ -379,21 +379,57 @@ static void settle(struct hp_head *head)
         credit_seen(head, true);
 }
 
-/* The gate is asked once we are known to be at work: from then on the session stays. */
+/*
+ * Whether the session that the thread works for is still there. The gate is asked once we are known to be at work: from then on
+ * it stays, until leave().
+ */
+static bool enter(struct hp_head *head)
+{
+    HOTPATH_PUT_(head->sampler.is_at_work, 1);
+    HOTPATH_ORDER_();
+    return head->sampler.cpu != NULL &&
+           (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+}
+
+static void leave(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->sampler.is_at_work, 0);
+}
+
 static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    HOTPATH_PUT_(sampler->is_at_work, 1);
-    HOTPATH_ORDER_();
-    const uint32_t gate = sampler->cpu != NULL ? HOTPATH_GATE_OF_(&head->hot) & ~HP_GATE_OUT_OF_LINE : 0;
-    if (sampler->cpu == NULL || (gate & ~HP_GATE_PAUSED) != head->hot.epoch)
-        stop_sources(sampler);
-    else if (gate & HP_GATE_PAUSED)
-        skip_time(sampler);
+    if (!enter(head))
+        stop_sources(&head->sampler);
+    else if (is_paused(head))
+        skip_time(&head->sampler);
     else
         take_sample(head, kind, stack);
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(sampler->is_at_work, 0);
+    leave(head);
+}
+
+static bool has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+
+/* What is sent to a thread without sources waits for nobody. */
+static void hold_off(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    stop_sources(sampler);
+    if (enter(head))
+        settle(head);
+    leave(head);
+    sampler->is_lent = false;
+    sampler->is_held_off = true;
+    hp_signal_view_drop_samples();
+}
+
+/* What is lent is asked for when the host has a handler by now, and goes back when the session has ended. */
+static void return_if_due(struct hp_head *head, void *context)
+{
+    if (!head->sampler.is_lent || (has_source(&head->sampler) && !hp_signal_view_has_handler()))
+        return;
+    hold_off(head);
+    hp_signal_view_block_in(context);
 }
 
 /*
@@ -428,8 +464,10 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
     const bool is_sample = is_ours(source, head);
-    if (is_sample && head != NULL)
+    if (is_sample && head != NULL) {
         sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
+        return_if_due(head, context);
+    }
     errno = saved;
     if (!is_sample)
         hp_signal_view_pass_on(signal, info, context);
@@ -510,36 +548,76 @@ void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
-    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf};
-    if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
-        return;
-    sampler->counted = hp_cpu_of_thread();
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
+    if (hp_runtime->sampling.engine != HP_CPU_NONE && find_record(head))
+        sampler->counted = hp_cpu_of_thread();
+}
+
+static void start_timer(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
     sampler->has_timer =
         hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
-    if (!sampler->has_timer || is_first(head))
-        start_perf(head);
 }
 
 void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
 {
-    if (head != NULL && head->sampler.cpu != NULL && held->is_held && hp_signal_view_lend(held))
-        head->sampler.is_lent = true;
+    if (head == NULL || head->sampler.cpu == NULL || has_source(&head->sampler))
+        return;
+    struct hp_sampler *sampler = &head->sampler;
+    if (held->is_held)
+        sampler->is_lent |= hp_signal_view_lend(held);
+    sampler->is_held_off = held->is_held && hp_signal_view_is_blocked(held);
+    if (sampler->is_held_off)
+        return;
+    start_timer(head);
+    if (!sampler->has_timer || is_first(head))
+        start_perf(head);
 }
 
-void hp_sampler_give_back(void)
+void hp_sampler_hold_off(void)
 {
     struct hp_head *head = head_of_thread();
-    if (head == NULL)
+    if (head != NULL)
+        hold_off(head);
+}
+
+/* What the thread has used since it was held off goes to where it was found last, as it would without this. */
+static void credit_unseen(struct hp_head *head)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    settle(head);
+    if (cpu->last_node != 0)
+        credit(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+}
+
+void hp_sampler_go_on(void)
+{
+    struct hp_head *head = head_of_thread();
+    if (head == NULL || !head->sampler.is_held_off)
         return;
-    stop_sources(&head->sampler);
-    head->sampler.is_lent = false;
+    head->sampler.is_held_off = false;
+    head->sampler.perf_was_tried = false;
+    if (enter(head) && !has_source(&head->sampler)) {
+        credit_unseen(head);
+        start_timer(head);
+        if (!head->sampler.has_timer)
+            start_perf(head);
+    }
+    leave(head);
 }
 
 struct hp_sampler *hp_sampler_of_thread(void)
 {
     struct hp_head *head = head_of_thread();
-    const bool is_sampled = head != NULL && (head->sampler.has_timer || head->sampler.perf != NULL);
-    return is_sampled ? &head->sampler : NULL;
+    const bool is_known =
+        head != NULL && (has_source(&head->sampler) || head->sampler.is_lent || head->sampler.is_held_off);
+    return is_known ? &head->sampler : NULL;
+}
+
+bool hp_sampler_is_source(const void *info)
+{
+    return is_ours(hp_cpu_source_of(info, hp_runtime), head_of_thread());
 }
 
 static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
@@ -562,6 +640,7 @@ void hp_sampler_end_thread(struct hp_head *head)
         guess_node(head);
     }
     stop_sources(sampler);
+    sampler->is_lent = sampler->is_held_off = false;
     sampler->cpu = NULL;
 }
 

@@ -43,10 +43,12 @@ struct hp_sampler {
     int timer;
     bool has_timer;
     bool perf_was_tried;
-    bool has_had_perf;   /* a signal may still be on its way when there is none any more */
-    bool is_lent;        /* the host believes that it has blocked the signal in this thread: signal_view.h */
-    uint32_t is_at_work; /* the handler is in the session */
-    uint32_t seen_count; /* in use of the following */
+    bool has_had_perf; /* a signal may still be on its way when there is none any more */
+    bool is_lent;      /* the host believes that it has blocked the signal in this thread: signal_view.h */
+    bool
+        is_held_off; /* the host has, and it cannot be borrowed: there is no source until it lets the signal through */
+    uint32_t is_at_work;            /* the handler is in the session */
+    uint32_t seen_count;            /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -63,15 +65,22 @@ struct hp_sampling {
 void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 void hp_sampler_begin_late(void);
-/* The calling thread has a record now. Under the lock. */
+/* The calling thread has a record now; samples come once hp_sampler_let_through was called. Under the lock. */
 void hp_sampler_begin_thread(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
-/* The same thread, after that: lets the signal through where the host has blocked it. Before the lock is let go. */
+/*
+ * The thread that has begun, after that: starts its samples. Where the host has the signal blocked, it is let through, or there are
+ * no samples where it cannot be borrowed. Before the lock is let go.
+ */
 void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
-/* The calling thread has the signal blocked from now on, and no samples. In the handler. */
-void hp_sampler_give_back(void);
-/* The calling thread's, if it is sampled. */
+/* The calling thread has the signal blocked from now on, and no samples, pending ones included. Signals are held. */
+void hp_sampler_hold_off(void);
+/* It is about to let the signal through again: where it was held off, samples come again. Signals are held. */
+void hp_sampler_go_on(void);
+/* Whether a signal (a siginfo_t) is a sample of the calling thread. */
+bool hp_sampler_is_source(const void *info);
+/* The calling thread's, if it is sampled, or would be if the host had not blocked the signal. */
 struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "runtime.h"
@@ -103,21 +104,50 @@ static bool is_borrowed(const struct sigaction *action)
     return !has_handler(action) || (sampler != NULL && sampler->is_lent);
 }
 
-/* The thread has it blocked when it goes on; others come next. */
-static void give_back(int signal, siginfo_t *info, void *context)
+void hp_signal_view_block_in(void *context)
 {
     ucontext_t *interrupted = context;
     uint64_t mask;
-    HOTPATH_PUT_(view()->is_given_back, true);
-    hp_sampler_give_back();
     memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
     mask |= SIGNAL_BIT;
     memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+}
+
+static void send_again(siginfo_t *info)
+{
     const uint32_t process = hp_sys_process_id();
     if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), signal, info);
-    else if (syscall(SYS_rt_sigqueueinfo, process, signal, info) != 0)
-        syscall(SYS_kill, process, signal); /* but for the first thread, the kernel lets nobody say who sent it */
+        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), HP_CPU_SIGNAL, info);
+    else if (syscall(SYS_rt_sigqueueinfo, process, HP_CPU_SIGNAL, info) != 0)
+        syscall(SYS_kill, process,
+                HP_CPU_SIGNAL); /* but for the first thread, the kernel lets nobody say who sent it */
+}
+
+/* Those of others that wait: one for the thread, one for the process, and what timers of the host's own have sent. */
+#define MOST_OTHERS 8
+
+void hp_signal_view_drop_samples(void)
+{
+    const uint64_t mask = SIGNAL_BIT;
+    const struct timespec at_once = {0, 0};
+    siginfo_t others[MOST_OTHERS];
+    size_t count = 0;
+    if (!(hp_signals_pending() & SIGNAL_BIT))
+        return;
+    while (count < MOST_OTHERS && syscall(SYS_rt_sigtimedwait, &mask, &others[count], &at_once, sizeof mask) > 0)
+        if (!hp_sampler_is_source(&others[count]))
+            count++;
+    for (size_t at = 0; at < count; at++)
+        send_again(&others[at]);
+}
+
+/* The thread has it blocked when it goes on; others come next. */
+static void give_back(siginfo_t *info, void *context)
+{
+    HOTPATH_PUT_(view()->is_given_back, true);
+    hp_sampler_hold_off();
+    hp_signal_view_block_in(context);
+    send_again(info);
 }
 
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
@@ -125,7 +155,7 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
     const int saved = errno;
     const struct sigaction present = view()->action;
     if (is_borrowed(&present)) {
-        give_back(signal, info, context);
+        give_back(info, context);
         errno = saved;
         return;
     }
@@ -145,9 +175,13 @@ void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
 
 static bool may_borrow(void) { return !has_handler(&view()->action) && !HOTPATH_GET_(view()->is_given_back); }
 
+bool hp_signal_view_has_handler(void) { return has_handler(&view()->action); }
+
+bool hp_signal_view_is_blocked(const struct hp_signals *held) { return held->before & SIGNAL_BIT; }
+
 bool hp_signal_view_lend(struct hp_signals *held)
 {
-    if (!(held->before & SIGNAL_BIT) || !may_borrow())
+    if (!hp_signal_view_is_blocked(held) || !may_borrow())
         return false;
     HOTPATH_PUT_(view()->is_borrowed, true);
     held->before &= ~SIGNAL_BIT;
@@ -171,6 +205,16 @@ static struct sigaction as_kept(const struct sigaction *action)
     return kept;
 }
 
+/* What the calling thread has lent goes back at once if the host has a handler now; of others, later: signal_view.h. */
+static void end_loan(struct hp_signals *held)
+{
+    const struct hp_sampler *sampler = hp_sampler_of_thread();
+    if (sampler == NULL || !sampler->is_lent || !hp_signal_view_has_handler())
+        return;
+    hp_sampler_hold_off();
+    held->before |= SIGNAL_BIT;
+}
+
 static void exchange(const struct sigaction *action, struct sigaction *ret_before)
 {
     struct hp_signals held;
@@ -182,6 +226,8 @@ static void exchange(const struct sigaction *action, struct sigaction *ret_befor
     }
     if (ret_before != NULL)
         *ret_before = before;
+    if (is_locked && held.is_held)
+        end_loan(&held);
     if (is_locked)
         hp_unlock(&held);
 }
@@ -250,23 +296,62 @@ static int set_mask(int how, const uint64_t *set, uint64_t *ret_before)
     return error;
 }
 
-/* Where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
-static int set_mask_but_ours(struct hp_sampler *sampler, int how, uint64_t *set, uint64_t *before)
+static uint64_t mask_after(uint64_t before, int how, uint64_t set)
 {
-    const bool was_lent = sampler->is_lent;
-    const bool is_meant = set != NULL && (how == SIG_SETMASK || (*set & SIGNAL_BIT));
-    const bool is_lent = is_meant ? how != SIG_UNBLOCK && (*set & SIGNAL_BIT) && may_borrow() : was_lent;
-    if (is_meant && is_lent)
-        *set &= ~SIGNAL_BIT;
-    const int error = set_mask(how, set, before);
-    if (error != 0)
-        return error;
-    if (was_lent)
-        *before |= SIGNAL_BIT;
-    if (is_lent)
-        HOTPATH_PUT_(view()->is_borrowed, true);
-    sampler->is_lent = is_lent;
-    return 0;
+    return how == SIG_BLOCK ? before | set : how == SIG_UNBLOCK ? before & ~set : set;
+}
+
+/* The host blocks the signal: it is borrowed, or there are no more samples. */
+static void begin_block(struct hp_sampler *sampler)
+{
+    if (!may_borrow()) {
+        hp_sampler_hold_off();
+        return;
+    }
+    HOTPATH_PUT_(view()->is_borrowed, true);
+    sampler->is_lent = true;
+}
+
+static void end_block(struct hp_sampler *sampler)
+{
+    sampler->is_lent = false;
+    hp_sampler_go_on();
+}
+
+/*
+ * What is blocked without our knowledge, such as in handlers, will be let through so, too: only changes count. All signals are held
+ * meanwhile, so that sources are stopped before the signal is blocked and started before it is let through.
+ */
+static uint64_t change_mask(struct hp_sampler *sampler, int how, uint64_t set)
+{
+    struct hp_signals held;
+    hp_signals_hold(&held);
+    const uint64_t seen = held.before | (sampler->is_lent ? SIGNAL_BIT : 0), next = mask_after(seen, how, set);
+    if (next & ~seen & SIGNAL_BIT)
+        begin_block(sampler);
+    else if (seen & ~next & SIGNAL_BIT)
+        end_block(sampler);
+    else if (sampler->is_lent && hp_signal_view_has_handler())
+        hp_sampler_hold_off();
+    held.before = sampler->is_lent ? next & ~SIGNAL_BIT : next;
+    hp_signals_release(&held);
+    return seen;
+}
+
+/* Of a thread that is sampled: where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
+static int set_mask_but_ours(struct hp_sampler *sampler, int how, const uint64_t *set, uint64_t *ret_before)
+{
+    const int saved = errno;
+    const bool is_known = how == SIG_BLOCK || how == SIG_UNBLOCK || how == SIG_SETMASK;
+    if (set != NULL && is_known && (how == SIG_SETMASK || (*set & SIGNAL_BIT))) {
+        *ret_before = change_mask(sampler, how, *set);
+        errno = saved;
+        return 0;
+    }
+    const int error = set_mask(how, set, ret_before);
+    if (sampler->is_lent)
+        *ret_before |= SIGNAL_BIT;
+    return error;
 }
 
 int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)

@@ -11,7 +11,13 @@
  * handler for the signal, a thread that is sampled has it unblocked in truth: the host has lent it to us. When one comes that is not
  * ours, it is sent once more after the thread that found it has blocked it and given up its samples: it then finds the thread
  * that waits for it, or stays pending, as the host would have it. From then on nothing is borrowed. Where the host has a
- * handler, threads that block the signal are not sampled; what they use is counted all the same, as of where they were found last.
+ * handler, threads that block the signal have no source of samples until they let it through: `sigpending` would show them, and
+ * `sigwait` or `ppoll` find them. What they use is counted all the same, as of where they were found last. A thread that has lent the
+ * signal before the host set its handler gets it back with its next sample or change of its mask.
+ *
+ * Not ignored. While samples are taken the signal is caught. Where the host ignores it, as by default, one that somebody else
+ * sends does nothing but can cut short what no handler lets go on: `nanosleep`, `poll` and their like. The kernel has no third
+ * way: what is caught interrupts.
  *
  * A child made by vfork has its parent's memory and signals of its own: what it sets goes to the kernel alone.
  *
@@ -55,6 +61,14 @@ typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
 bool hp_signal_view_take(hp_signal_handler *handler);
 /* Lets the signal through once held signals are released, if they have it blocked and it may be borrowed. Under the lock. */
 bool hp_signal_view_lend(struct hp_signals *held);
+/* Whether held signals leave it blocked once they are released. */
+bool hp_signal_view_is_blocked(const struct hp_signals *held);
+/* Whether the host has a handler of its own: then nothing is borrowed. */
+bool hp_signal_view_has_handler(void);
+/* What a handler has interrupted goes on with the signal blocked. */
+void hp_signal_view_block_in(void *context);
+/* Takes away samples that wait for the calling thread; what others have sent stays. Signals are held. */
+void hp_signal_view_drop_samples(void);
 /* A signal that is not ours: what the host wants to happen. */
 void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
 

@@ -144,7 +144,7 @@ static uint32_t new_stat(struct hp_head *head, uint32_t site)
     stat->site = site;
     stat->min = UINT64_MAX;
     stat->keeps = hp_kept_from_start(head, site);
-    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : hp_runtime->settings.time_period;
+    stat->period = stat->countdown = stat->keeps & HP_KEEPS_LOG ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
     stat->next = head->record->stats;
     /* Release: who finds the stat finds it whole. The same for nodes below. */
     __atomic_store_n(&head->record->stats, offset, __ATOMIC_RELEASE);
@@ -301,7 +301,7 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 static uint64_t longest_short_call(void)
 {
     const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
-    const uint64_t bound = hp_runtime->settings.measuring_bound;
+    const uint64_t bound = HOTPATH_GET_(hp_runtime->wishes.measuring_bound);
     return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
 }
 
@@ -435,8 +435,9 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
 {
     const struct hotpath_node_ *counted = hp_node_at(head, node);
     struct hotpath_stat_ *stat = hp_stat_at(head, counted->stat);
-    const struct hp_settings *settings = &hp_runtime->settings;
-    if (settings->measuring_bound == 0 || settings->time_period > 1 || stat->keeps != 0 || !is_short_path(counted))
+    const struct hp_wishes *wishes = &hp_runtime->wishes;
+    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
+    if (!is_bound || stat->keeps != 0 || !is_short_path(counted))
         return;
     if (stat->period <= 1) {
         const struct durations all = look_at_durations(head, stat);

@@ -264,10 +264,10 @@ def test_sessions_come_and_go(box):
 
 # -------------------------------------------------------------------------------------------------- hosts are not harmed
 
-HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals", "other_signals",
-         "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
-NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "wait_for_signals", "read_signals",
-                "other_signals", "vforks", "spawns", "execs"}
+HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler", "lend_before_handler",
+         "wait_for_signals", "read_signals", "other_signals", "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
+NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler",
+                "lend_before_handler", "wait_for_signals", "read_signals", "other_signals", "vforks", "spawns", "execs"}
 IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
 
 
@@ -285,6 +285,20 @@ def test_host_does_not_notice(box, case, engine):
     measured = check_host(box, case, engine)
     if case not in ("execs", "interrupted"):
         assert totals(measured.report)["samples"] > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@with_glibc("nothing stands in front of the C library's functions elsewhere")
+@without_sanitizer("nothing stands in front of the C library's functions there")
+def test_threads_that_block_the_signal(box, engine):
+    """The host has a handler: no samples while it is blocked, and what is used then counts where the thread was found last."""
+    measured = check_host(box, "block_and_count", engine)
+    report, told = measured.report, measured.aside
+    for blocked in ("use_blocked", "use_to_the_end"):
+        assert (report.row(blocked, "cpu").samples, cpu_of(report, blocked)) == (0, 0)
+    for before, blocked in (("use_before", "use_blocked"), ("use_after", "use_to_the_end")):
+        assert report.row(before, "cpu").samples > 0
+        assert near(cpu_of(report, before), told[before] + told[blocked], 2, plus=TICK_NS)
 
 
 def test_1000_forks(box):

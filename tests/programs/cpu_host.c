@@ -301,6 +301,154 @@ static void *be_busy(void *unused)
     return unused;
 }
 
+static void block_urg(int how)
+{
+    sigset_t urg;
+    sigemptyset(&urg);
+    sigaddset(&urg, SIGURG);
+    MUST(pthread_sigmask(how, &urg, NULL) == 0);
+}
+
+/* Of a thread that has the signal blocked, with a handler: whatever looks for it finds nothing. */
+static void find_none(const char *what)
+{
+    const struct timespec short_time = {0, 3000000};
+    struct pollfd nothing = {.fd = -1};
+    sigset_t urg, none;
+    sigemptyset(&none);
+    sigemptyset(&urg);
+    sigaddset(&urg, SIGURG);
+    say(what, is_blocked());
+    for (int i = 0; i < 3; i++) {
+        busy(12);
+        say("pending", is_pending());
+        say("waited for", sigtimedwait(&urg, NULL, &short_time) == -1 && errno == EAGAIN);
+        busy(12);
+        say("polled", ppoll(&nothing, 1, &short_time, &none));
+    }
+    tell_counts(what);
+}
+
+static int is_lent, is_handled;
+
+static void *find_none_in_thread(void *unused)
+{
+    find_none("in a new thread");
+    return unused;
+}
+
+/* Not as the front of the C library tells it. */
+static bool is_blocked_in_truth(void)
+{
+    uint64_t mask = 0;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof mask);
+    return mask & (UINT64_C(1) << (SIGURG - 1));
+}
+
+/* With the next change of its mask, or the next sample, the thread is as it should be. */
+static void *lend(void *by_mask)
+{
+    block_urg(SIG_BLOCK);
+    busy(12);
+    raise_flag(&is_lent);
+    while (!is_raised(&is_handled))
+        sleep_us(1000);
+    if (by_mask != NULL)
+        block_urg(SIG_BLOCK);
+    else
+        for (int i = 0; i < 1000 && !is_blocked_in_truth(); i++)
+            busy(1);
+    say("in truth", is_blocked_in_truth());
+    find_none("handled by another thread");
+    return NULL;
+}
+
+static void block_with_handler(void)
+{
+    pthread_t thread;
+    set(HANDLER(on_plain), 0, 0);
+    busy(12);
+    block_urg(SIG_BLOCK);
+    find_none("blocked");
+    MUST(pthread_create(&thread, NULL, find_none_in_thread, NULL) == 0);
+    pthread_join(thread, NULL);
+    kill(getpid(), SIGURG);
+    busy(5);
+    say("sent", is_pending());
+    block_urg(SIG_BLOCK);
+    busy(5);
+    say("sent", is_pending());
+    block_urg(SIG_UNBLOCK);
+    tell_counts("let through");
+    for (int i = 0; i < 200; i++) { /* with a sample on its way now and then */
+        block_urg(SIG_UNBLOCK);
+        busy(1);
+        block_urg(SIG_BLOCK);
+        MUST(!is_pending());
+    }
+    block_urg(SIG_UNBLOCK);
+    tell_counts("often");
+}
+
+static void lend_before_handler(void)
+{
+    static int yes;
+    for (int round = 0; round < 3; round++) {
+        pthread_t thread;
+        is_lent = is_handled = 0;
+        MUST(pthread_create(&thread, NULL, lend, round == 1 ? &yes : NULL) == 0);
+        while (!is_raised(&is_lent))
+            sleep_us(1000);
+        block_urg(SIG_BLOCK);
+        busy(12);
+        set(HANDLER(on_plain), 0, 0);
+        say("in truth", is_blocked_in_truth());
+        raise_flag(&is_handled);
+        pthread_join(thread, NULL);
+        find_none("handled");
+        set(HANDLER(SIG_DFL), 0, 0);
+        say("still", is_blocked());
+        block_urg(SIG_UNBLOCK);
+        say("no more", is_blocked());
+        busy(12);
+    }
+}
+
+#define DEFINE_USE(name)                                                                                           \
+    static void __attribute__((noinline)) name(void)                                                               \
+    {                                                                                                              \
+        HOTPATH_MEASURE();                                                                                         \
+        const uint64_t from = thread_ns();                                                                         \
+        while (thread_ns() < from + 60000000u)                                                                     \
+            ;                                                                                                      \
+        tell_aside(#name, thread_ns() - from);                                                                     \
+    }
+DEFINE_USE(use_before)
+DEFINE_USE(use_blocked)
+DEFINE_USE(use_after)
+DEFINE_USE(use_to_the_end)
+
+/* What is used while the signal is blocked has no samples, but is not lost; afterwards they come again. */
+static void *block_and_go_on(void *unused)
+{
+    use_before();
+    block_urg(SIG_BLOCK);
+    use_blocked();
+    block_urg(SIG_UNBLOCK);
+    use_after();
+    block_urg(SIG_BLOCK);
+    use_to_the_end();
+    return unused;
+}
+
+static void block_and_count(void)
+{
+    pthread_t thread;
+    set(HANDLER(on_plain), 0, 0);
+    MUST(pthread_create(&thread, NULL, block_and_go_on, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
 /* One thread waits for all signals, all others have them blocked. */
 static void wait_for_all(bool is_by_descriptor)
 {
@@ -670,6 +818,9 @@ static const struct {
              {"urgent", urgent},
              {"interrupted", interrupted},
              {"masks", masks},
+             {"block_with_handler", block_with_handler},
+             {"lend_before_handler", lend_before_handler},
+             {"block_and_count", block_and_count},
              {"wait_for_signals", wait_for_signals},
              {"read_signals", read_signals},
              {"other_signals", other_signals},
