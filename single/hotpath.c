@@ -23032,10 +23032,15 @@ static struct hp_head *hp_sampler_head_of_thread(void)
     return NULL;
 }
 
-/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+/*
+ * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
+ * may still be on its way when the thread has let go of its head.
+ */
 static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
+    if (source != HP_CPU_BY_PERF)
+        return source == HP_CPU_BY_TIMER;
+    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0;
 }
 
 static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)

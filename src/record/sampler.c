@@ -452,10 +452,15 @@ static struct hp_head *head_of_thread(void)
     return NULL;
 }
 
-/* Whether a signal was sent by a source of ours. Those of perf bear no mark. */
+/*
+ * Whether a signal was sent by a source of ours. Those of perf bear no mark, so it is asked whether the thread has had it; one
+ * may still be on its way when the thread has let go of its head.
+ */
 static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    return source == HP_CPU_BY_TIMER || (source == HP_CPU_BY_PERF && head != NULL && head->sampler.has_had_perf);
+    if (source != HP_CPU_BY_PERF)
+        return source == HP_CPU_BY_TIMER;
+    return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0;
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
