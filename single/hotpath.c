@@ -8916,6 +8916,8 @@ struct hp_watched {
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
     uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t node;         /* where it was found last ... */
+    uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -8949,6 +8951,7 @@ struct hp_watch {
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
+    uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };
@@ -9104,28 +9107,49 @@ static uint32_t hp_watch_innermost_node(struct hp_watch *watch, const struct hp_
     return node;
 }
 
-static uint32_t hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread)
+/* Of a node that cannot be read it is that of calls that found no place. */
+static uint32_t hp_watch_site_of(struct hp_watch *watch, uint32_t node)
+{
+    uint32_t site = HP_SITE_OTHER;
+    if (node != 0 && node % 8 == 0)
+        hp_watch_read_session(watch, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site);
+    return site;
+}
+
+/* Where the thread is by its session: sets its node, 0 if it has none, and the site of that. */
+static void hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread)
 {
     struct hp_thread record;
-    return hp_watch_find_record(watch, thread, &record) ? hp_watch_innermost_node(watch, &record) : 0;
+    const uint32_t node = hp_watch_find_record(watch, thread, &record) ? hp_watch_innermost_node(watch, &record) : 0;
+    if (node != thread->node)
+        thread->site = hp_watch_site_of(watch, node);
+    thread->node = node;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
 
-static bool hp_watch_is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_wait_found *finding)
+static bool hp_watch_is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
+                     const struct hp_wait_found *finding)
 {
-    return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
+    const struct hp_wait *entry = &watch->entries[at];
+    const bool is_there =
+        thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
+    return is_there && entry->cause == finding->cause && entry->call == finding->call;
 }
 
-/* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
-static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const struct hp_wait_found *finding)
+/*
+ * The entry for that where the thread is, made if there is none; files beyond a number of them share one. NO_PLACE: all are
+ * taken.
+ */
+static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watched *thread,
+                         const struct hp_wait_found *finding)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!hp_watch_is_entry(entry, node, finding))
+        if (!hp_watch_is_entry(watch, at, thread, finding))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -9137,8 +9161,9 @@ static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const s
     if (watch->sums.used >= watch->capacity)
         return HP_WATCH_NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = node, .cause = finding->cause, .call = finding->call};
+    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
     memcpy(entry->what, what, sizeof entry->what);
+    watch->sites[watch->sums.used] = thread->site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
@@ -9237,7 +9262,8 @@ static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *
 {
     static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
-        thread->ready_entry = hp_watch_entry_for(watch, hp_watch_find_node(watch, thread), &ready);
+        hp_watch_find_node(watch, thread);
+        thread->ready_entry = hp_watch_entry_for(watch, thread, &ready);
         hp_watch_credit_ready(watch, thread, thread->ready_entry);
     }
     hp_watch_settle_running(watch, thread);
@@ -9248,11 +9274,12 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     struct hp_wait_found finding;
     struct hp_watch_account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
-    const uint32_t node = is_found ? hp_watch_find_node(watch, thread) : 0;
+    if (is_found)
+        hp_watch_find_node(watch, thread);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = hp_watch_entry_for(watch, node, &finding);
+    thread->entry = hp_watch_entry_for(watch, thread, &finding);
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
@@ -9434,8 +9461,12 @@ static bool hp_watch_read_entries(struct hp_watch *watch)
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
     if (watch->sums.used > watch->capacity)
         return false;
-    return watch->sums.used == 0 ||
-           hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]);
+    if (watch->sums.used > 0 &&
+        !hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
+        return false;
+    for (uint32_t at = 0; at < watch->sums.used; at++)
+        watch->sites[at] = hp_watch_site_of(watch, watch->entries[at].node);
+    return true;
 }
 
 bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target)

@@ -144,28 +144,49 @@ static uint32_t innermost_node(struct hp_watch *watch, const struct hp_thread *r
     return node;
 }
 
-static uint32_t find_node(struct hp_watch *watch, struct hp_watched *thread)
+/* Of a node that cannot be read it is that of calls that found no place. */
+static uint32_t site_of(struct hp_watch *watch, uint32_t node)
+{
+    uint32_t site = HP_SITE_OTHER;
+    if (node != 0 && node % 8 == 0)
+        read_session(watch, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site);
+    return site;
+}
+
+/* Where the thread is by its session: sets its node, 0 if it has none, and the site of that. */
+static void find_node(struct hp_watch *watch, struct hp_watched *thread)
 {
     struct hp_thread record;
-    return find_record(watch, thread, &record) ? innermost_node(watch, &record) : 0;
+    const uint32_t node = find_record(watch, thread, &record) ? innermost_node(watch, &record) : 0;
+    if (node != thread->node)
+        thread->site = site_of(watch, node);
+    thread->node = node;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
 
-static bool is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_wait_found *finding)
+static bool is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
+                     const struct hp_wait_found *finding)
 {
-    return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
+    const struct hp_wait *entry = &watch->entries[at];
+    const bool is_there =
+        thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
+    return is_there && entry->cause == finding->cause && entry->call == finding->call;
 }
 
-/* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
-static int32_t entry_for(struct hp_watch *watch, uint32_t node, const struct hp_wait_found *finding)
+/*
+ * The entry for that where the thread is, made if there is none; files beyond a number of them share one. NO_PLACE: all are
+ * taken.
+ */
+static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread,
+                         const struct hp_wait_found *finding)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!is_entry(entry, node, finding))
+        if (!is_entry(watch, at, thread, finding))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -177,8 +198,9 @@ static int32_t entry_for(struct hp_watch *watch, uint32_t node, const struct hp_
     if (watch->sums.used >= watch->capacity)
         return NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = node, .cause = finding->cause, .call = finding->call};
+    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
     memcpy(entry->what, what, sizeof entry->what);
+    watch->sites[watch->sums.used] = thread->site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
@@ -277,7 +299,8 @@ static void look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
     static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
-        thread->ready_entry = entry_for(watch, find_node(watch, thread), &ready);
+        find_node(watch, thread);
+        thread->ready_entry = entry_for(watch, thread, &ready);
         credit_ready(watch, thread, thread->ready_entry);
     }
     settle_running(watch, thread);
@@ -288,11 +311,12 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     struct hp_wait_found finding;
     struct account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
-    const uint32_t node = is_found ? find_node(watch, thread) : 0;
+    if (is_found)
+        find_node(watch, thread);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = entry_for(watch, node, &finding);
+    thread->entry = entry_for(watch, thread, &finding);
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
@@ -474,8 +498,12 @@ static bool read_entries(struct hp_watch *watch)
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
     if (watch->sums.used > watch->capacity)
         return false;
-    return watch->sums.used == 0 ||
-           read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]);
+    if (watch->sums.used > 0 &&
+        !read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
+        return false;
+    for (uint32_t at = 0; at < watch->sums.used; at++)
+        watch->sites[at] = site_of(watch, watch->entries[at].node);
+    return true;
 }
 
 bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target)

@@ -49,6 +49,8 @@ struct hp_watched {
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
     uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t node;         /* where it was found last ... */
+    uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -82,6 +84,7 @@ struct hp_watch {
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
+    uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };

@@ -221,6 +221,31 @@ static void threads_without_a_record(void **state)
     end_sleeper();
 }
 
+/* Each thread has nodes of its own for the same places. What is there from before counts as well. */
+static void threads_share_entries(void **state)
+{
+    (void)state;
+    char name[40];
+    const uint32_t other = builder_thread(&session);
+    const uint32_t site = ((struct hotpath_node_ *)builder_at(&session, inner))->site;
+    const uint32_t its_inner = builder_node(&session, other, 0, site);
+    builder_open(&session, thread, inner, 0, 0);
+    start_sleeper(1);
+    name_of(0, name);
+    builder_wait(&session, root, HP_WAIT_PIPE, SYS_read, name, 5);
+    builder_wait(&session, 0, HP_WAIT_PIPE, SYS_read, name, 6);
+    builder_wait(&session, its_inner, HP_WAIT_PIPE, SYS_read, name, 7);
+    assert_true(begin());
+    for (unsigned tries = 0; entry(2)->ns == 7 && waits->used == 3 && tries < PATIENCE; tries++)
+        assert_true(hp_watch_look(watch));
+    assert_int_equal(entry(0)->ns, 5);
+    assert_int_equal(entry(1)->ns, 6);
+    assert_true(entry(2)->ns > 7);
+    assert_int_equal(entry(2)->node, its_inner);
+    wake(0);
+    end_sleeper();
+}
+
 static void deep_stacks(void **state)
 {
     (void)state;
@@ -422,6 +447,7 @@ int main(void)
         TEST(sums_are_exact),
         TEST(outside_of_zones),
         TEST(threads_without_a_record),
+        TEST(threads_share_entries),
         TEST(deep_stacks),
         TEST(broken_sessions_do_no_harm),
         TEST(places_that_are_none),
