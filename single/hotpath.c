@@ -8915,7 +8915,7 @@ struct hp_watched {
     uint32_t round;        /* in which it was seen last */
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
-    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
     uint32_t node;         /* where it was found last ... */
     uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */
@@ -9052,6 +9052,24 @@ static bool hp_watch_is_record_of(struct hp_watch *watch, uint32_t offset, uint3
            ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
 }
 
+/*
+ * The part of the header that is asked at each look. A record is linked before its thread is counted, so how many there were is read
+ * first: then none of these is missed.
+ */
+static bool hp_watch_read_header(struct hp_watch *watch)
+{
+    struct hp_header header;
+    const struct hp_watch_target *target = &watch->target;
+    uint32_t seen;
+    if (!target->read(target->context, offsetof(struct hp_header, threads_seen), &seen, sizeof seen) ||
+        !target->read(target->context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    watch->threads_seen = seen;
+    watch->first_record = header.threads;
+    return true;
+}
+
 /* Newer records are in front, and that of a thread is older than those of its signal handlers. */
 static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
 {
@@ -9060,7 +9078,8 @@ static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thre
     if (hp_watch_is_record_of(watch, thread->record, thread->tid, ret_record))
         return true;
     thread->record = 0;
-    if (thread->seen_without == watch->threads_seen)
+    /* It may have begun since the header was read. */
+    if (thread->seen_without == watch->threads_seen || !hp_watch_read_header(watch))
         return false;
     for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < HP_WATCH_MOST_RECORDS; steps++) {
         if (!hp_watch_read_session(watch, at, &record, sizeof record))
@@ -9071,8 +9090,6 @@ static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thre
         }
         at = record.next;
     }
-    if (thread->record == 0)
-        thread->seen_without = watch->threads_seen;
     return thread->record != 0;
 }
 
@@ -9124,6 +9141,7 @@ static void hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread
     if (node != thread->node)
         thread->site = hp_watch_site_of(watch, node);
     thread->node = node;
+    thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
@@ -9286,6 +9304,26 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     hp_watch_credit_waiting(watch, thread, 1);
 }
 
+/*
+ * It still waits, and was found nowhere in the session. When that has seen more threads since, it may be among them; as it has not
+ * run, it has been there during all of this wait.
+ */
+static void hp_watch_find_late(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int32_t before = thread->entry;
+    struct hp_wait_found finding;
+    if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
+        return;
+    hp_watch_find_node(watch, thread);
+    if (thread->node == 0)
+        return;
+    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
+    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
+    thread->entry = hp_watch_entry_for(watch, thread, &finding);
+    hp_watch_credit(watch, before, -thread->of_this_wait, 0);
+    hp_watch_credit(watch, thread->entry, thread->of_this_wait, 0);
+}
+
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
 static uint64_t hp_watch_began_ns(uint64_t start, uint64_t now)
 {
@@ -9336,6 +9374,7 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
+        hp_watch_find_late(watch, thread);
         hp_watch_credit_waiting(watch, thread, 1);
         return true;
     }
@@ -9415,18 +9454,6 @@ static bool hp_watch_write_back(struct hp_watch *watch)
         watch->is_changed[at] = false;
     }
     return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
-}
-
-/* The part of the header that is asked at each look. */
-static bool hp_watch_read_header(struct hp_watch *watch)
-{
-    struct hp_header header;
-    if (!watch->target.read(watch->target.context, 0, &header, offsetof(struct hp_header, losses)) ||
-        header.state != HP_STATE_LIVE)
-        return false;
-    watch->threads_seen = header.threads_seen;
-    watch->first_record = header.threads;
-    return true;
 }
 
 /* After exec. Of a process that has changed its rights it cannot be told. */

@@ -89,6 +89,24 @@ static bool is_record_of(struct hp_watch *watch, uint32_t offset, uint32_t tid, 
            ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
 }
 
+/*
+ * The part of the header that is asked at each look. A record is linked before its thread is counted, so how many there were is read
+ * first: then none of these is missed.
+ */
+static bool read_header(struct hp_watch *watch)
+{
+    struct hp_header header;
+    const struct hp_watch_target *target = &watch->target;
+    uint32_t seen;
+    if (!target->read(target->context, offsetof(struct hp_header, threads_seen), &seen, sizeof seen) ||
+        !target->read(target->context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    watch->threads_seen = seen;
+    watch->first_record = header.threads;
+    return true;
+}
+
 /* Newer records are in front, and that of a thread is older than those of its signal handlers. */
 static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
 {
@@ -97,7 +115,8 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
     if (is_record_of(watch, thread->record, thread->tid, ret_record))
         return true;
     thread->record = 0;
-    if (thread->seen_without == watch->threads_seen)
+    /* It may have begun since the header was read. */
+    if (thread->seen_without == watch->threads_seen || !read_header(watch))
         return false;
     for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
         if (!read_session(watch, at, &record, sizeof record))
@@ -108,8 +127,6 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
         }
         at = record.next;
     }
-    if (thread->record == 0)
-        thread->seen_without = watch->threads_seen;
     return thread->record != 0;
 }
 
@@ -161,6 +178,7 @@ static void find_node(struct hp_watch *watch, struct hp_watched *thread)
     if (node != thread->node)
         thread->site = site_of(watch, node);
     thread->node = node;
+    thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
@@ -323,6 +341,26 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     credit_waiting(watch, thread, 1);
 }
 
+/*
+ * It still waits, and was found nowhere in the session. When that has seen more threads since, it may be among them; as it has not
+ * run, it has been there during all of this wait.
+ */
+static void find_late(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int32_t before = thread->entry;
+    struct hp_wait_found finding;
+    if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
+        return;
+    find_node(watch, thread);
+    if (thread->node == 0)
+        return;
+    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
+    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
+    thread->entry = entry_for(watch, thread, &finding);
+    credit(watch, before, -thread->of_this_wait, 0);
+    credit(watch, thread->entry, thread->of_this_wait, 0);
+}
+
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
 static uint64_t began_ns(uint64_t start, uint64_t now)
 {
@@ -373,6 +411,7 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
+        find_late(watch, thread);
         credit_waiting(watch, thread, 1);
         return true;
     }
@@ -452,18 +491,6 @@ static bool write_back(struct hp_watch *watch)
         watch->is_changed[at] = false;
     }
     return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
-}
-
-/* The part of the header that is asked at each look. */
-static bool read_header(struct hp_watch *watch)
-{
-    struct hp_header header;
-    if (!watch->target.read(watch->target.context, 0, &header, offsetof(struct hp_header, losses)) ||
-        header.state != HP_STATE_LIVE)
-        return false;
-    watch->threads_seen = header.threads_seen;
-    watch->first_record = header.threads;
-    return true;
 }
 
 /* After exec. Of a process that has changed its rights it cannot be told. */

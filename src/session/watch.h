@@ -48,7 +48,7 @@ struct hp_watched {
     uint32_t round;        /* in which it was seen last */
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
-    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
     uint32_t node;         /* where it was found last ... */
     uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */

@@ -29,6 +29,7 @@ static struct hp_watch *watch;
 static struct hp_waits *waits;
 static uint32_t thread, root, outer, inner;
 static bool is_cut_off;
+static uint32_t late_record; /* is linked as soon as the header has been read */
 
 /* ------------------------------------------------------------------------------------------- the session */
 
@@ -38,6 +39,11 @@ static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
     if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
         return false;
     memcpy(to, session.bytes + offset, bytes);
+    if (late_record != 0 && offset == 0) {
+        builder_header(&session)->threads = late_record;
+        builder_header(&session)->threads_seen++;
+        late_record = 0;
+    }
     return true;
 }
 
@@ -217,6 +223,48 @@ static void threads_without_a_record(void **state)
     record()->state = HP_THREAD_FREE;
     assert_true(begin());
     assert_int_equal(find_pipe(0)->node, 0);
+    wake(0);
+    end_sleeper();
+}
+
+/* All of a wait goes where the thread turns out to be, although it has not run since it was found nowhere. */
+static void records_that_come_late(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    record()->state = HP_THREAD_FREE;
+    assert_true(begin());
+    const struct hp_wait *nowhere = find_pipe(0);
+    assert_int_equal(nowhere->node, 0);
+    while (nowhere->looks < 3)
+        assert_true(hp_watch_look(watch));
+    const uint64_t ns = nowhere->ns;
+    record()->state = HP_THREAD_LIVE;
+    assert_true(hp_watch_look(watch));
+    assert_true(nowhere->ns > ns); /* nothing tells of it */
+    builder_header(&session)->threads_seen++;
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->used, nowhere - entry(0) + 2);
+    assert_int_equal(nowhere->ns, 0);
+    assert_int_equal((nowhere + 1)->node, root);
+    assert_true((nowhere + 1)->ns > ns);
+    wake(0);
+    end_sleeper();
+}
+
+/* Its record is linked after the header was read for this look. */
+static void records_that_come_during_a_look(void **state)
+{
+    (void)state;
+    const uint32_t first = builder_header(&session)->threads;
+    start_sleeper(1);
+    assert_true(begin());
+    find_pipe(0); /* it waits by now */
+    waits->used = 0;
+    assert_true(begin());
+    builder_header(&session)->threads = 0;
+    late_record = first;
+    assert_int_equal(find_pipe(0)->node, root);
     wake(0);
     end_sleeper();
 }
@@ -447,6 +495,8 @@ int main(void)
         TEST(sums_are_exact),
         TEST(outside_of_zones),
         TEST(threads_without_a_record),
+        TEST(records_that_come_late),
+        TEST(records_that_come_during_a_look),
         TEST(threads_share_entries),
         TEST(deep_stacks),
         TEST(broken_sessions_do_no_harm),
