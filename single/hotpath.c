@@ -5530,7 +5530,7 @@ struct hp_waits {
     uint32_t capacity;
     uint32_t used;        /* entries that are valid: raised when an entry is written */
     uint32_t watcher;     /* process that watches, or did; 0: nobody came */
-    uint32_t period_us;   /* between two looks, as it was last */
+    uint32_t period_us;   /* between two looks, on average */
     uint64_t looks;       /* at threads */
     uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting for which there was no entry left */
@@ -8893,7 +8893,8 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
 #define HP_WATCH_PERIOD_US 10000u
-#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+#define HP_WATCH_LONGEST_PERIOD_US 200000u
+#define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
 /* False: the session is over, or the bytes are not there. */
 typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
@@ -8942,6 +8943,7 @@ struct hp_watch {
     uint32_t at; /* of struct hp_waits in the session */
     uint32_t round;
     uint64_t round_ns; /* when the last look began */
+    uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
@@ -8965,11 +8967,14 @@ HP_PRIVATE bool hp_watch_look(struct hp_watch *watch);
 /* Credits what is left, and closes what was opened. */
 HP_PRIVATE void hp_watch_end(struct hp_watch *watch);
 
-/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
-HP_PRIVATE uint32_t hp_watch_period_us(uint64_t look_ns);
+/*
+ * The pause until the next look, when all of them together took so much processor time since watching began: at most one part
+ * in a hundred is spent, over the whole time, so that one look that took long does not make blind.
+ */
+HP_PRIVATE uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 
-/* Notes the pause, and adds what looking took, for the reader of the session. */
-HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+/* Adds what the last look took, for the reader of the session. */
+HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint64_t look_ns);
 
 /* ---- src/session/watch.c ------------------------------------------------------------------------------------- */
 
@@ -9463,6 +9468,15 @@ static bool hp_watch_is_another_program(const struct hp_watch *watch)
     return executable != 0 && executable != watch->executable;
 }
 
+/* The mean time between two looks. */
+static void hp_watch_note_period(struct hp_watch *watch, uint64_t now)
+{
+    if (watch->round == 1)
+        watch->first_ns = now;
+    else
+        watch->sums.period_us = (uint32_t)((now - watch->first_ns) / 1000 / (watch->round - 1));
+}
+
 bool hp_watch_look(struct hp_watch *watch)
 {
     char path[HP_TASK_PATH];
@@ -9473,6 +9487,7 @@ bool hp_watch_look(struct hp_watch *watch)
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
     hp_watch_drop_gone(watch);
+    hp_watch_note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && hp_watch_write_back(watch);
 }
@@ -9514,6 +9529,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
         return false;
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
+    watch->sums.period_us = HP_WATCH_PERIOD_US;
     return true;
 }
 
@@ -9525,19 +9541,18 @@ void hp_watch_end(struct hp_watch *watch)
     hp_watch_write_back(watch);
 }
 
-uint32_t hp_watch_period_us(uint64_t look_ns)
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 {
-    const uint64_t least = look_ns / 10; /* a hundred times, in microseconds */
-    if (least >= HP_WATCH_LONGEST_PERIOD_US)
+    const uint64_t counted_ns = spent_ns > HP_WATCH_HEAD_START_NS ? spent_ns - HP_WATCH_HEAD_START_NS : 0;
+    const uint64_t wanted_us = counted_ns / 10; /* of which it is one part in a hundred */
+    const uint64_t elapsed_us = elapsed_ns / 1000;
+    const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
+    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
         return HP_WATCH_LONGEST_PERIOD_US;
-    return least > HP_WATCH_PERIOD_US ? (uint32_t)least : HP_WATCH_PERIOD_US;
+    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
 }
 
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns)
-{
-    watch->sums.period_us = period_us;
-    watch->sums.watcher_ns += look_ns;
-}
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns) { watch->sums.watcher_ns += look_ns; }
 
 /* ---- src/sections/run.h -------------------------------------------------------------------------------------- */
 
@@ -11519,7 +11534,7 @@ struct hp_run_waits {
     uint64_t waited_ns;   /* of that, all that follows */
     uint64_t left_out_ns; /* which is in no row: there was no space for it */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t period_us;   /* the longest pause between two looks */
+    uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
     bool is_blind;        /* which system call it was could not always be seen */
 };
 
@@ -17648,7 +17663,7 @@ static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, one in 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
 static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
 {
     char bytes[256];
@@ -17668,7 +17683,7 @@ static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
     }
     hp_text_string(&line, "; ");
     hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, " looks, every ");
+    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -24576,14 +24591,14 @@ static void *hp_waits_watch(void *context)
                                            .write = hp_waits_write_ours,
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    const uint64_t began = hp_clock_monotonic_ns();
     uint64_t before = hp_waits_processor_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
         const uint64_t now = hp_waits_processor_ns();
-        const uint32_t period = hp_watch_period_us(now - before);
-        hp_watch_note(&watching->watch, period, now - before);
+        hp_watch_note(&watching->watch, now - before);
         before = now;
-        hp_waits_pause_us(period);
+        hp_waits_pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));
         goes_on = hp_epoch() == watching->epoch;
     }
     hp_memory_unmap(watching, sizeof *watching);

@@ -224,11 +224,10 @@ static uint64_t processor_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* One look at all processes. The pause after it, by what it took. */
-static uint32_t look_at_all(void)
+/* One look at all processes. */
+static void look_at_all(void)
 {
-    const uint64_t began = processor_ns();
-    uint64_t before = began;
+    uint64_t before = processor_ns();
     scan();
     for (size_t at = 0; at < watcher.count;) {
         struct hp_watch *watch = &watcher.processes[at]->watch;
@@ -237,11 +236,10 @@ static uint32_t look_at_all(void)
             continue;
         }
         const uint64_t now = processor_ns();
-        hp_watch_note(watch, hp_watch_period_us(now - began), now - before);
+        hp_watch_note(watch, now - before);
         before = now;
         at++;
     }
-    return hp_watch_period_us(processor_ns() - began);
 }
 
 /* Under the lock, which it lets go of meanwhile. */
@@ -257,14 +255,15 @@ static void pause_until(uint32_t period_us)
 static void *watch_run(void *context)
 {
     (void)context;
+    const uint64_t began = hp_clock_monotonic_ns();
     pthread_mutex_lock(&watcher.lock);
     while (!watcher.is_over) {
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
-        const uint32_t period = look_at_all();
+        look_at_all();
         pthread_mutex_lock(&watcher.lock);
         pthread_cond_broadcast(&watcher.looked);
-        pause_until(period);
+        pause_until(hp_watch_period_us(processor_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
     while (watcher.count > 0)

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "clock.h"
 #include "memory.h"
 #include "runtime.h"
 #include "sys.h"
@@ -119,14 +120,14 @@ static void *watch(void *context)
                                            .write = write_ours,
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    const uint64_t began = hp_clock_monotonic_ns();
     uint64_t before = processor_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
         const uint64_t now = processor_ns();
-        const uint32_t period = hp_watch_period_us(now - before);
-        hp_watch_note(&watching->watch, period, now - before);
+        hp_watch_note(&watching->watch, now - before);
         before = now;
-        pause_us(period);
+        pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));
         goes_on = hp_epoch() == watching->epoch;
     }
     hp_memory_unmap(watching, sizeof *watching);

@@ -500,6 +500,15 @@ static bool is_another_program(const struct hp_watch *watch)
     return executable != 0 && executable != watch->executable;
 }
 
+/* The mean time between two looks. */
+static void note_period(struct hp_watch *watch, uint64_t now)
+{
+    if (watch->round == 1)
+        watch->first_ns = now;
+    else
+        watch->sums.period_us = (uint32_t)((now - watch->first_ns) / 1000 / (watch->round - 1));
+}
+
 bool hp_watch_look(struct hp_watch *watch)
 {
     char path[HP_TASK_PATH];
@@ -510,6 +519,7 @@ bool hp_watch_look(struct hp_watch *watch)
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), visit_task, watch);
     drop_gone(watch);
+    note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && write_back(watch);
 }
@@ -551,6 +561,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
         return false;
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
+    watch->sums.period_us = HP_WATCH_PERIOD_US;
     return true;
 }
 
@@ -562,16 +573,15 @@ void hp_watch_end(struct hp_watch *watch)
     write_back(watch);
 }
 
-uint32_t hp_watch_period_us(uint64_t look_ns)
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 {
-    const uint64_t least = look_ns / 10; /* a hundred times, in microseconds */
-    if (least >= HP_WATCH_LONGEST_PERIOD_US)
+    const uint64_t counted_ns = spent_ns > HP_WATCH_HEAD_START_NS ? spent_ns - HP_WATCH_HEAD_START_NS : 0;
+    const uint64_t wanted_us = counted_ns / 10; /* of which it is one part in a hundred */
+    const uint64_t elapsed_us = elapsed_ns / 1000;
+    const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
+    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
         return HP_WATCH_LONGEST_PERIOD_US;
-    return least > HP_WATCH_PERIOD_US ? (uint32_t)least : HP_WATCH_PERIOD_US;
+    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
 }
 
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns)
-{
-    watch->sums.period_us = period_us;
-    watch->sums.watcher_ns += look_ns;
-}
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns) { watch->sums.watcher_ns += look_ns; }

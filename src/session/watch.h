@@ -26,7 +26,8 @@
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
 #define HP_WATCH_PERIOD_US 10000u
-#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+#define HP_WATCH_LONGEST_PERIOD_US 200000u
+#define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
 /* False: the session is over, or the bytes are not there. */
 typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
@@ -75,6 +76,7 @@ struct hp_watch {
     uint32_t at; /* of struct hp_waits in the session */
     uint32_t round;
     uint64_t round_ns; /* when the last look began */
+    uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
@@ -98,10 +100,13 @@ bool hp_watch_look(struct hp_watch *watch);
 /* Credits what is left, and closes what was opened. */
 void hp_watch_end(struct hp_watch *watch);
 
-/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
-uint32_t hp_watch_period_us(uint64_t look_ns);
+/*
+ * The pause until the next look, when all of them together took so much processor time since watching began: at most one part
+ * in a hundred is spent, over the whole time, so that one look that took long does not make blind.
+ */
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 
-/* Notes the pause, and adds what looking took, for the reader of the session. */
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+/* Adds what the last look took, for the reader of the session. */
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns);
 
 #endif

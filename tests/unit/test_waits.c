@@ -106,6 +106,23 @@ static void totals_are_of_all_rows(void **state)
     assert_non_null(strstr(waits()->notes[0], "in no row"));
 }
 
+static void the_summary_says_what_was_looked(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_non_null(strstr(waits()->summary, "; 77 looks, every 10.00 ms, took "));
+}
+
+static void one_look_is_no_looks(void **state)
+{
+    (void)state;
+    build();
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->looks = 1;
+    fixture_build();
+    assert_non_null(strstr(waits()->summary, "; 1 look, every 10.00 ms, took "));
+}
+
 static void processes_are_added_up(void **state)
 {
     (void)state;
@@ -248,6 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rows_are_by_function_cause_and_file),
         TEST(totals_are_of_all_rows),
+        TEST(the_summary_says_what_was_looked),
+        TEST(one_look_is_no_looks),
         TEST(processes_are_added_up),
         TEST(of_one_function),
         TEST(when_it_is_shown),

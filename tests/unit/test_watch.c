@@ -470,18 +470,43 @@ static void its_end_is_noticed(void **state)
 static void looking_is_bounded(void **state)
 {
     (void)state;
-    assert_int_equal(hp_watch_period_us(0), 10000);
-    assert_int_equal(hp_watch_period_us(100000), 10000);
-    assert_int_equal(hp_watch_period_us(200000), 20000); /* 0.2 ms in 20 ms */
-    assert_int_equal(hp_watch_period_us(UINT64_MAX), 1000000);
+    const uint64_t ms = 1000000;
+    assert_int_equal(hp_watch_period_us(0, 0), 10000);
+    assert_int_equal(hp_watch_period_us(5 * ms, 0), 10000);
+    assert_int_equal(hp_watch_period_us(6 * ms, 0), 100000); /* what is beyond the 5 is 1 % of that */
+    assert_int_equal(hp_watch_period_us(6 * ms, 40 * ms), 60000);
+    assert_int_equal(hp_watch_period_us(6 * ms, 95 * ms), 10000);
+    assert_int_equal(hp_watch_period_us(15 * ms, 1000 * ms), 10000);
+    assert_int_equal(hp_watch_period_us(16 * ms, 1000 * ms), 100000);
+    assert_int_equal(hp_watch_period_us(UINT64_MAX, 0), 200000);
+    assert_int_equal(hp_watch_period_us(UINT64_MAX, UINT64_MAX), 200000);
     start_sleeper(1);
     assert_true(begin());
     assert_true(hp_watch_look(watch));
-    hp_watch_note(watch, 20000, 55);
-    hp_watch_note(watch, 30000, 5);
+    hp_watch_note(watch, 55);
+    hp_watch_note(watch, 5);
     assert_true(hp_watch_look(watch));
-    assert_int_equal(waits->period_us, 30000);
     assert_int_equal(waits->watcher_ns, 60);
+    wake(0);
+    end_sleeper();
+}
+
+/* A long pause at the end is not taken for all of them. */
+static void the_period_is_the_mean(void **state)
+{
+    (void)state;
+    const struct timespec moment = {0, 20000000};
+    start_sleeper(1);
+    assert_true(begin());
+    const uint64_t before = hp_clock_monotonic_ns();
+    for (unsigned look = 0; look < 5; look++)
+        assert_true(hp_watch_look(watch));
+    const uint64_t from = hp_clock_monotonic_ns();
+    nanosleep(&moment, NULL);
+    const uint64_t to = hp_clock_monotonic_ns();
+    assert_true(hp_watch_look(watch));
+    const uint64_t after = hp_clock_monotonic_ns();
+    assert_in_range(waits->period_us, (to - from) / 5000, (after - before) / 5000);
     wake(0);
     end_sleeper();
 }
@@ -507,6 +532,7 @@ int main(void)
         TEST(many_files_share_an_entry),
         TEST(its_end_is_noticed),
         TEST(looking_is_bounded),
+        TEST(the_period_is_the_mean),
     };
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }
