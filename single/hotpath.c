@@ -5535,7 +5535,8 @@ struct hp_waits {
     uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t reserved[4];
+    uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
+    uint32_t reserved[2];
 };
 
 /* Site ids of nodes that stand for no place in code. */
@@ -7576,7 +7577,8 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
         return false;
     hp_snapshot_copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
                HP_SNAPSHOT_BIT_OF(struct hp_waits, looks) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watched_ns) |
-                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns));
+                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns) |
+                   HP_SNAPSHOT_BIT_OF(struct hp_waits, latest_ns));
     return ret_waits->watcher != 0;
 }
 
@@ -7671,6 +7673,7 @@ static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
  * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
 #define HP_SNAPSHOT_SHORTEST_BASE_NS 20000u
+#define HP_SNAPSHOT_LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
 
 static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
 {
@@ -7687,12 +7690,21 @@ static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_c
     snapshot->is_rate_known = true;
 }
 
-void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
-{
-    hp_snapshot_set_rate(snapshot, later);
-}
-
 static uint64_t hp_snapshot_latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/*
+ * The tick at which somebody who watched the process last found it alive; 0: nobody did, or it cannot be told. The process
+ * itself leaves no sign while it waits.
+ */
+static uint64_t hp_snapshot_last_seen(const struct hp_snapshot *snapshot)
+{
+    const struct hp_clock_pair *start = &snapshot->header.clock_start;
+    struct hp_waits waits;
+    if (!snapshot->is_rate_known || !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
+        waits.latest_ns - start->ns > HP_SNAPSHOT_LONGEST_LIFE_NS)
+        return 0;
+    return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
+}
 
 /*
  * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
@@ -7704,12 +7716,20 @@ static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
     struct hp_thread thread;
     struct hotpath_frame_ frame;
     uint64_t ticks = hp_snapshot_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    ticks = hp_snapshot_latest(ticks, hp_snapshot_last_seen(snapshot));
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
             ticks = hp_snapshot_latest(ticks, frame.zone != 0 ? frame.start : frame.child);
     }
     return ticks;
+}
+
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
+{
+    hp_snapshot_set_rate(snapshot, later);
+    if (!snapshot->is_live && !snapshot->is_finished)
+        snapshot->now_ticks = hp_snapshot_last_sign(snapshot);
 }
 
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
@@ -9373,6 +9393,7 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
         hp_watch_begin_thread(watch, thread, start, &account, now);
     const uint64_t slices_before = thread->slices;
     watch->sums.looks++;
+    watch->sums.latest_ns = now;
     watch->sums.watched_ns += now - thread->looked_ns;
     thread->looked_ns = now;
     thread->ran = account.ran;

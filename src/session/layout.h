@@ -481,7 +481,8 @@ struct hp_waits {
     uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t reserved[4];
+    uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
+    uint32_t reserved[2];
 };
 
 /* Site ids of nodes that stand for no place in code. */

@@ -405,6 +405,7 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
         begin_thread(watch, thread, start, &account, now);
     const uint64_t slices_before = thread->slices;
     watch->sums.looks++;
+    watch->sums.latest_ns = now;
     watch->sums.watched_ns += now - thread->looked_ns;
     thread->looked_ns = now;
     thread->ran = account.ran;

@@ -158,6 +158,15 @@ def test_killed(cli):
     assert row.cause == "sleep"
     # It is killed before another look: all but what follows the last one is there.
     assert 0 < row.waited_ns <= inside
+    # The function in which it was killed has that time, although the process left no sign of life since it came there.
+    assert 2 * done.report.row("in_kill").total_ns > row.waited_ns
+
+
+def test_killed_without_functions(cli):
+    """Nothing but who watched knows how long it was there."""
+    script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -9 $$"
+    done = cli.run("--", "sh", "-c", script, status=-signal.SIGKILL)
+    assert done.report.values["elapsed_ns"] >= max(done.report.section("waits")["totals"]["watched_ns"], 1)
 
 
 def test_many_short_processes(cli):

@@ -200,6 +200,7 @@ static void sums_are_exact(void **state)
     const uint64_t to = hp_clock_monotonic_ns();
     assert_true(hp_watch_look(watch));
     const uint64_t after = hp_clock_monotonic_ns();
+    assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
     assert_int_equal(waits->watched_ns - watched, found->ns - ns);
     wake(0);
