@@ -24513,6 +24513,9 @@ bool hp_tree_resume(struct hp_head *head)
  * what it watches. A forked child does not have it: to start a thread there is not safe.
  */
 
+/* Names that older headers do not have; the numbers are the same on every machine. */
+#define HP_WAITS_CLOSE_RANGE 436
+#define HP_WAITS_CLOSE_RANGE_UNSHARED 2u
 #define HP_WAITS_STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
 
 void hp_waits_begin(void)
@@ -24603,8 +24606,15 @@ static void hp_waits_pause_us(uint32_t us)
         ;
 }
 
+/*
+ * Gives this thread descriptors of its own, none at first. A program may count on which one is free next, and must not find ours
+ * open; files of its own that it closes must not stay open with us. A kernel without that (before 5.9) leaves them shared.
+ */
+static void hp_waits_own_descriptors(void) { syscall(HP_WAITS_CLOSE_RANGE, 0u, ~0u, HP_WAITS_CLOSE_RANGE_UNSHARED); }
+
 static void *hp_waits_watch(void *context)
 {
+    hp_waits_own_descriptors();
     struct hp_waits_watching *watching = context;
     const struct hp_watch_target target = {.pid = hp_sys_process_id(),
                                            .left_out = hp_sys_thread_id(),

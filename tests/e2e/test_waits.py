@@ -237,6 +237,18 @@ def test_thread_survives(box, case, says):
     assert result.told[says[0]] == says[1]
 
 
+def has_close_range():
+    release = os.uname().release.split(".")
+    return (int(release[0]), int(release[1].split("-")[0])) >= (5, 9)
+
+
+@pytest.mark.skipif(not has_close_range(), reason="this kernel gives no thread descriptors of its own")
+def test_thread_has_descriptors_of_its_own(box):
+    result = run_thread(box, "files")
+    assert result.told["watchers"] == 1
+    assert result.told["sharing"] == 0
+
+
 def test_thread_is_not_started_under_run(cli):
     done = cli.run("--waits", "--", WAITS, "sleep")
     check_waited(done.report, "in_sleep", "sleep", told(done))
