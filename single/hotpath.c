@@ -5536,7 +5536,8 @@ struct hp_waits {
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
     uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
-    uint32_t reserved[2];
+    uint32_t unwatched;   /* most threads at a time for which there was no place; 1 of a process without one */
+    uint32_t reserved;
 };
 
 /* Site ids of nodes that stand for no place in code. */
@@ -8950,7 +8951,6 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
-    int32_t ready_entry;
     bool is_waiting;
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
@@ -8968,6 +8968,7 @@ struct hp_watch {
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
+    uint32_t left_alone; /* threads for which there was no place at this look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;
@@ -9211,16 +9212,17 @@ static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watche
     return (int32_t)watch->sums.used++;
 }
 
+static void hp_watch_add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
+
 /* Adds, or takes away what was too much. */
 static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
 {
-    if (at < 0) {
-        watch->sums.left_out_ns += at == HP_WATCH_NO_PLACE && ns > 0 ? (uint64_t)ns : 0;
+    if (at == HP_WATCH_NO_PLACE)
+        hp_watch_add_to(&watch->sums.left_out_ns, ns);
+    if (at < 0)
         return;
-    }
-    struct hp_wait *entry = &watch->entries[at];
-    entry->ns = ns < 0 && (uint64_t)-ns > entry->ns ? 0 : entry->ns + (uint64_t)ns;
-    entry->looks += looks;
+    hp_watch_add_to(&watch->entries[at].ns, ns);
+    watch->entries[at].looks += looks;
     watch->is_changed[at] = true;
 }
 
@@ -9257,12 +9259,14 @@ static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread
     thread->of_this_wait -= ns;
 }
 
-static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, int32_t entry)
+/* Time ready to run is that of where the thread is by its session. */
+static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
+    static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
     if (ready <= thread->settled_ready)
         return;
-    hp_watch_credit(watch, entry, (int64_t)(ready - thread->settled_ready), 1);
+    hp_watch_credit(watch, hp_watch_entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -9303,11 +9307,9 @@ static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread,
 
 static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
         hp_watch_find_node(watch, thread);
-        thread->ready_entry = hp_watch_entry_for(watch, thread, &ready);
-        hp_watch_credit_ready(watch, thread, thread->ready_entry);
+        hp_watch_credit_ready(watch, thread, 1);
     }
     hp_watch_settle_running(watch, thread);
 }
@@ -9416,8 +9418,9 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
 static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     if (thread->since_ns != 0) {
+        hp_watch_take_back(watch, thread);
         hp_watch_credit_waiting(watch, thread, 0);
-        hp_watch_credit_ready(watch, thread, thread->ready_entry != HP_WATCH_NO_ENTRY ? thread->ready_entry : thread->entry);
+        hp_watch_credit_ready(watch, thread, 0);
     }
     hp_watch_let_close(watch, thread);
 }
@@ -9434,11 +9437,12 @@ static struct hp_watched *hp_watch_watched(struct hp_watch *watch, uint32_t tid)
             return &watch->threads[at];
         }
     }
-    if (watch->thread_count == HP_WATCH_THREADS)
+    if (watch->thread_count == HP_WATCH_THREADS) {
+        watch->left_alone++;
         return NULL;
+    }
     struct hp_watched *thread = &watch->threads[watch->thread_count++];
-    *thread = (struct hp_watched){
-        .tid = tid, .file = -1, .entry = HP_WATCH_NO_ENTRY, .ready_entry = HP_WATCH_NO_ENTRY, .seen_without = UINT32_MAX};
+    *thread = (struct hp_watched){.tid = tid, .file = -1, .entry = HP_WATCH_NO_ENTRY, .seen_without = UINT32_MAX};
     hp_watch_keep_open(watch, thread);
     return thread;
 }
@@ -9504,9 +9508,12 @@ bool hp_watch_look(struct hp_watch *watch)
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
+    watch->left_alone = 0;
     if (!hp_watch_read_header(watch) || hp_watch_is_another_program(watch))
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
+    if (watch->left_alone > watch->sums.unwatched)
+        watch->sums.unwatched = watch->left_alone;
     hp_watch_drop_gone(watch);
     hp_watch_note_period(watch, now);
     watch->round_ns = now;
@@ -11555,6 +11562,7 @@ struct hp_run_waits {
     uint64_t waited_ns;   /* of that, all that follows */
     uint64_t left_out_ns; /* which is in no row: there was no space for it */
     uint64_t watcher_ns;  /* processor time that watching took */
+    bool is_partial;      /* there were more threads or processes than could be watched */
     uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
     bool is_blind;        /* which system call it was could not always be seen */
 };
@@ -17528,10 +17536,12 @@ static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gather
 {
     const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
     struct hp_run_waits *waits = gathering->waits;
-    struct hp_waits sums;
+    struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
-    if (!hp_snapshot_waits(snapshot, &sums))
+    const bool is_watched = hp_snapshot_waits(snapshot, &sums);
+    waits->is_partial |= sums.unwatched > 0;
+    if (!is_watched)
         return true;
     waits->sessions++;
     waits->looks += sums.looks;
@@ -17719,6 +17729,10 @@ static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
+    if (view->waits->is_partial)
+        hp_section_note(view->section,
+                        "not all threads were watched all the time: at most 128 processes at a time are, "
+                        "and 512 threads of each");
     if (view->waits->left_out_ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);

@@ -90,6 +90,10 @@ static bool add_notes(struct view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
+    if (view->waits->is_partial)
+        hp_section_note(view->section,
+                        "not all threads were watched all the time: at most 128 processes at a time are, "
+                        "and 512 threads of each");
     if (view->waits->left_out_ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);

@@ -482,7 +482,8 @@ struct hp_waits {
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
     uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
-    uint32_t reserved[2];
+    uint32_t unwatched;   /* most threads at a time for which there was no place; 1 of a process without one */
+    uint32_t reserved;
 };
 
 /* Site ids of nodes that stand for no place in code. */

@@ -223,16 +223,17 @@ static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread
     return (int32_t)watch->sums.used++;
 }
 
+static void add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
+
 /* Adds, or takes away what was too much. */
 static void credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
 {
-    if (at < 0) {
-        watch->sums.left_out_ns += at == NO_PLACE && ns > 0 ? (uint64_t)ns : 0;
+    if (at == NO_PLACE)
+        add_to(&watch->sums.left_out_ns, ns);
+    if (at < 0)
         return;
-    }
-    struct hp_wait *entry = &watch->entries[at];
-    entry->ns = ns < 0 && (uint64_t)-ns > entry->ns ? 0 : entry->ns + (uint64_t)ns;
-    entry->looks += looks;
+    add_to(&watch->entries[at].ns, ns);
+    watch->entries[at].looks += looks;
     watch->is_changed[at] = true;
 }
 
@@ -269,12 +270,14 @@ static void take_back(struct hp_watch *watch, struct hp_watched *thread)
     thread->of_this_wait -= ns;
 }
 
-static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, int32_t entry)
+/* Time ready to run is that of where the thread is by its session. */
+static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
+    static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
     if (ready <= thread->settled_ready)
         return;
-    credit(watch, entry, (int64_t)(ready - thread->settled_ready), 1);
+    credit(watch, entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -315,11 +318,9 @@ static void end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_
 
 static void look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
         find_node(watch, thread);
-        thread->ready_entry = entry_for(watch, thread, &ready);
-        credit_ready(watch, thread, thread->ready_entry);
+        credit_ready(watch, thread, 1);
     }
     settle_running(watch, thread);
 }
@@ -428,8 +429,9 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
 static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     if (thread->since_ns != 0) {
+        take_back(watch, thread);
         credit_waiting(watch, thread, 0);
-        credit_ready(watch, thread, thread->ready_entry != NO_ENTRY ? thread->ready_entry : thread->entry);
+        credit_ready(watch, thread, 0);
     }
     let_close(watch, thread);
 }
@@ -446,11 +448,12 @@ static struct hp_watched *watched(struct hp_watch *watch, uint32_t tid)
             return &watch->threads[at];
         }
     }
-    if (watch->thread_count == HP_WATCH_THREADS)
+    if (watch->thread_count == HP_WATCH_THREADS) {
+        watch->left_alone++;
         return NULL;
+    }
     struct hp_watched *thread = &watch->threads[watch->thread_count++];
-    *thread = (struct hp_watched){
-        .tid = tid, .file = -1, .entry = NO_ENTRY, .ready_entry = NO_ENTRY, .seen_without = UINT32_MAX};
+    *thread = (struct hp_watched){.tid = tid, .file = -1, .entry = NO_ENTRY, .seen_without = UINT32_MAX};
     keep_open(watch, thread);
     return thread;
 }
@@ -516,9 +519,12 @@ bool hp_watch_look(struct hp_watch *watch)
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
+    watch->left_alone = 0;
     if (!read_header(watch) || is_another_program(watch))
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), visit_task, watch);
+    if (watch->left_alone > watch->sums.unwatched)
+        watch->sums.unwatched = watch->left_alone;
     drop_gone(watch);
     note_period(watch, now);
     watch->round_ns = now;

@@ -63,7 +63,6 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
-    int32_t ready_entry;
     bool is_waiting;
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
@@ -81,6 +80,7 @@ struct hp_watch {
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
+    uint32_t left_alone; /* threads for which there was no place at this look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;

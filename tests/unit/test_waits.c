@@ -114,6 +114,16 @@ static void the_summary_says_what_was_looked(void **state)
     assert_non_null(strstr(waits()->summary, "; 77 looks, every 10.00 ms, took "));
 }
 
+static void threads_without_a_watcher_are_told_of(void **state)
+{
+    (void)state;
+    build();
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->unwatched = 3;
+    fixture_build();
+    assert_int_equal(waits()->note_count, 1);
+    assert_non_null(strstr(waits()->notes[0], "not all threads were watched"));
+}
+
 static void one_look_is_no_looks(void **state)
 {
     (void)state;
@@ -266,6 +276,7 @@ int main(void)
         TEST(rows_are_by_function_cause_and_file),
         TEST(totals_are_of_all_rows),
         TEST(the_summary_says_what_was_looked),
+        TEST(threads_without_a_watcher_are_told_of),
         TEST(one_look_is_no_looks),
         TEST(processes_are_added_up),
         TEST(of_one_function),

@@ -412,6 +412,84 @@ static void what_finds_no_place_is_counted(void **state)
     end_sleeper();
 }
 
+static struct hp_watched *watched_sleeper(void)
+{
+    for (uint32_t at = 0; at < watch->thread_count; at++)
+        if (watch->threads[at].tid == sleeper_tid)
+            return &watch->threads[at];
+    fail_msg("the thread is not watched");
+    return NULL;
+}
+
+static uint64_t pending_ready(const struct hp_watched *watched)
+{
+    return watched->ready - watched->ready_before - watched->settled_ready;
+}
+
+/* What turns out to have been time ready to run at the end is no waiting, and no look. */
+static void the_last_time_ready_to_run_is_no_waiting(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    struct hp_wait *found = find_pipe(0);
+    while (found->looks < 3)
+        assert_true(hp_watch_look(watch));
+    struct hp_watched *watched = watched_sleeper();
+    const uint64_t ns = found->ns, looks = found->looks, pending = pending_ready(watched);
+    const uint32_t used = waits->used;
+    watched->ready += 1000;
+    hp_watch_end(watch);
+    assert_int_equal(found->ns, ns - 1000);
+    assert_int_equal(found->looks, looks);
+    uint64_t ready = 0;
+    for (uint32_t at = 0; at < waits->used; at++)
+        ready += entry(at)->cause == HP_WAIT_RUN_QUEUE ? entry(at)->ns : 0;
+    assert_true(ready >= pending + 1000);
+    if (waits->used > used)
+        assert_int_equal(entry(used)->looks, 0);
+    wake(0);
+    end_sleeper();
+}
+
+/* Nor is it counted twice where there is no place. */
+static void what_finds_no_place_is_taken_back(void **state)
+{
+    (void)state;
+    waits->capacity = 1;
+    builder_wait(&session, root, HP_WAIT_SLEEP, 1, "", 7);
+    start_sleeper(1);
+    assert_true(begin());
+    for (unsigned tries = 0;
+         (waits->left_out_ns == 0 || watched_sleeper()->of_this_wait < 1000) && tries < PATIENCE; tries++)
+        assert_true(hp_watch_look(watch));
+    struct hp_watched *watched = watched_sleeper();
+    const uint64_t before = waits->left_out_ns, pending = pending_ready(watched);
+    watched->ready += 1000;
+    hp_watch_end(watch);
+    assert_int_equal(waits->left_out_ns, before + pending);
+    wake(0);
+    end_sleeper();
+}
+
+static void threads_without_a_place_are_counted(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->unwatched, 0);
+    hp_watch_end(watch);
+    for (uint32_t at = 0; at < HP_WATCH_THREADS; at++) /* which are all gone at the next look */
+        watch->threads[at] = (struct hp_watched){.tid = UINT32_MAX - at, .file = -1, .entry = -1};
+    watch->thread_count = HP_WATCH_THREADS;
+    hp_watch_look(watch);
+    hp_watch_end(watch);
+    assert_int_equal(waits->unwatched, 1);
+    wake(0);
+    end_sleeper();
+}
+
 /* How often it was found in one of the pipes that share an entry; and how many entries there are for pipes. */
 static uint32_t looks_at_others(uint32_t *ret_pipes)
 {
@@ -530,6 +608,9 @@ int main(void)
         TEST(one_watches_at_a_time),
         TEST(a_watcher_goes_on),
         TEST(what_finds_no_place_is_counted),
+        TEST(the_last_time_ready_to_run_is_no_waiting),
+        TEST(what_finds_no_place_is_taken_back),
+        TEST(threads_without_a_place_are_counted),
         TEST(many_files_share_an_entry),
         TEST(its_end_is_noticed),
         TEST(looking_is_bounded),
