@@ -5530,12 +5530,14 @@ struct hp_waits {
     uint32_t capacity;
     uint32_t used;        /* entries that are valid: raised when an entry is written */
     uint32_t watcher;     /* process that watches, or did; 0: nobody came */
-    uint32_t period_us;   /* between two looks, as it was last */
+    uint32_t period_us;   /* between two looks, on average */
     uint64_t looks;       /* at threads */
     uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t reserved[4];
+    uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
+    uint32_t unwatched;   /* most threads at a time for which there was no place; 1 of a process without one */
+    uint32_t reserved;
 };
 
 /* Site ids of nodes that stand for no place in code. */
@@ -7576,7 +7578,8 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
         return false;
     hp_snapshot_copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
                HP_SNAPSHOT_BIT_OF(struct hp_waits, looks) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watched_ns) |
-                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns));
+                   HP_SNAPSHOT_BIT_OF(struct hp_waits, left_out_ns) | HP_SNAPSHOT_BIT_OF(struct hp_waits, watcher_ns) |
+                   HP_SNAPSHOT_BIT_OF(struct hp_waits, latest_ns));
     return ret_waits->watcher != 0;
 }
 
@@ -7671,6 +7674,7 @@ static const char *hp_snapshot_check_opening(struct hp_snapshot *snapshot)
  * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
 #define HP_SNAPSHOT_SHORTEST_BASE_NS 20000u
+#define HP_SNAPSHOT_LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
 
 static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
 {
@@ -7687,12 +7691,21 @@ static void hp_snapshot_set_rate(struct hp_snapshot *snapshot, const struct hp_c
     snapshot->is_rate_known = true;
 }
 
-void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
-{
-    hp_snapshot_set_rate(snapshot, later);
-}
-
 static uint64_t hp_snapshot_latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/*
+ * The tick at which somebody who watched the process last found it alive; 0: nobody did, or it cannot be told. The process
+ * itself leaves no sign while it waits.
+ */
+static uint64_t hp_snapshot_last_seen(const struct hp_snapshot *snapshot)
+{
+    const struct hp_clock_pair *start = &snapshot->header.clock_start;
+    struct hp_waits waits;
+    if (!snapshot->is_rate_known || !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
+        waits.latest_ns - start->ns > HP_SNAPSHOT_LONGEST_LIFE_NS)
+        return 0;
+    return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
+}
 
 /*
  * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
@@ -7704,12 +7717,20 @@ static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
     struct hp_thread thread;
     struct hotpath_frame_ frame;
     uint64_t ticks = hp_snapshot_latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    ticks = hp_snapshot_latest(ticks, hp_snapshot_last_seen(snapshot));
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
             ticks = hp_snapshot_latest(ticks, frame.zone != 0 ? frame.start : frame.child);
     }
     return ticks;
+}
+
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
+{
+    hp_snapshot_set_rate(snapshot, later);
+    if (!snapshot->is_live && !snapshot->is_finished)
+        snapshot->now_ticks = hp_snapshot_last_sign(snapshot);
 }
 
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
@@ -8893,7 +8914,8 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
 #define HP_WATCH_PERIOD_US 10000u
-#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+#define HP_WATCH_LONGEST_PERIOD_US 200000u
+#define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
 /* False: the session is over, or the bytes are not there. */
 typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
@@ -8915,7 +8937,9 @@ struct hp_watched {
     uint32_t round;        /* in which it was seen last */
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
-    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
+    uint32_t node;         /* where it was found last ... */
+    uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -8927,7 +8951,6 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
-    int32_t ready_entry;
     bool is_waiting;
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
@@ -8940,15 +8963,18 @@ struct hp_watch {
     uint32_t at; /* of struct hp_waits in the session */
     uint32_t round;
     uint64_t round_ns; /* when the last look began */
+    uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
+    uint32_t left_alone; /* threads for which there was no place at this look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
+    uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };
@@ -8962,11 +8988,14 @@ HP_PRIVATE bool hp_watch_look(struct hp_watch *watch);
 /* Credits what is left, and closes what was opened. */
 HP_PRIVATE void hp_watch_end(struct hp_watch *watch);
 
-/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
-HP_PRIVATE uint32_t hp_watch_period_us(uint64_t look_ns);
+/*
+ * The pause until the next look, when all of them together took so much processor time since watching began: at most one part
+ * in a hundred is spent, over the whole time, so that one look that took long does not make blind.
+ */
+HP_PRIVATE uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 
-/* Notes the pause, and adds what looking took, for the reader of the session. */
-HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+/* Adds what the last look took, for the reader of the session. */
+HP_PRIVATE void hp_watch_note(struct hp_watch *watch, uint64_t look_ns);
 
 /* ---- src/session/watch.c ------------------------------------------------------------------------------------- */
 
@@ -9049,6 +9078,24 @@ static bool hp_watch_is_record_of(struct hp_watch *watch, uint32_t offset, uint3
            ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
 }
 
+/*
+ * The part of the header that is asked at each look. A record is linked before its thread is counted, so how many there were is read
+ * first: then none of these is missed.
+ */
+static bool hp_watch_read_header(struct hp_watch *watch)
+{
+    struct hp_header header;
+    const struct hp_watch_target *target = &watch->target;
+    uint32_t seen;
+    if (!target->read(target->context, offsetof(struct hp_header, threads_seen), &seen, sizeof seen) ||
+        !target->read(target->context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    watch->threads_seen = seen;
+    watch->first_record = header.threads;
+    return true;
+}
+
 /* Newer records are in front, and that of a thread is older than those of its signal handlers. */
 static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
 {
@@ -9057,7 +9104,8 @@ static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thre
     if (hp_watch_is_record_of(watch, thread->record, thread->tid, ret_record))
         return true;
     thread->record = 0;
-    if (thread->seen_without == watch->threads_seen)
+    /* It may have begun since the header was read. */
+    if (thread->seen_without == watch->threads_seen || !hp_watch_read_header(watch))
         return false;
     for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < HP_WATCH_MOST_RECORDS; steps++) {
         if (!hp_watch_read_session(watch, at, &record, sizeof record))
@@ -9068,8 +9116,6 @@ static bool hp_watch_find_record(struct hp_watch *watch, struct hp_watched *thre
         }
         at = record.next;
     }
-    if (thread->record == 0)
-        thread->seen_without = watch->threads_seen;
     return thread->record != 0;
 }
 
@@ -9104,28 +9150,50 @@ static uint32_t hp_watch_innermost_node(struct hp_watch *watch, const struct hp_
     return node;
 }
 
-static uint32_t hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread)
+/* Of a node that cannot be read it is that of calls that found no place. */
+static uint32_t hp_watch_site_of(struct hp_watch *watch, uint32_t node)
+{
+    uint32_t site = HP_SITE_OTHER;
+    if (node != 0 && node % 8 == 0)
+        hp_watch_read_session(watch, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site);
+    return site;
+}
+
+/* Where the thread is by its session: sets its node, 0 if it has none, and the site of that. */
+static void hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread)
 {
     struct hp_thread record;
-    return hp_watch_find_record(watch, thread, &record) ? hp_watch_innermost_node(watch, &record) : 0;
+    const uint32_t node = hp_watch_find_record(watch, thread, &record) ? hp_watch_innermost_node(watch, &record) : 0;
+    if (node != thread->node)
+        thread->site = hp_watch_site_of(watch, node);
+    thread->node = node;
+    thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
 
-static bool hp_watch_is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_wait_found *finding)
+static bool hp_watch_is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
+                     const struct hp_wait_found *finding)
 {
-    return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
+    const struct hp_wait *entry = &watch->entries[at];
+    const bool is_there =
+        thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
+    return is_there && entry->cause == finding->cause && entry->call == finding->call;
 }
 
-/* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
-static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const struct hp_wait_found *finding)
+/*
+ * The entry for that where the thread is, made if there is none; files beyond a number of them share one. NO_PLACE: all are
+ * taken.
+ */
+static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watched *thread,
+                         const struct hp_wait_found *finding)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!hp_watch_is_entry(entry, node, finding))
+        if (!hp_watch_is_entry(watch, at, thread, finding))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -9137,22 +9205,24 @@ static int32_t hp_watch_entry_for(struct hp_watch *watch, uint32_t node, const s
     if (watch->sums.used >= watch->capacity)
         return HP_WATCH_NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = node, .cause = finding->cause, .call = finding->call};
+    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
     memcpy(entry->what, what, sizeof entry->what);
+    watch->sites[watch->sums.used] = thread->site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
 
+static void hp_watch_add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
+
 /* Adds, or takes away what was too much. */
 static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
 {
-    if (at < 0) {
-        watch->sums.left_out_ns += at == HP_WATCH_NO_PLACE && ns > 0 ? (uint64_t)ns : 0;
+    if (at == HP_WATCH_NO_PLACE)
+        hp_watch_add_to(&watch->sums.left_out_ns, ns);
+    if (at < 0)
         return;
-    }
-    struct hp_wait *entry = &watch->entries[at];
-    entry->ns = ns < 0 && (uint64_t)-ns > entry->ns ? 0 : entry->ns + (uint64_t)ns;
-    entry->looks += looks;
+    hp_watch_add_to(&watch->entries[at].ns, ns);
+    watch->entries[at].looks += looks;
     watch->is_changed[at] = true;
 }
 
@@ -9189,12 +9259,14 @@ static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread
     thread->of_this_wait -= ns;
 }
 
-static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, int32_t entry)
+/* Time ready to run is that of where the thread is by its session. */
+static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
+    static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
     if (ready <= thread->settled_ready)
         return;
-    hp_watch_credit(watch, entry, (int64_t)(ready - thread->settled_ready), 1);
+    hp_watch_credit(watch, hp_watch_entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -9235,10 +9307,9 @@ static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread,
 
 static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
-        thread->ready_entry = hp_watch_entry_for(watch, hp_watch_find_node(watch, thread), &ready);
-        hp_watch_credit_ready(watch, thread, thread->ready_entry);
+        hp_watch_find_node(watch, thread);
+        hp_watch_credit_ready(watch, thread, 1);
     }
     hp_watch_settle_running(watch, thread);
 }
@@ -9248,15 +9319,36 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     struct hp_wait_found finding;
     struct hp_watch_account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
-    const uint32_t node = is_found ? hp_watch_find_node(watch, thread) : 0;
+    if (is_found)
+        hp_watch_find_node(watch, thread);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = hp_watch_entry_for(watch, node, &finding);
+    thread->entry = hp_watch_entry_for(watch, thread, &finding);
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
     hp_watch_credit_waiting(watch, thread, 1);
+}
+
+/*
+ * It still waits, and was found nowhere in the session. When that has seen more threads since, it may be among them; as it has not
+ * run, it has been there during all of this wait.
+ */
+static void hp_watch_find_late(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int32_t before = thread->entry;
+    struct hp_wait_found finding;
+    if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
+        return;
+    hp_watch_find_node(watch, thread);
+    if (thread->node == 0)
+        return;
+    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
+    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
+    thread->entry = hp_watch_entry_for(watch, thread, &finding);
+    hp_watch_credit(watch, before, -thread->of_this_wait, 0);
+    hp_watch_credit(watch, thread->entry, thread->of_this_wait, 0);
 }
 
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
@@ -9303,12 +9395,14 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
         hp_watch_begin_thread(watch, thread, start, &account, now);
     const uint64_t slices_before = thread->slices;
     watch->sums.looks++;
+    watch->sums.latest_ns = now;
     watch->sums.watched_ns += now - thread->looked_ns;
     thread->looked_ns = now;
     thread->ran = account.ran;
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
+        hp_watch_find_late(watch, thread);
         hp_watch_credit_waiting(watch, thread, 1);
         return true;
     }
@@ -9324,8 +9418,9 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
 static void hp_watch_end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     if (thread->since_ns != 0) {
+        hp_watch_take_back(watch, thread);
         hp_watch_credit_waiting(watch, thread, 0);
-        hp_watch_credit_ready(watch, thread, thread->ready_entry != HP_WATCH_NO_ENTRY ? thread->ready_entry : thread->entry);
+        hp_watch_credit_ready(watch, thread, 0);
     }
     hp_watch_let_close(watch, thread);
 }
@@ -9342,11 +9437,12 @@ static struct hp_watched *hp_watch_watched(struct hp_watch *watch, uint32_t tid)
             return &watch->threads[at];
         }
     }
-    if (watch->thread_count == HP_WATCH_THREADS)
+    if (watch->thread_count == HP_WATCH_THREADS) {
+        watch->left_alone++;
         return NULL;
+    }
     struct hp_watched *thread = &watch->threads[watch->thread_count++];
-    *thread = (struct hp_watched){
-        .tid = tid, .file = -1, .entry = HP_WATCH_NO_ENTRY, .ready_entry = HP_WATCH_NO_ENTRY, .seen_without = UINT32_MAX};
+    *thread = (struct hp_watched){.tid = tid, .file = -1, .entry = HP_WATCH_NO_ENTRY, .seen_without = UINT32_MAX};
     hp_watch_keep_open(watch, thread);
     return thread;
 }
@@ -9390,23 +9486,20 @@ static bool hp_watch_write_back(struct hp_watch *watch)
     return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
 }
 
-/* The part of the header that is asked at each look. */
-static bool hp_watch_read_header(struct hp_watch *watch)
-{
-    struct hp_header header;
-    if (!watch->target.read(watch->target.context, 0, &header, offsetof(struct hp_header, losses)) ||
-        header.state != HP_STATE_LIVE)
-        return false;
-    watch->threads_seen = header.threads_seen;
-    watch->first_record = header.threads;
-    return true;
-}
-
 /* After exec. Of a process that has changed its rights it cannot be told. */
 static bool hp_watch_is_another_program(const struct hp_watch *watch)
 {
     const uint64_t executable = hp_task_executable(watch->target.pid);
     return executable != 0 && executable != watch->executable;
+}
+
+/* The mean time between two looks. */
+static void hp_watch_note_period(struct hp_watch *watch, uint64_t now)
+{
+    if (watch->round == 1)
+        watch->first_ns = now;
+    else
+        watch->sums.period_us = (uint32_t)((now - watch->first_ns) / 1000 / (watch->round - 1));
 }
 
 bool hp_watch_look(struct hp_watch *watch)
@@ -9415,10 +9508,14 @@ bool hp_watch_look(struct hp_watch *watch)
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
+    watch->left_alone = 0;
     if (!hp_watch_read_header(watch) || hp_watch_is_another_program(watch))
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), hp_watch_visit_task, watch);
+    if (watch->left_alone > watch->sums.unwatched)
+        watch->sums.unwatched = watch->left_alone;
     hp_watch_drop_gone(watch);
+    hp_watch_note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && hp_watch_write_back(watch);
 }
@@ -9434,8 +9531,12 @@ static bool hp_watch_read_entries(struct hp_watch *watch)
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
     if (watch->sums.used > watch->capacity)
         return false;
-    return watch->sums.used == 0 ||
-           hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]);
+    if (watch->sums.used > 0 &&
+        !hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
+        return false;
+    for (uint32_t at = 0; at < watch->sums.used; at++)
+        watch->sites[at] = hp_watch_site_of(watch, watch->entries[at].node);
+    return true;
 }
 
 bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target)
@@ -9456,6 +9557,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
         return false;
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
+    watch->sums.period_us = HP_WATCH_PERIOD_US;
     return true;
 }
 
@@ -9467,19 +9569,18 @@ void hp_watch_end(struct hp_watch *watch)
     hp_watch_write_back(watch);
 }
 
-uint32_t hp_watch_period_us(uint64_t look_ns)
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 {
-    const uint64_t least = look_ns / 10; /* a hundred times, in microseconds */
-    if (least >= HP_WATCH_LONGEST_PERIOD_US)
+    const uint64_t counted_ns = spent_ns > HP_WATCH_HEAD_START_NS ? spent_ns - HP_WATCH_HEAD_START_NS : 0;
+    const uint64_t wanted_us = counted_ns / 10; /* of which it is one part in a hundred */
+    const uint64_t elapsed_us = elapsed_ns / 1000;
+    const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
+    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
         return HP_WATCH_LONGEST_PERIOD_US;
-    return least > HP_WATCH_PERIOD_US ? (uint32_t)least : HP_WATCH_PERIOD_US;
+    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
 }
 
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns)
-{
-    watch->sums.period_us = period_us;
-    watch->sums.watcher_ns += look_ns;
-}
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns) { watch->sums.watcher_ns += look_ns; }
 
 /* ---- src/sections/run.h -------------------------------------------------------------------------------------- */
 
@@ -11461,7 +11562,8 @@ struct hp_run_waits {
     uint64_t waited_ns;   /* of that, all that follows */
     uint64_t left_out_ns; /* which is in no row: there was no space for it */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t period_us;   /* the longest pause between two looks */
+    bool is_partial;      /* there were more threads or processes than could be watched */
+    uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
     bool is_blind;        /* which system call it was could not always be seen */
 };
 
@@ -17569,10 +17671,12 @@ static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gather
 {
     const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
     struct hp_run_waits *waits = gathering->waits;
-    struct hp_waits sums;
+    struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
-    if (!hp_snapshot_waits(snapshot, &sums))
+    const bool is_watched = hp_snapshot_waits(snapshot, &sums);
+    waits->is_partial |= sums.unwatched > 0;
+    if (!is_watched)
         return true;
     waits->sessions++;
     waits->looks += sums.looks;
@@ -17725,7 +17829,7 @@ static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, one in 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
 static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
 {
     char bytes[256];
@@ -17745,7 +17849,7 @@ static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
     }
     hp_text_string(&line, "; ");
     hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, " looks, every ");
+    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -17760,6 +17864,10 @@ static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
+    if (view->waits->is_partial)
+        hp_section_note(view->section,
+                        "not all threads were watched all the time: at most 128 processes at a time are, "
+                        "and 512 threads of each");
     if (view->waits->left_out_ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
@@ -24780,6 +24888,9 @@ bool hp_tree_resume(struct hp_head *head)
  * what it watches. A forked child does not have it: to start a thread there is not safe.
  */
 
+/* Names that older headers do not have; the numbers are the same on every machine. */
+#define HP_WAITS_CLOSE_RANGE 436
+#define HP_WAITS_CLOSE_RANGE_UNSHARED 2u
 #define HP_WAITS_STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
 
 void hp_waits_begin(void)
@@ -24870,8 +24981,15 @@ static void hp_waits_pause_us(uint32_t us)
         ;
 }
 
+/*
+ * Gives this thread descriptors of its own, none at first. A program may count on which one is free next, and must not find ours
+ * open; files of its own that it closes must not stay open with us. A kernel without that (before 5.9) leaves them shared.
+ */
+static void hp_waits_own_descriptors(void) { syscall(HP_WAITS_CLOSE_RANGE, 0u, ~0u, HP_WAITS_CLOSE_RANGE_UNSHARED); }
+
 static void *hp_waits_watch(void *context)
 {
+    hp_waits_own_descriptors();
     struct hp_waits_watching *watching = context;
     const struct hp_watch_target target = {.pid = hp_sys_process_id(),
                                            .left_out = hp_sys_thread_id(),
@@ -24879,14 +24997,14 @@ static void *hp_waits_watch(void *context)
                                            .write = hp_waits_write_ours,
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    const uint64_t began = hp_clock_monotonic_ns();
     uint64_t before = hp_waits_processor_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
         const uint64_t now = hp_waits_processor_ns();
-        const uint32_t period = hp_watch_period_us(now - before);
-        hp_watch_note(&watching->watch, period, now - before);
+        hp_watch_note(&watching->watch, now - before);
         before = now;
-        hp_waits_pause_us(period);
+        hp_waits_pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));
         goes_on = hp_epoch() == watching->epoch;
     }
     hp_memory_unmap(watching, sizeof *watching);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@
 #include "text.h"
 #include "watch.h"
 
-#define MOST_PROCESSES 128u /* at a time; further ones are not watched */
+#define MOST_PROCESSES 128u /* at a time; further ones have to wait for a place */
 #define MOST_FILES 256u     /* of the kernel's, kept open */
 #define SCAN_NS UINT64_C(100000000)
 #define PATIENCE_NS 200000000L
@@ -110,12 +111,17 @@ static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
 }
 
 /* Only over what is there: a file that was cut off stays as it is. */
+static bool write_at(int fd, uint32_t offset, const void *from, size_t bytes)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (uint64_t)status.st_size >= (uint64_t)offset + bytes &&
+           pwrite(fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
 static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
 {
     const struct process *process = context;
-    struct stat status;
-    return fstat(process->fd, &status) == 0 && (uint64_t)status.st_size >= (uint64_t)offset + bytes &&
-           pwrite(process->fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+    return write_at(process->fd, offset, from, bytes);
 }
 
 static void end_process(size_t at)
@@ -150,10 +156,10 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
-/* Takes the descriptor. */
+/* Takes the descriptor. There is a place. */
 static void begin_process(int fd, const struct hp_header *header)
 {
-    struct process *process = watcher.count < MOST_PROCESSES ? calloc(1, sizeof *process) : NULL;
+    struct process *process = calloc(1, sizeof *process);
     if (process == NULL) {
         close(fd);
         return;
@@ -172,6 +178,15 @@ static void begin_process(int fd, const struct hp_header *header)
     free(process);
 }
 
+/* For the report. It is tried again when there may be a place. */
+static void leave_unwatched(int fd, const struct hp_header *header)
+{
+    const uint32_t one = 1, offset = header->waits + (uint32_t)offsetof(struct hp_waits, unwatched);
+    if (header->waits % 8 == 0 && header->waits >= HP_HEADER_BYTES && offset > header->waits)
+        write_at(fd, offset, &one, sizeof one);
+    close(fd);
+}
+
 static void visit_file(const char *name, void *context)
 {
     const int folder = *(const int *)context;
@@ -184,14 +199,19 @@ static void visit_file(const char *name, void *context)
         return;
     const bool is_session = is_ready(fd, &header);
     watcher.is_unready |= !is_session;
-    if (is_session)
-        remember(&watcher.known, hash);
-    if (!is_session || !is_watchable(&header)) {
-        close(fd);
+    const bool is_to_be_watched = is_session && is_watchable(&header);
+    if (is_to_be_watched)
+        end_earlier(header.pid);
+    if (is_to_be_watched && watcher.count == MOST_PROCESSES) {
+        leave_unwatched(fd, &header);
         return;
     }
-    end_earlier(header.pid);
-    begin_process(fd, &header);
+    if (is_session)
+        remember(&watcher.known, hash);
+    if (is_to_be_watched)
+        begin_process(fd, &header);
+    else
+        close(fd);
 }
 
 /* Looks for new sessions where there may be some. */
@@ -224,11 +244,10 @@ static uint64_t processor_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* One look at all processes. The pause after it, by what it took. */
-static uint32_t look_at_all(void)
+/* One look at all processes. */
+static void look_at_all(void)
 {
-    const uint64_t began = processor_ns();
-    uint64_t before = began;
+    uint64_t before = processor_ns();
     scan();
     for (size_t at = 0; at < watcher.count;) {
         struct hp_watch *watch = &watcher.processes[at]->watch;
@@ -237,11 +256,10 @@ static uint32_t look_at_all(void)
             continue;
         }
         const uint64_t now = processor_ns();
-        hp_watch_note(watch, hp_watch_period_us(now - began), now - before);
+        hp_watch_note(watch, now - before);
         before = now;
         at++;
     }
-    return hp_watch_period_us(processor_ns() - began);
 }
 
 /* Under the lock, which it lets go of meanwhile. */
@@ -257,14 +275,15 @@ static void pause_until(uint32_t period_us)
 static void *watch_run(void *context)
 {
     (void)context;
+    const uint64_t began = hp_clock_monotonic_ns();
     pthread_mutex_lock(&watcher.lock);
     while (!watcher.is_over) {
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
-        const uint32_t period = look_at_all();
+        look_at_all();
         pthread_mutex_lock(&watcher.lock);
         pthread_cond_broadcast(&watcher.looked);
-        pause_until(period);
+        pause_until(hp_watch_period_us(processor_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
     while (watcher.count > 0)

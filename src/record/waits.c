@@ -14,12 +14,17 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "clock.h"
 #include "memory.h"
 #include "runtime.h"
 #include "sys.h"
 #include "watch.h"
 
+/* Names that older headers do not have; the numbers are the same on every machine. */
+#define CLOSE_RANGE 436
+#define CLOSE_RANGE_UNSHARED 2u
 #define STACK_BYTES (256u << 10) /* thread-local variables of the host are part of it */
 
 void hp_waits_begin(void)
@@ -110,8 +115,15 @@ static void pause_us(uint32_t us)
         ;
 }
 
+/*
+ * Gives this thread descriptors of its own, none at first. A program may count on which one is free next, and must not find ours
+ * open; files of its own that it closes must not stay open with us. A kernel without that (before 5.9) leaves them shared.
+ */
+static void own_descriptors(void) { syscall(CLOSE_RANGE, 0u, ~0u, CLOSE_RANGE_UNSHARED); }
+
 static void *watch(void *context)
 {
+    own_descriptors();
     struct watching *watching = context;
     const struct hp_watch_target target = {.pid = hp_sys_process_id(),
                                            .left_out = hp_sys_thread_id(),
@@ -119,14 +131,14 @@ static void *watch(void *context)
                                            .write = write_ours,
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
+    const uint64_t began = hp_clock_monotonic_ns();
     uint64_t before = processor_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
         const uint64_t now = processor_ns();
-        const uint32_t period = hp_watch_period_us(now - before);
-        hp_watch_note(&watching->watch, period, now - before);
+        hp_watch_note(&watching->watch, now - before);
         before = now;
-        pause_us(period);
+        pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));
         goes_on = hp_epoch() == watching->epoch;
     }
     hp_memory_unmap(watching, sizeof *watching);

@@ -70,10 +70,12 @@ static bool add_session(struct gathering *gathering, uint32_t session)
 {
     const struct hp_snapshot *snapshot = gathering->profile->run->sessions[session];
     struct hp_run_waits *waits = gathering->waits;
-    struct hp_waits sums;
+    struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
-    if (!hp_snapshot_waits(snapshot, &sums))
+    const bool is_watched = hp_snapshot_waits(snapshot, &sums);
+    waits->is_partial |= sums.unwatched > 0;
+    if (!is_watched)
         return true;
     waits->sessions++;
     waits->looks += sums.looks;

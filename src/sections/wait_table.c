@@ -55,7 +55,7 @@ static double share(const struct view *view, uint64_t ns)
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, one in 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
 static bool set_summary(struct view *view)
 {
     char bytes[256];
@@ -75,7 +75,7 @@ static bool set_summary(struct view *view)
     }
     hp_text_string(&line, "; ");
     hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, " looks, every ");
+    hp_text_string(&line, waits->looks == 1 ? " look, every " : " looks, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -90,6 +90,10 @@ static bool add_notes(struct view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
+    if (view->waits->is_partial)
+        hp_section_note(view->section,
+                        "not all threads were watched all the time: at most 128 processes at a time are, "
+                        "and 512 threads of each");
     if (view->waits->left_out_ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);

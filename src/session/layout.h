@@ -476,12 +476,14 @@ struct hp_waits {
     uint32_t capacity;
     uint32_t used;        /* entries that are valid: raised when an entry is written */
     uint32_t watcher;     /* process that watches, or did; 0: nobody came */
-    uint32_t period_us;   /* between two looks, as it was last */
+    uint32_t period_us;   /* between two looks, on average */
     uint64_t looks;       /* at threads */
     uint64_t watched_ns;  /* time of threads that was watched: run, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting for which there was no entry left */
     uint64_t watcher_ns;  /* processor time that watching took */
-    uint32_t reserved[4];
+    uint64_t latest_ns;   /* when the process was last found alive, by CLOCK_MONOTONIC */
+    uint32_t unwatched;   /* most threads at a time for which there was no place; 1 of a process without one */
+    uint32_t reserved;
 };
 
 /* Site ids of nodes that stand for no place in code. */

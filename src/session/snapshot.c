@@ -614,7 +614,8 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
         return false;
     copy_words(ret_waits, snapshot->bytes + offset, sizeof *ret_waits,
                BIT_OF(struct hp_waits, looks) | BIT_OF(struct hp_waits, watched_ns) |
-                   BIT_OF(struct hp_waits, left_out_ns) | BIT_OF(struct hp_waits, watcher_ns));
+                   BIT_OF(struct hp_waits, left_out_ns) | BIT_OF(struct hp_waits, watcher_ns) |
+                   BIT_OF(struct hp_waits, latest_ns));
     return ret_waits->watcher != 0;
 }
 
@@ -709,6 +710,7 @@ static const char *check_opening(struct hp_snapshot *snapshot)
  * takes some 50 ns, and 50 ns in 20 µs is 0.3 %.
  */
 #define SHORTEST_BASE_NS 20000u
+#define LONGEST_LIFE_NS (UINT64_C(100) * 366 * 86400 * 1000000000) /* that can be believed */
 
 static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *end)
 {
@@ -725,12 +727,21 @@ static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *e
     snapshot->is_rate_known = true;
 }
 
-void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
-{
-    set_rate(snapshot, later);
-}
-
 static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/*
+ * The tick at which somebody who watched the process last found it alive; 0: nobody did, or it cannot be told. The process
+ * itself leaves no sign while it waits.
+ */
+static uint64_t last_seen(const struct hp_snapshot *snapshot)
+{
+    const struct hp_clock_pair *start = &snapshot->header.clock_start;
+    struct hp_waits waits;
+    if (!snapshot->is_rate_known || !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
+        waits.latest_ns - start->ns > LONGEST_LIFE_NS)
+        return 0;
+    return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
+}
 
 /*
  * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
@@ -742,12 +753,20 @@ static uint64_t last_sign(const struct hp_snapshot *snapshot)
     struct hp_thread thread;
     struct hotpath_frame_ frame;
     uint64_t ticks = latest(snapshot->header.clock_start.ticks, snapshot->header.clock_latest.ticks);
+    ticks = latest(ticks, last_seen(snapshot));
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (next_frame(snapshot, &thread, &frames, &frame))
             ticks = latest(ticks, frame.zone != 0 ? frame.start : frame.child);
     }
     return ticks;
+}
+
+void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *later)
+{
+    set_rate(snapshot, later);
+    if (!snapshot->is_live && !snapshot->is_finished)
+        snapshot->now_ticks = last_sign(snapshot);
 }
 
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,

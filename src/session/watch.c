@@ -89,6 +89,24 @@ static bool is_record_of(struct hp_watch *watch, uint32_t offset, uint32_t tid, 
            ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
 }
 
+/*
+ * The part of the header that is asked at each look. A record is linked before its thread is counted, so how many there were is read
+ * first: then none of these is missed.
+ */
+static bool read_header(struct hp_watch *watch)
+{
+    struct hp_header header;
+    const struct hp_watch_target *target = &watch->target;
+    uint32_t seen;
+    if (!target->read(target->context, offsetof(struct hp_header, threads_seen), &seen, sizeof seen) ||
+        !target->read(target->context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    watch->threads_seen = seen;
+    watch->first_record = header.threads;
+    return true;
+}
+
 /* Newer records are in front, and that of a thread is older than those of its signal handlers. */
 static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struct hp_thread *ret_record)
 {
@@ -97,7 +115,8 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
     if (is_record_of(watch, thread->record, thread->tid, ret_record))
         return true;
     thread->record = 0;
-    if (thread->seen_without == watch->threads_seen)
+    /* It may have begun since the header was read. */
+    if (thread->seen_without == watch->threads_seen || !read_header(watch))
         return false;
     for (uint32_t at = watch->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
         if (!read_session(watch, at, &record, sizeof record))
@@ -108,8 +127,6 @@ static bool find_record(struct hp_watch *watch, struct hp_watched *thread, struc
         }
         at = record.next;
     }
-    if (thread->record == 0)
-        thread->seen_without = watch->threads_seen;
     return thread->record != 0;
 }
 
@@ -144,28 +161,50 @@ static uint32_t innermost_node(struct hp_watch *watch, const struct hp_thread *r
     return node;
 }
 
-static uint32_t find_node(struct hp_watch *watch, struct hp_watched *thread)
+/* Of a node that cannot be read it is that of calls that found no place. */
+static uint32_t site_of(struct hp_watch *watch, uint32_t node)
+{
+    uint32_t site = HP_SITE_OTHER;
+    if (node != 0 && node % 8 == 0)
+        read_session(watch, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site);
+    return site;
+}
+
+/* Where the thread is by its session: sets its node, 0 if it has none, and the site of that. */
+static void find_node(struct hp_watch *watch, struct hp_watched *thread)
 {
     struct hp_thread record;
-    return find_record(watch, thread, &record) ? innermost_node(watch, &record) : 0;
+    const uint32_t node = find_record(watch, thread, &record) ? innermost_node(watch, &record) : 0;
+    if (node != thread->node)
+        thread->site = site_of(watch, node);
+    thread->node = node;
+    thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
 /* ---------------------------------------------------------------------------------------------- entries */
 
-static bool is_entry(const struct hp_wait *entry, uint32_t node, const struct hp_wait_found *finding)
+static bool is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
+                     const struct hp_wait_found *finding)
 {
-    return entry->node == node && entry->cause == finding->cause && entry->call == finding->call;
+    const struct hp_wait *entry = &watch->entries[at];
+    const bool is_there =
+        thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
+    return is_there && entry->cause == finding->cause && entry->call == finding->call;
 }
 
-/* The entry for that, made if there is none; files beyond a number of them share one. NO_PLACE: all are taken. */
-static int32_t entry_for(struct hp_watch *watch, uint32_t node, const struct hp_wait_found *finding)
+/*
+ * The entry for that where the thread is, made if there is none; files beyond a number of them share one. NO_PLACE: all are
+ * taken.
+ */
+static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread,
+                         const struct hp_wait_found *finding)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!is_entry(entry, node, finding))
+        if (!is_entry(watch, at, thread, finding))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -177,22 +216,24 @@ static int32_t entry_for(struct hp_watch *watch, uint32_t node, const struct hp_
     if (watch->sums.used >= watch->capacity)
         return NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = node, .cause = finding->cause, .call = finding->call};
+    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
     memcpy(entry->what, what, sizeof entry->what);
+    watch->sites[watch->sums.used] = thread->site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
 
+static void add_to(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
+
 /* Adds, or takes away what was too much. */
 static void credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t looks)
 {
-    if (at < 0) {
-        watch->sums.left_out_ns += at == NO_PLACE && ns > 0 ? (uint64_t)ns : 0;
+    if (at == NO_PLACE)
+        add_to(&watch->sums.left_out_ns, ns);
+    if (at < 0)
         return;
-    }
-    struct hp_wait *entry = &watch->entries[at];
-    entry->ns = ns < 0 && (uint64_t)-ns > entry->ns ? 0 : entry->ns + (uint64_t)ns;
-    entry->looks += looks;
+    add_to(&watch->entries[at].ns, ns);
+    watch->entries[at].looks += looks;
     watch->is_changed[at] = true;
 }
 
@@ -229,12 +270,14 @@ static void take_back(struct hp_watch *watch, struct hp_watched *thread)
     thread->of_this_wait -= ns;
 }
 
-static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, int32_t entry)
+/* Time ready to run is that of where the thread is by its session. */
+static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
+    static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
     if (ready <= thread->settled_ready)
         return;
-    credit(watch, entry, (int64_t)(ready - thread->settled_ready), 1);
+    credit(watch, entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -275,10 +318,9 @@ static void end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_
 
 static void look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    static const struct hp_wait_found ready = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     if (thread->ready - thread->ready_before > thread->settled_ready) {
-        thread->ready_entry = entry_for(watch, find_node(watch, thread), &ready);
-        credit_ready(watch, thread, thread->ready_entry);
+        find_node(watch, thread);
+        credit_ready(watch, thread, 1);
     }
     settle_running(watch, thread);
 }
@@ -288,15 +330,36 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     struct hp_wait_found finding;
     struct account again;
     const bool is_found = hp_wait_find(&watch->finder, thread->tid, state, &finding);
-    const uint32_t node = is_found ? find_node(watch, thread) : 0;
+    if (is_found)
+        find_node(watch, thread);
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = entry_for(watch, node, &finding);
+    thread->entry = entry_for(watch, thread, &finding);
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
     credit_waiting(watch, thread, 1);
+}
+
+/*
+ * It still waits, and was found nowhere in the session. When that has seen more threads since, it may be among them; as it has not
+ * run, it has been there during all of this wait.
+ */
+static void find_late(struct hp_watch *watch, struct hp_watched *thread)
+{
+    const int32_t before = thread->entry;
+    struct hp_wait_found finding;
+    if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
+        return;
+    find_node(watch, thread);
+    if (thread->node == 0)
+        return;
+    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
+    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
+    thread->entry = entry_for(watch, thread, &finding);
+    credit(watch, before, -thread->of_this_wait, 0);
+    credit(watch, thread->entry, thread->of_this_wait, 0);
 }
 
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
@@ -343,12 +406,14 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
         begin_thread(watch, thread, start, &account, now);
     const uint64_t slices_before = thread->slices;
     watch->sums.looks++;
+    watch->sums.latest_ns = now;
     watch->sums.watched_ns += now - thread->looked_ns;
     thread->looked_ns = now;
     thread->ran = account.ran;
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
+        find_late(watch, thread);
         credit_waiting(watch, thread, 1);
         return true;
     }
@@ -364,8 +429,9 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
 static void end_thread(struct hp_watch *watch, struct hp_watched *thread)
 {
     if (thread->since_ns != 0) {
+        take_back(watch, thread);
         credit_waiting(watch, thread, 0);
-        credit_ready(watch, thread, thread->ready_entry != NO_ENTRY ? thread->ready_entry : thread->entry);
+        credit_ready(watch, thread, 0);
     }
     let_close(watch, thread);
 }
@@ -382,11 +448,12 @@ static struct hp_watched *watched(struct hp_watch *watch, uint32_t tid)
             return &watch->threads[at];
         }
     }
-    if (watch->thread_count == HP_WATCH_THREADS)
+    if (watch->thread_count == HP_WATCH_THREADS) {
+        watch->left_alone++;
         return NULL;
+    }
     struct hp_watched *thread = &watch->threads[watch->thread_count++];
-    *thread = (struct hp_watched){
-        .tid = tid, .file = -1, .entry = NO_ENTRY, .ready_entry = NO_ENTRY, .seen_without = UINT32_MAX};
+    *thread = (struct hp_watched){.tid = tid, .file = -1, .entry = NO_ENTRY, .seen_without = UINT32_MAX};
     keep_open(watch, thread);
     return thread;
 }
@@ -430,23 +497,20 @@ static bool write_back(struct hp_watch *watch)
     return target->write(target->context, watch->at, &watch->sums, sizeof watch->sums);
 }
 
-/* The part of the header that is asked at each look. */
-static bool read_header(struct hp_watch *watch)
-{
-    struct hp_header header;
-    if (!watch->target.read(watch->target.context, 0, &header, offsetof(struct hp_header, losses)) ||
-        header.state != HP_STATE_LIVE)
-        return false;
-    watch->threads_seen = header.threads_seen;
-    watch->first_record = header.threads;
-    return true;
-}
-
 /* After exec. Of a process that has changed its rights it cannot be told. */
 static bool is_another_program(const struct hp_watch *watch)
 {
     const uint64_t executable = hp_task_executable(watch->target.pid);
     return executable != 0 && executable != watch->executable;
+}
+
+/* The mean time between two looks. */
+static void note_period(struct hp_watch *watch, uint64_t now)
+{
+    if (watch->round == 1)
+        watch->first_ns = now;
+    else
+        watch->sums.period_us = (uint32_t)((now - watch->first_ns) / 1000 / (watch->round - 1));
 }
 
 bool hp_watch_look(struct hp_watch *watch)
@@ -455,10 +519,14 @@ bool hp_watch_look(struct hp_watch *watch)
     const uint64_t now = hp_clock_monotonic_ns();
     watch->round++;
     watch->hint = 0;
+    watch->left_alone = 0;
     if (!read_header(watch) || is_another_program(watch))
         return false;
     hp_file_each(hp_task_path(path, watch->target.pid, 0, "task"), visit_task, watch);
+    if (watch->left_alone > watch->sums.unwatched)
+        watch->sums.unwatched = watch->left_alone;
     drop_gone(watch);
+    note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && write_back(watch);
 }
@@ -474,8 +542,12 @@ static bool read_entries(struct hp_watch *watch)
     const uint64_t end = (uint64_t)watch->at + sizeof watch->sums;
     if (watch->sums.used > watch->capacity)
         return false;
-    return watch->sums.used == 0 ||
-           read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]);
+    if (watch->sums.used > 0 &&
+        !read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
+        return false;
+    for (uint32_t at = 0; at < watch->sums.used; at++)
+        watch->sites[at] = site_of(watch, watch->entries[at].node);
+    return true;
 }
 
 bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target)
@@ -496,6 +568,7 @@ bool hp_watch_begin(struct hp_watch *watch, const struct hp_watch_target *target
         return false;
     watch->executable = hp_task_executable(target->pid);
     watch->sums.watcher = hp_sys_process_id();
+    watch->sums.period_us = HP_WATCH_PERIOD_US;
     return true;
 }
 
@@ -507,16 +580,15 @@ void hp_watch_end(struct hp_watch *watch)
     write_back(watch);
 }
 
-uint32_t hp_watch_period_us(uint64_t look_ns)
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 {
-    const uint64_t least = look_ns / 10; /* a hundred times, in microseconds */
-    if (least >= HP_WATCH_LONGEST_PERIOD_US)
+    const uint64_t counted_ns = spent_ns > HP_WATCH_HEAD_START_NS ? spent_ns - HP_WATCH_HEAD_START_NS : 0;
+    const uint64_t wanted_us = counted_ns / 10; /* of which it is one part in a hundred */
+    const uint64_t elapsed_us = elapsed_ns / 1000;
+    const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
+    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
         return HP_WATCH_LONGEST_PERIOD_US;
-    return least > HP_WATCH_PERIOD_US ? (uint32_t)least : HP_WATCH_PERIOD_US;
+    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
 }
 
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns)
-{
-    watch->sums.period_us = period_us;
-    watch->sums.watcher_ns += look_ns;
-}
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns) { watch->sums.watcher_ns += look_ns; }

@@ -26,7 +26,8 @@
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
 #define HP_WATCH_THREADS 512u
 #define HP_WATCH_PERIOD_US 10000u
-#define HP_WATCH_LONGEST_PERIOD_US 1000000u
+#define HP_WATCH_LONGEST_PERIOD_US 200000u
+#define HP_WATCH_HEAD_START_NS 5000000u /* that looks may take before their share of the time counts */
 
 /* False: the session is over, or the bytes are not there. */
 typedef bool hp_watch_read(void *context, uint32_t offset, void *to, size_t bytes);
@@ -48,7 +49,9 @@ struct hp_watched {
     uint32_t round;        /* in which it was seen last */
     int file;              /* its schedstat, or -1 */
     uint32_t record;       /* in the session; 0: not known */
-    uint32_t seen_without; /* threads the session had seen when there was none for this one */
+    uint32_t seen_without; /* threads the session had seen when this one was nowhere in it; else UINT32_MAX */
+    uint32_t node;         /* where it was found last ... */
+    uint32_t site;         /* ... and the site of that */
     uint64_t since_ns;     /* from when on it is watched ... */
     uint64_t ran_before;   /* ... and what it had run and been ready to run by then */
     uint64_t ready_before;
@@ -60,7 +63,6 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
-    int32_t ready_entry;
     bool is_waiting;
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
@@ -73,15 +75,18 @@ struct hp_watch {
     uint32_t at; /* of struct hp_waits in the session */
     uint32_t round;
     uint64_t round_ns; /* when the last look began */
+    uint64_t first_ns; /* and the first one */
     uint32_t threads_seen;
     uint32_t first_record;
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
+    uint32_t left_alone; /* threads for which there was no place at this look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
+    uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };
@@ -95,10 +100,13 @@ bool hp_watch_look(struct hp_watch *watch);
 /* Credits what is left, and closes what was opened. */
 void hp_watch_end(struct hp_watch *watch);
 
-/* The pause after a look that took so much processor time: at most one part in a hundred is spent. */
-uint32_t hp_watch_period_us(uint64_t look_ns);
+/*
+ * The pause until the next look, when all of them together took so much processor time since watching began: at most one part
+ * in a hundred is spent, over the whole time, so that one look that took long does not make blind.
+ */
+uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 
-/* Notes the pause, and adds what looking took, for the reader of the session. */
-void hp_watch_note(struct hp_watch *watch, uint32_t period_us, uint64_t look_ns);
+/* Adds what the last look took, for the reader of the session. */
+void hp_watch_note(struct hp_watch *watch, uint64_t look_ns);
 
 #endif

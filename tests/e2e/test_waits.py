@@ -158,6 +158,15 @@ def test_killed(cli):
     assert row.cause == "sleep"
     # It is killed before another look: all but what follows the last one is there.
     assert 0 < row.waited_ns <= inside
+    # The function in which it was killed has that time, although the process left no sign of life since it came there.
+    assert 2 * done.report.row("in_kill").total_ns > row.waited_ns
+
+
+def test_killed_without_functions(cli):
+    """Nothing but who watched knows how long it was there."""
+    script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -9 $$"
+    done = cli.run("--", "sh", "-c", script, status=-signal.SIGKILL)
+    assert done.report.values["elapsed_ns"] >= max(done.report.section("waits")["totals"]["watched_ns"], 1)
 
 
 def test_many_short_processes(cli):
@@ -226,6 +235,18 @@ def test_thread_truth(box):
 def test_thread_survives(box, case, says):
     result = run_thread(box, case)
     assert result.told[says[0]] == says[1]
+
+
+def has_close_range():
+    release = os.uname().release.split(".")
+    return (int(release[0]), int(release[1].split("-")[0])) >= (5, 9)
+
+
+@pytest.mark.skipif(not has_close_range(), reason="this kernel gives no thread descriptors of its own")
+def test_thread_has_descriptors_of_its_own(box):
+    result = run_thread(box, "files")
+    assert result.told["watchers"] == 1
+    assert result.told["sharing"] == 0
 
 
 def test_thread_is_not_started_under_run(cli):

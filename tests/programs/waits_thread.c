@@ -106,6 +106,52 @@ static void take_signals(void)
     tell("caught", (uint64_t)caught);
 }
 
+#define OURS 300
+
+static int is_watcher(const char *tid)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/comm", tid);
+    FILE *file = fopen(path, "r");
+    const int is_read = file != NULL && fgets(name, sizeof name, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return is_read && strcmp(name, "hotpath\n") == 0;
+}
+
+/* How many threads there are that watch; and how many of them have a file open that we have. */
+static unsigned find_watchers(unsigned *ret_sharing)
+{
+    DIR *folder = opendir("/proc/self/task");
+    unsigned count = 0;
+    char path[64];
+    MUST(folder != NULL);
+    *ret_sharing = 0;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.' || !is_watcher(entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%.16s/fd/%d", entry->d_name, OURS);
+        *ret_sharing += access(path, F_OK) == 0;
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* It shares no descriptor with us: neither does it take one that is free here, nor does it keep one open that we close. */
+static void share_no_files(void)
+{
+    unsigned watchers = 0, sharing = 0;
+    MUST(dup2(2, OURS) == OURS);
+    for (unsigned tries = 0; watchers == 0 && tries < 2000; tries++) {
+        nap();
+        watchers = find_watchers(&sharing);
+    }
+    MUST(access("/proc/thread-self/fd/300", F_OK) == 0);
+    tell("watchers", watchers);
+    tell("sharing", sharing);
+}
+
 int main(int argc, char **argv)
 {
     if (is_case(argc, argv, "restart")) {
@@ -118,6 +164,8 @@ int main(int argc, char **argv)
         fork_often(number(argc, argv, 2, 20));
     if (is_case(argc, argv, "user"))
         change_user();
+    if (is_case(argc, argv, "files"))
+        share_no_files();
     if (is_case(argc, argv, "signals"))
         take_signals();
     for (int n = 0; is_case(argc, argv, "naps") && n < 40; n++)

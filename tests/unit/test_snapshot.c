@@ -133,6 +133,31 @@ static void a_dead_session_ends_at_its_last_sign_of_life(void **state)
     assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1700000);
 }
 
+/* While it waits, it leaves no sign itself. */
+static void a_dead_session_ends_when_it_was_last_seen(void **state)
+{
+    (void)state;
+    const struct hp_clock_pair later = {.ticks = BUILDER_START + 8000000, .ns = 5000 + 4000000};
+    struct hp_waits *waits = builder_waits(&builder, 1);
+    waits->latest_ns = 5000 + 1800000;
+    assert_open(NULL);
+    assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1000000); /* it has finished, and knows better */
+    builder_header(&builder)->state = HP_STATE_LIVE;
+    assert_open(NULL);
+    assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1800000);
+    /* Of ticks whose rate becomes known later on. */
+    builder_elapse(&builder, 0, 0.5);
+    assert_open(NULL);
+    assert_int_equal(hp_snapshot_elapsed(&snapshot), 0);
+    hp_snapshot_use_rate(&snapshot, &later);
+    assert_int_equal(hp_snapshot_elapsed(&snapshot), 3600000);
+    assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1800000);
+    waits->latest_ns = UINT64_MAX; /* which cannot be */
+    assert_open(NULL);
+    hp_snapshot_use_rate(&snapshot, &later);
+    assert_int_equal(hp_snapshot_elapsed(&snapshot), 0);
+}
+
 static void an_unknown_rate_is_not_invented(void **state)
 {
     (void)state;
@@ -890,6 +915,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_finished_session_ends_when_it_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_running_session_ends_now, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_dead_session_ends_at_its_last_sign_of_life, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dead_session_ends_when_it_was_last_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_rate_is_not_invented, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_is_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sites_are_found_by_number, set_up, tear_down),

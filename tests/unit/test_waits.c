@@ -106,6 +106,33 @@ static void totals_are_of_all_rows(void **state)
     assert_non_null(strstr(waits()->notes[0], "in no row"));
 }
 
+static void the_summary_says_what_was_looked(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_non_null(strstr(waits()->summary, "; 77 looks, every 10.00 ms, took "));
+}
+
+static void threads_without_a_watcher_are_told_of(void **state)
+{
+    (void)state;
+    build();
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->unwatched = 3;
+    fixture_build();
+    assert_int_equal(waits()->note_count, 1);
+    assert_non_null(strstr(waits()->notes[0], "not all threads were watched"));
+}
+
+static void one_look_is_no_looks(void **state)
+{
+    (void)state;
+    build();
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->looks = 1;
+    fixture_build();
+    assert_non_null(strstr(waits()->summary, "; 1 look, every 10.00 ms, took "));
+}
+
 static void processes_are_added_up(void **state)
 {
     (void)state;
@@ -248,6 +275,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rows_are_by_function_cause_and_file),
         TEST(totals_are_of_all_rows),
+        TEST(the_summary_says_what_was_looked),
+        TEST(threads_without_a_watcher_are_told_of),
+        TEST(one_look_is_no_looks),
         TEST(processes_are_added_up),
         TEST(of_one_function),
         TEST(when_it_is_shown),

@@ -29,6 +29,7 @@ static struct hp_watch *watch;
 static struct hp_waits *waits;
 static uint32_t thread, root, outer, inner;
 static bool is_cut_off;
+static uint32_t late_record; /* is linked as soon as the header has been read */
 
 /* ------------------------------------------------------------------------------------------- the session */
 
@@ -38,6 +39,11 @@ static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
     if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
         return false;
     memcpy(to, session.bytes + offset, bytes);
+    if (late_record != 0 && offset == 0) {
+        builder_header(&session)->threads = late_record;
+        builder_header(&session)->threads_seen++;
+        late_record = 0;
+    }
     return true;
 }
 
@@ -194,6 +200,7 @@ static void sums_are_exact(void **state)
     const uint64_t to = hp_clock_monotonic_ns();
     assert_true(hp_watch_look(watch));
     const uint64_t after = hp_clock_monotonic_ns();
+    assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
     assert_int_equal(waits->watched_ns - watched, found->ns - ns);
     wake(0);
@@ -217,6 +224,73 @@ static void threads_without_a_record(void **state)
     record()->state = HP_THREAD_FREE;
     assert_true(begin());
     assert_int_equal(find_pipe(0)->node, 0);
+    wake(0);
+    end_sleeper();
+}
+
+/* All of a wait goes where the thread turns out to be, although it has not run since it was found nowhere. */
+static void records_that_come_late(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    record()->state = HP_THREAD_FREE;
+    assert_true(begin());
+    const struct hp_wait *nowhere = find_pipe(0);
+    assert_int_equal(nowhere->node, 0);
+    while (nowhere->looks < 3)
+        assert_true(hp_watch_look(watch));
+    const uint64_t ns = nowhere->ns;
+    record()->state = HP_THREAD_LIVE;
+    assert_true(hp_watch_look(watch));
+    assert_true(nowhere->ns > ns); /* nothing tells of it */
+    builder_header(&session)->threads_seen++;
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->used, nowhere - entry(0) + 2);
+    assert_int_equal(nowhere->ns, 0);
+    assert_int_equal((nowhere + 1)->node, root);
+    assert_true((nowhere + 1)->ns > ns);
+    wake(0);
+    end_sleeper();
+}
+
+/* Its record is linked after the header was read for this look. */
+static void records_that_come_during_a_look(void **state)
+{
+    (void)state;
+    const uint32_t first = builder_header(&session)->threads;
+    start_sleeper(1);
+    assert_true(begin());
+    find_pipe(0); /* it waits by now */
+    waits->used = 0;
+    assert_true(begin());
+    builder_header(&session)->threads = 0;
+    late_record = first;
+    assert_int_equal(find_pipe(0)->node, root);
+    wake(0);
+    end_sleeper();
+}
+
+/* Each thread has nodes of its own for the same places. What is there from before counts as well. */
+static void threads_share_entries(void **state)
+{
+    (void)state;
+    char name[40];
+    const uint32_t other = builder_thread(&session);
+    const uint32_t site = ((struct hotpath_node_ *)builder_at(&session, inner))->site;
+    const uint32_t its_inner = builder_node(&session, other, 0, site);
+    builder_open(&session, thread, inner, 0, 0);
+    start_sleeper(1);
+    name_of(0, name);
+    builder_wait(&session, root, HP_WAIT_PIPE, SYS_read, name, 5);
+    builder_wait(&session, 0, HP_WAIT_PIPE, SYS_read, name, 6);
+    builder_wait(&session, its_inner, HP_WAIT_PIPE, SYS_read, name, 7);
+    assert_true(begin());
+    for (unsigned tries = 0; entry(2)->ns == 7 && waits->used == 3 && tries < PATIENCE; tries++)
+        assert_true(hp_watch_look(watch));
+    assert_int_equal(entry(0)->ns, 5);
+    assert_int_equal(entry(1)->ns, 6);
+    assert_true(entry(2)->ns > 7);
+    assert_int_equal(entry(2)->node, its_inner);
     wake(0);
     end_sleeper();
 }
@@ -338,6 +412,84 @@ static void what_finds_no_place_is_counted(void **state)
     end_sleeper();
 }
 
+static struct hp_watched *watched_sleeper(void)
+{
+    for (uint32_t at = 0; at < watch->thread_count; at++)
+        if (watch->threads[at].tid == sleeper_tid)
+            return &watch->threads[at];
+    fail_msg("the thread is not watched");
+    return NULL;
+}
+
+static uint64_t pending_ready(const struct hp_watched *watched)
+{
+    return watched->ready - watched->ready_before - watched->settled_ready;
+}
+
+/* What turns out to have been time ready to run at the end is no waiting, and no look. */
+static void the_last_time_ready_to_run_is_no_waiting(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    struct hp_wait *found = find_pipe(0);
+    while (found->looks < 3)
+        assert_true(hp_watch_look(watch));
+    struct hp_watched *watched = watched_sleeper();
+    const uint64_t ns = found->ns, looks = found->looks, pending = pending_ready(watched);
+    const uint32_t used = waits->used;
+    watched->ready += 1000;
+    hp_watch_end(watch);
+    assert_int_equal(found->ns, ns - 1000);
+    assert_int_equal(found->looks, looks);
+    uint64_t ready = 0;
+    for (uint32_t at = 0; at < waits->used; at++)
+        ready += entry(at)->cause == HP_WAIT_RUN_QUEUE ? entry(at)->ns : 0;
+    assert_true(ready >= pending + 1000);
+    if (waits->used > used)
+        assert_int_equal(entry(used)->looks, 0);
+    wake(0);
+    end_sleeper();
+}
+
+/* Nor is it counted twice where there is no place. */
+static void what_finds_no_place_is_taken_back(void **state)
+{
+    (void)state;
+    waits->capacity = 1;
+    builder_wait(&session, root, HP_WAIT_SLEEP, 1, "", 7);
+    start_sleeper(1);
+    assert_true(begin());
+    for (unsigned tries = 0;
+         (waits->left_out_ns == 0 || watched_sleeper()->of_this_wait < 1000) && tries < PATIENCE; tries++)
+        assert_true(hp_watch_look(watch));
+    struct hp_watched *watched = watched_sleeper();
+    const uint64_t before = waits->left_out_ns, pending = pending_ready(watched);
+    watched->ready += 1000;
+    hp_watch_end(watch);
+    assert_int_equal(waits->left_out_ns, before + pending);
+    wake(0);
+    end_sleeper();
+}
+
+static void threads_without_a_place_are_counted(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(waits->unwatched, 0);
+    hp_watch_end(watch);
+    for (uint32_t at = 0; at < HP_WATCH_THREADS; at++) /* which are all gone at the next look */
+        watch->threads[at] = (struct hp_watched){.tid = UINT32_MAX - at, .file = -1, .entry = -1};
+    watch->thread_count = HP_WATCH_THREADS;
+    hp_watch_look(watch);
+    hp_watch_end(watch);
+    assert_int_equal(waits->unwatched, 1);
+    wake(0);
+    end_sleeper();
+}
+
 /* How often it was found in one of the pipes that share an entry; and how many entries there are for pipes. */
 static uint32_t looks_at_others(uint32_t *ret_pipes)
 {
@@ -397,18 +549,43 @@ static void its_end_is_noticed(void **state)
 static void looking_is_bounded(void **state)
 {
     (void)state;
-    assert_int_equal(hp_watch_period_us(0), 10000);
-    assert_int_equal(hp_watch_period_us(100000), 10000);
-    assert_int_equal(hp_watch_period_us(200000), 20000); /* 0.2 ms in 20 ms */
-    assert_int_equal(hp_watch_period_us(UINT64_MAX), 1000000);
+    const uint64_t ms = 1000000;
+    assert_int_equal(hp_watch_period_us(0, 0), 10000);
+    assert_int_equal(hp_watch_period_us(5 * ms, 0), 10000);
+    assert_int_equal(hp_watch_period_us(6 * ms, 0), 100000); /* what is beyond the 5 is 1 % of that */
+    assert_int_equal(hp_watch_period_us(6 * ms, 40 * ms), 60000);
+    assert_int_equal(hp_watch_period_us(6 * ms, 95 * ms), 10000);
+    assert_int_equal(hp_watch_period_us(15 * ms, 1000 * ms), 10000);
+    assert_int_equal(hp_watch_period_us(16 * ms, 1000 * ms), 100000);
+    assert_int_equal(hp_watch_period_us(UINT64_MAX, 0), 200000);
+    assert_int_equal(hp_watch_period_us(UINT64_MAX, UINT64_MAX), 200000);
     start_sleeper(1);
     assert_true(begin());
     assert_true(hp_watch_look(watch));
-    hp_watch_note(watch, 20000, 55);
-    hp_watch_note(watch, 30000, 5);
+    hp_watch_note(watch, 55);
+    hp_watch_note(watch, 5);
     assert_true(hp_watch_look(watch));
-    assert_int_equal(waits->period_us, 30000);
     assert_int_equal(waits->watcher_ns, 60);
+    wake(0);
+    end_sleeper();
+}
+
+/* A long pause at the end is not taken for all of them. */
+static void the_period_is_the_mean(void **state)
+{
+    (void)state;
+    const struct timespec moment = {0, 20000000};
+    start_sleeper(1);
+    assert_true(begin());
+    const uint64_t before = hp_clock_monotonic_ns();
+    for (unsigned look = 0; look < 5; look++)
+        assert_true(hp_watch_look(watch));
+    const uint64_t from = hp_clock_monotonic_ns();
+    nanosleep(&moment, NULL);
+    const uint64_t to = hp_clock_monotonic_ns();
+    assert_true(hp_watch_look(watch));
+    const uint64_t after = hp_clock_monotonic_ns();
+    assert_in_range(waits->period_us, (to - from) / 5000, (after - before) / 5000);
     wake(0);
     end_sleeper();
 }
@@ -422,15 +599,22 @@ int main(void)
         TEST(sums_are_exact),
         TEST(outside_of_zones),
         TEST(threads_without_a_record),
+        TEST(records_that_come_late),
+        TEST(records_that_come_during_a_look),
+        TEST(threads_share_entries),
         TEST(deep_stacks),
         TEST(broken_sessions_do_no_harm),
         TEST(places_that_are_none),
         TEST(one_watches_at_a_time),
         TEST(a_watcher_goes_on),
         TEST(what_finds_no_place_is_counted),
+        TEST(the_last_time_ready_to_run_is_no_waiting),
+        TEST(what_finds_no_place_is_taken_back),
+        TEST(threads_without_a_place_are_counted),
         TEST(many_files_share_an_entry),
         TEST(its_end_is_noticed),
         TEST(looking_is_bounded),
+        TEST(the_period_is_the_mean),
     };
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }
