@@ -22702,8 +22702,8 @@ void hp_say(const char *line)
 #define HP_SAMPLER_MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
 #define HP_SAMPLER_MAX_FOLDED 32u /* different nodes among these */
 
-/* With perf, timers are for kernel time only. */
-#define HP_SAMPLER_TIMER_PERIODS 4u
+/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+#define HP_SAMPLER_TIMER_PERIODS 10u
 
 /* --------------------------------------------------------------------------------------------- the table */
 

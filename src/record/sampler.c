@@ -14,8 +14,8 @@
 #define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
 #define MAX_FOLDED 32u /* different nodes among these */
 
-/* With perf, timers are for kernel time only. */
-#define TIMER_PERIODS 4u
+/* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
+#define TIMER_PERIODS 10u
 
 /* --------------------------------------------------------------------------------------------- the table */
 
