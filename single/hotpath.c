@@ -6307,7 +6307,7 @@ const struct hp_option hotpath_options_[] = {
      "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
      "that starts is recorded.",
      HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(reserve), hp_options_parse_flag},
-    {"HOTPATH_WAITS", "waits", HP_OPTIONS_FLAG("waits", 0, RECORD), "0|1", "0", "",
+    {"HOTPATH_WAITS", "waits", HP_OPTIONS_NO_FLAG, "0|1", "0", "",
      "A thread of the library watches what the program's threads wait for; hotpath run does that from outside.",
      HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(waits), hp_options_parse_flag},
     {"HOTPATH_KEEP", "keep", HP_OPTIONS_FLAG("keep", 0, RECORD), "N", "20", "",

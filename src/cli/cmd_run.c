@@ -76,6 +76,8 @@ static bool is_left_to_us(const struct run *run)
 
 static void choose_recording(const struct run *run)
 {
+    if (hp_arguments_flag(run->arguments, "no-cpu") != NULL)
+        setenv("HOTPATH_CPU", "0", 1);
     if (!is_left_to_us(run))
         return;
     setenv("HOTPATH", "1", 1);
@@ -252,6 +254,7 @@ static const struct hp_flag flags[] = {
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
     {"preload-children", 0, NULL, "Count also what the programs allocate that the program starts."},
+    {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
 };

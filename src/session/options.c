@@ -751,7 +751,7 @@ const struct hp_option hp_options[] = {
      "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
      "that starts is recorded.",
      HP_OPTION_FLAG, AT_BOTH(reserve), parse_flag},
-    {"HOTPATH_WAITS", "waits", FLAG("waits", 0, RECORD), "0|1", "0", "",
+    {"HOTPATH_WAITS", "waits", NO_FLAG, "0|1", "0", "",
      "A thread of the library watches what the program's threads wait for; hotpath run does that from outside.",
      HP_OPTION_FLAG, AT_BOTH(waits), parse_flag},
     {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
