@@ -563,7 +563,7 @@ def test_terminal_and_ctrl_c(cli, shell):
     shell.wait_for("terminal 1 1, foreground 1, leader of session 0")
     shell.type("hello", "Enter")
     shell.wait_for("read hello")
-    shell.type(f"clear; {HOTPATH} run {GUEST} hears", "Enter")
+    shell.type(f"clear; {HOTPATH} run --section timing {GUEST} hears", "Enter")
     shell.wait_for("listening")
     shell.type("C-c")
     screen = shell.wait_for("signal 02")
