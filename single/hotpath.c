@@ -12090,7 +12090,7 @@ static const struct hp_bottlenecks_entry *hp_bottlenecks_busiest(const struct hp
 static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, struct hp_text *line, const struct hp_bottlenecks_entry *first)
 {
     const struct hp_bottlenecks_entry *other = hp_bottlenecks_busiest(view);
-    if (other == NULL || other == first)
+    if (view->cpu == NULL || other == NULL || other == first)
         return;
     hp_text_string(line, ". Of the processor time, ");
     hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));

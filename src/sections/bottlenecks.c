@@ -514,7 +514,7 @@ static const struct entry *busiest(const struct view *view)
 static void put_busiest(const struct view *view, struct hp_text *line, const struct entry *first)
 {
     const struct entry *other = busiest(view);
-    if (other == NULL || other == first)
+    if (view->cpu == NULL || other == NULL || other == first)
         return;
     hp_text_string(line, ". Of the processor time, ");
     put_share(line, part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
