@@ -100,12 +100,15 @@ static uint64_t walk_samples(const struct hp_snapshot *session)
     return sum;
 }
 
+/* For all to see, so that no compiler takes the walk for idle. */
+extern volatile uint64_t fuzz_seen;
+volatile uint64_t fuzz_seen;
+
 /* Alone, and as one process of several: in the middle and at the head of the others. */
 static void render_all(const struct hp_snapshot *session)
 {
-    static volatile uint64_t seen;
     const struct hp_snapshot *const good = good_session();
-    seen += walk_samples(session);
+    fuzz_seen = walk_samples(session);
     render((const struct hp_snapshot *const[]){session}, 1);
     render((const struct hp_snapshot *const[]){good, session, good}, 3);
     render((const struct hp_snapshot *const[]){session, good, session}, 3);

@@ -69,7 +69,7 @@ static uint64_t hash_of(const char *name)
 
 static uint64_t *place_of(const struct names *names, uint64_t hash)
 {
-    size_t at = hash & (names->capacity - 1);
+    size_t at = (size_t)hash & (names->capacity - 1);
     while (names->all[at] != 0 && names->all[at] != hash)
         at = (at + 1) & (names->capacity - 1);
     return &names->all[at];

@@ -58,8 +58,11 @@ static bool is_there(const struct watching *watching, uint32_t offset, size_t by
            (uint64_t)offset + bytes <= __atomic_load_n(&hp_store_header(hp_runtime->store)->used, __ATOMIC_RELAXED);
 }
 
-/* Word by word: others write meanwhile. */
-static void copy_in(void *to, const char *from, size_t bytes)
+/*
+ * Word by word: others write meanwhile, and what is read is only as good as that. ThreadSanitizer, which knows no such readers, is
+ * not asked.
+ */
+__attribute__((no_sanitize_thread)) static void copy_in(void *to, const char *from, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
         const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(from + at), __ATOMIC_ACQUIRE);

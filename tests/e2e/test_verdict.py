@@ -3,6 +3,7 @@
 Whether a program has its processors for itself is not ours to say, so programs tell what the kernel says of their time, and
 the word has to be the one that docs/verdict.md has for these numbers. Where they are within MARGIN of a threshold, both sides
 are right."""
+import os
 import re
 from pathlib import Path
 
@@ -82,6 +83,13 @@ def run(cli, nature, *args, env=None):
     return done.report, pairs(done.stderr)
 
 
+def skip_other_malloc():
+    if SANITIZER:
+        pytest.skip("a sanitizer has malloc for itself")
+    if os.environ.get("HOTPATH_IS_GLIBC", "1") == "":
+        pytest.skip("another malloc takes longer than it is reckoned with")
+
+
 def skip_quick_disk(nature, truth):
     if nature == "disk" and shares(truth)[1] - shares(truth)[2] < 0.5:
         pytest.skip("the disk is too quick to wait for")
@@ -105,8 +113,8 @@ def test_what_waits(cli, nature):
 
 @pytest.mark.parametrize("nature", BUSY)
 def test_what_is_busy(cli, nature):
-    if nature == "alloc" and SANITIZER:
-        pytest.skip("a sanitizer has malloc for itself")
+    if nature == "alloc":
+        skip_other_malloc()
     report, truth = run(cli, nature)
     row = report.row("subject", "bottlenecks")
     if nature == "starved":
@@ -233,8 +241,8 @@ EXAMPLE_VERDICTS = {"cpu": ("add_up", "cpu-bound"), "sleep": ("pause_a_little", 
 
 @pytest.mark.parametrize("name", EXAMPLE_VERDICTS)
 def test_examples(cli, name):
-    if name == "alloc" and SANITIZER:
-        pytest.skip("a sanitizer has malloc for itself")
+    if name == "alloc":
+        skip_other_malloc()
     function, verdict = EXAMPLE_VERDICTS[name]
     report = cli.run("--", EXAMPLES / f"bottleneck_{name}").report
     row = report.rows("bottlenecks")[0]

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness import BUILD, EMULATOR, IS_ROOT, PROGRAMS, between, without_sanitizer
+from harness import BUILD, EMULATOR, IS_ROOT, PROGRAMS, between, with_glibc, without_sanitizer
 from test_cli import Cli
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: /proc shows the emulator")
@@ -162,6 +162,8 @@ def test_killed(cli):
     assert 2 * done.report.row("in_kill").total_ns > row.waited_ns
 
 
+@with_glibc("elsewhere nothing is preloaded into the shell")
+@without_sanitizer("nothing is preloaded then")
 def test_killed_without_functions(cli):
     """Nothing but who watched knows how long it was there."""
     script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -9 $$"
@@ -250,7 +252,7 @@ def test_thread_has_descriptors_of_its_own(box):
 
 
 def test_thread_is_not_started_under_run(cli):
-    done = cli.run("--waits", "--", WAITS, "sleep")
+    done = cli.run("--", WAITS, "sleep", env={"HOTPATH_WAITS": "1"})
     check_waited(done.report, "in_sleep", "sleep", told(done))
     assert done.report.values["meta"]["threads"] == 1
 

@@ -202,7 +202,11 @@ static void sums_are_exact(void **state)
     const uint64_t after = hp_clock_monotonic_ns();
     assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
+#ifndef __SANITIZE_THREAD__ /* which has a thread of its own */
     assert_int_equal(waits->watched_ns - watched, found->ns - ns);
+#else
+    (void)watched;
+#endif
     wake(0);
     end_sleeper();
 }
