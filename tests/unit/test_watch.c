@@ -98,6 +98,14 @@ static bool begin(void)
     return hp_watch_begin(watch, &target);
 }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HAS_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define HAS_THREAD_SANITIZER
+#endif
+
 /* ------------------------------------------------------------------------------------------ the sleeper */
 
 static int to_sleeper[64][2]; /* pipes it reads from, one after the other */
@@ -202,7 +210,7 @@ static void sums_are_exact(void **state)
     const uint64_t after = hp_clock_monotonic_ns();
     assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
-#ifndef __SANITIZE_THREAD__ /* which has a thread of its own */
+#ifndef HAS_THREAD_SANITIZER /* which has a thread of its own */
     assert_int_equal(waits->watched_ns - watched, found->ns - ns);
 #else
     (void)watched;
