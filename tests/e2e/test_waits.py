@@ -7,10 +7,12 @@ import time
 
 import pytest
 
-from harness import BUILD, EMULATOR, IS_ROOT, PROGRAMS, between, with_glibc, without_sanitizer
+from harness import (BUILD, IS_ROOT, PROGRAMS, between, with_glibc, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 from test_cli import Cli
 
-pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: /proc shows the emulator")
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which waits, too")]
 
 WAITS = PROGRAMS / "waits"
 THREAD = PROGRAMS / "waits_thread"

@@ -56,7 +56,7 @@ static uint64_t looks(void)
     if (fd < 0)
         return UINT64_MAX;
     const int is_there = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.waits != 0 &&
-                         pread(fd, &waits, sizeof waits, header.waits) == (ssize_t)sizeof waits;
+                         pread(fd, &waits, sizeof waits, (off_t)header.waits) == (ssize_t)sizeof waits;
     close(fd);
     return is_there ? waits.looks : UINT64_MAX;
 }
@@ -117,7 +117,7 @@ static pid_t child_after(unsigned us, int write_to)
     MUST(pid >= 0);
     if (pid > 0)
         return pid;
-    const struct timespec pause = {us / 1000000, (long)(us % 1000000) * 1000};
+    const struct timespec pause = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
     nanosleep(&pause, NULL);
     if (write_to >= 0 && write(write_to, "x", 1) != 1)
         _exit(1);

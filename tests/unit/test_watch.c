@@ -210,11 +210,7 @@ static void sums_are_exact(void **state)
     const uint64_t after = hp_clock_monotonic_ns();
     assert_in_range(waits->latest_ns, to, after);
     assert_in_range(found->ns - ns, to - from, after - before);
-#ifndef HAS_THREAD_SANITIZER /* which has a thread of its own */
     assert_int_equal(waits->watched_ns - watched, found->ns - ns);
-#else
-    (void)watched;
-#endif
     wake(0);
     end_sleeper();
 }
@@ -606,6 +602,10 @@ static void the_period_is_the_mean(void **state)
 
 int main(void)
 {
+#ifdef HAS_THREAD_SANITIZER
+    puts("skipped: ThreadSanitizer has a thread of its own, which waits, too");
+    return 0;
+#endif
     const struct CMUnitTest tests[] = {
         TEST(a_wait_has_cause_call_file_and_zone),
         TEST(sums_are_exact),
