@@ -6991,6 +6991,12 @@ static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset,
 }
 
 /* Offsets within the header and arena alike; the caller has asked `has`. */
+/* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
+static bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
+{
+    return bytes <= snapshot->size && hp_snapshot_has(snapshot, offset, record, 8) && bytes <= snapshot->size - offset - record;
+}
+
 static uint32_t hp_snapshot_load32(const unsigned char *at)
 {
     return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
@@ -7515,7 +7521,7 @@ static uint32_t hp_snapshot_places_in(const struct hp_snapshot *snapshot, uint32
         return 0;
     const uint32_t capacity = hp_snapshot_field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
     const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
-    return hp_snapshot_has(snapshot, table, (size_t)(sizeof(struct hp_cpu_table) + bytes), 8) ? capacity : 0;
+    return hp_snapshot_has_many(snapshot, table, sizeof(struct hp_cpu_table), bytes) ? capacity : 0;
 }
 
 /* `index` is that of the next place. */
@@ -7539,7 +7545,7 @@ static bool hp_snapshot_copy_chunk(const struct hp_snapshot *snapshot, uint32_t 
         return false;
     hp_snapshot_copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, HP_SNAPSHOT_BIT_OF(struct hp_sample_chunk, first));
     const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
-    return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has(snapshot, chunk, (size_t)(sizeof *ret_chunk + bytes), 8);
+    return ret_chunk->used <= ret_chunk->capacity && hp_snapshot_has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
 
 /* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */

@@ -27,6 +27,12 @@ static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t byte
 }
 
 /* Offsets within the header and arena alike; the caller has asked `has`. */
+/* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
+static bool has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
+{
+    return bytes <= snapshot->size && has(snapshot, offset, record, 8) && bytes <= snapshot->size - offset - record;
+}
+
 static uint32_t load32(const unsigned char *at)
 {
     return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
@@ -551,7 +557,7 @@ static uint32_t places_in(const struct hp_snapshot *snapshot, uint32_t table)
         return 0;
     const uint32_t capacity = field32(snapshot, table, offsetof(struct hp_cpu_table, capacity));
     const uint64_t bytes = (uint64_t)capacity * sizeof(struct hp_cpu_node);
-    return has(snapshot, table, (size_t)(sizeof(struct hp_cpu_table) + bytes), 8) ? capacity : 0;
+    return has_many(snapshot, table, sizeof(struct hp_cpu_table), bytes) ? capacity : 0;
 }
 
 /* `index` is that of the next place. */
@@ -575,7 +581,7 @@ static bool copy_chunk(const struct hp_snapshot *snapshot, uint32_t chunk, struc
         return false;
     copy_words(ret_chunk, snapshot->bytes + chunk, sizeof *ret_chunk, BIT_OF(struct hp_sample_chunk, first));
     const uint64_t bytes = (uint64_t)ret_chunk->used * sizeof(struct hp_sample);
-    return ret_chunk->used <= ret_chunk->capacity && has(snapshot, chunk, (size_t)(sizeof *ret_chunk + bytes), 8);
+    return ret_chunk->used <= ret_chunk->capacity && has_many(snapshot, chunk, sizeof *ret_chunk, bytes);
 }
 
 /* From the one after that which is being filled round to that one. `index` is that of the next sample in it. */

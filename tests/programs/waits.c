@@ -318,7 +318,7 @@ static void in_exec(void)
 {
     HOTPATH_MEASURE();
     execlp("sleep", "sleep", "0.5", (char *)NULL);
-    MUST(!"exec");
+    MUST(0); /* exec has failed */
 }
 
 /* ------------------------------------------------------------------------------------------------- main */

@@ -604,7 +604,7 @@ int main(void)
 {
 #ifdef HAS_THREAD_SANITIZER
     puts("skipped: ThreadSanitizer has a thread of its own, which waits, too");
-    return 0;
+    return 77;
 #endif
     const struct CMUnitTest tests[] = {
         TEST(a_wait_has_cause_call_file_and_zone),
