@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +34,14 @@ static uint64_t thread_cpu_ns(void)
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* How often it gave up its processor to wait. */
+static uint64_t given_up(void)
+{
+    struct rusage usage;
+    MUST(getrusage(RUSAGE_THREAD, &usage) == 0);
+    return (uint64_t)usage.ru_nvcsw;
 }
 
 static uint64_t ready_ns(void)
@@ -371,6 +380,7 @@ int main(int argc, char **argv)
     tell_aside("around", now_ns() - start);
     tell_aside("cpu", thread_cpu_ns() - cpu);
     tell_aside("ready", ready_ns() - ready);
+    tell_aside("waits", given_up());
     end_rivals();
     printf("done %s\n", name);
     return strcmp(name, "work") == 0 ? 3 : 0;
