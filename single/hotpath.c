@@ -13248,6 +13248,7 @@ struct hp_cpu_profile_builder {
     struct hp_cpu_profile_link **links; /* by session and offset */
     size_t link_count;
     struct hp_cpu_profile_cost *costs;   /* as many as sites */
+    double found_ns;      /* of all sites together, by samples */
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
     uint64_t entry;
     uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
@@ -13431,6 +13432,8 @@ static int hp_cpu_profile_compare_numbers(const void *a, const void *b)
     return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
+#define HP_CPU_PROFILE_ENOUGH_FOUND 4.0
+
 /* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
 static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
 {
@@ -13444,6 +13447,7 @@ static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder, st
                                            .ns = (double)hp_cpu_ns(&builder->cpu->sites[at].own),
                                            .calls = (double)profile->sites[at]->sums.calls};
         order[at] = &builder->costs[at];
+        builder->found_ns += builder->costs[at].ns;
     }
     hp_sort(order, profile->site_count, hp_cpu_profile_compare_numbers);
     for (size_t from = 0, to; from < profile->site_count; from = to) {
@@ -13488,7 +13492,9 @@ static void hp_cpu_profile_add_waiting(struct hp_cpu_profile_builder *builder, c
     if (!hp_snapshot_cpu_thread(session, thread, &cpu) || cpu.waiting_user_ns + cpu.waiting_kernel_ns == 0)
         return;
     struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
-    const double all = hp_cpu_profile_all_expected(builder, session, thread, nodes);
+    /* Where samples found less than there is to share out, they say too little of how. */
+    const bool is_known = builder->found_ns >= HP_CPU_PROFILE_ENOUGH_FOUND * (double)hp_cpu_ns(&left);
+    const double all = is_known ? hp_cpu_profile_all_expected(builder, session, thread, nodes) : 0;
     hp_walk_rewind(nodes);
     while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
         const double part = hp_cpu_profile_expected(builder, session, &node) / all;

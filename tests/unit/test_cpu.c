@@ -188,11 +188,11 @@ static void threads_too_short_for_a_sample(void **state)
     builder_call(&builder, second, loaded, 1000, 0);
     const uint32_t fresh = node_of(&builder, second, 0, "fresh");
     struct hp_cpu_thread *used = builder_cpu_thread(&builder, second, 4);
-    used->user_ns = used->waiting_user_ns = 500;
+    used->user_ns = used->waiting_user_ns = 200;
     used->last_node = fresh;
-    builder_header(&builder)->cpu_latest_ns += 500;
+    builder_header(&builder)->cpu_latest_ns += 200;
     fixture_build();
-    assert_sums("load", 20, 200 + 500, 30);
+    assert_sums("load", 20, 200 + 200, 30);
     assert_sums("fresh", 0, 0, 0);
 }
 
