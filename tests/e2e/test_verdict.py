@@ -279,7 +279,7 @@ def test_examples(cli, name):
     assert row.name == function
     # On a busy machine others may be starved, too: then the time ready to run says so.
     others = {"starved"} if row.run_queue_ns > 0.25 * row.self_ns else set()
-    if name == "disk" and row.percent_waiting < 60 + 100 * MARGIN:
+    if name == "disk" and (row.percent_waiting is None or row.percent_waiting < 60 + 100 * MARGIN):
         pytest.skip("the disk is too quick to wait for")
     assert row.verdict in {verdict} | others, row
     # A quick disk may be done before anybody looks.
