@@ -141,33 +141,47 @@ def free_port():
         return one.getsockname()[1]
 
 
+class Redis:
+    """A server, with what stands before its command, that is asked things and has to end well."""
+
+    def __init__(self, box, before):
+        need("redis-server")
+        self.port = str(free_port())
+        command = [*before, "redis-server", "--port", self.port, "--save", "", "--dir", box.path]
+        self.server = subprocess.Popen([str(part) for part in command],
+                                       env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def ask(self, *arguments):
+        return subprocess.run(["redis-cli", "-p", self.port, *arguments], capture_output=True, text=True, timeout=TIMEOUT).stdout
+
+    def benchmark(self, tests):
+        for _ in range(500):
+            if self.ask("ping") == "PONG\n":
+                break
+            time.sleep(0.02)
+        done = subprocess.run(["redis-benchmark", "-p", self.port, "-q", "-n", "5000", "-c", "20", "-t", tests],
+                              check=True, capture_output=True, text=True, timeout=TIMEOUT * 2)
+        assert self.ask("set", "a", "b") == "OK\n" and self.ask("get", "a") == "b\n"
+        return done.stdout + done.stderr
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.ask("shutdown", "nosave")
+        output, _ = self.server.communicate(timeout=TIMEOUT)
+        if kind is None:
+            assert self.server.returncode == 0 and "crash" not in output.lower()
+
+
 @pytest.mark.parametrize("measured", [False, True])
 def test_redis(box, measured):
     """It has an allocator of its own, jemalloc, in a library, and threads of its own."""
-    need("redis-server")
-    port = free_port()
     report = box.path / "report.json"
-    before = [HOTPATH, "run", "--format", "json", "--output", report, "--"] if measured else []
-    server = subprocess.Popen([str(part) for part in [*before, "redis-server", "--port", port, "--save", "", "--dir", box.path]],
-                              env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def client(*arguments):
-        return subprocess.run(["redis-cli", "-p", str(port), *arguments], capture_output=True, text=True, timeout=TIMEOUT).stdout
-
-    try:
-        for _ in range(500):
-            if client("ping") == "PONG\n":
-                break
-            time.sleep(0.02)
-        subprocess.run(["redis-benchmark", "-p", str(port), "-q", "-n", "5000", "-c", "20", "-t", "set,get,lpush,lrange_100,mset"],
-                       check=True, capture_output=True, timeout=TIMEOUT * 2)
-        assert client("set", "a", "b") == "OK\n" and client("get", "a") == "b\n"
-        assert client("eval", "local t = {} for i = 1, 10000 do t[i] = tostring(i) end return #table.concat(t)", "0") == "38894\n"
-        assert "OK" in client("flushall")
-    finally:
-        client("shutdown", "nosave")
-        output, _ = server.communicate(timeout=TIMEOUT)
-    assert server.returncode == 0 and "crash" not in output.lower()
+    with Redis(box, [HOTPATH, "run", "--format", "json", "--output", report, "--"] if measured else []) as redis:
+        redis.benchmark("set,get,lpush,lrange_100,mset")
+        assert redis.ask("eval", "local t = {} for i = 1, 10000 do t[i] = tostring(i) end return #table.concat(t)", "0") == "38894\n"
+        assert "OK" in redis.ask("flushall")
     if measured:
         check(json.loads(report.read_text()), 20000)

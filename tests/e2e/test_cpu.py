@@ -14,7 +14,7 @@ import pytest
 
 from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, near, with_glibc, without_emulator,
                      without_sanitizer, without_thread_sanitizer)
-from test_alloc_programs import Bench, PERL, PYTHON, SQL, free_port, need
+from test_alloc_programs import Bench, PERL, PYTHON, SQL, Redis, need
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
               without_thread_sanitizer("it puts signals off until the next call into the C library")]
@@ -299,7 +299,8 @@ def test_threads_that_block_the_signal(box, engine):
     found = ("use_before", "use_after")
     assert all(report.row(name, "cpu").samples > 0 for name in found)
     everything = sum(told[name] for name in ("use_before", "use_blocked", "use_after", "use_to_the_end"))
-    assert near(sum(cpu_of(report, name) for name in found), everything, 2, plus=TICK_NS)
+    around = "block_and_go_on"  # where the last sample before the signal was blocked may have found the thread
+    assert near(sum(cpu_of(report, name) for name in (*found, around)), everything, 2, plus=TICK_NS)
 
 
 def test_1000_forks(box):
@@ -413,28 +414,7 @@ class TestProgramsOfOthers:
         bench.same("sh", "-c", script, options=[*self.options, "--preload-children"])
 
     def test_redis(self, box):
-        need("redis-server")
-        port = free_port()
         report = box.path / "report.json"
-        before = [HOTPATH, "run", "--format", "json", "--output", report, *self.options, "--"]
-        server = subprocess.Popen([str(part) for part in [*before, "redis-server", "--port", port, "--save", "", "--dir", box.path]],
-                                  env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-        def client(*arguments):
-            return subprocess.run(["redis-cli", "-p", str(port), *arguments], capture_output=True, text=True, timeout=TIMEOUT).stdout
-
-        try:
-            for _ in range(500):
-                if client("ping") == "PONG\n":
-                    break
-                time.sleep(0.02)
-            done = subprocess.run(["redis-benchmark", "-p", str(port), "-q", "-n", "5000", "-c", "20", "-t", "set,get,lpush,mset"],
-                                  check=True, capture_output=True, text=True, timeout=TIMEOUT * 2)
-            assert "rror" not in done.stdout + done.stderr
-            assert client("set", "a", "b") == "OK\n" and client("get", "a") == "b\n"
-        finally:
-            client("shutdown", "nosave")
-            output, _ = server.communicate(timeout=TIMEOUT)
-        assert server.returncode == 0 and "crash" not in output.lower()
+        with Redis(box, [HOTPATH, "run", "--format", "json", "--output", report, *self.options, "--"]) as redis:
+            assert "rror" not in redis.benchmark("set,get,lpush,mset")
         assert json.loads(report.read_text())["sections"]["cpu"]["totals"]["samples"] > 100

@@ -431,6 +431,7 @@ DEFINE_USE(use_to_the_end)
 /* What is used while the signal is blocked has no samples, but is not lost; afterwards they come again. */
 static void *block_and_go_on(void *unused)
 {
+    HOTPATH_MEASURE();
     use_before();
     block_urg(SIG_BLOCK);
     use_blocked();

@@ -2,6 +2,7 @@
  * A function of known nature, `subject`: it computes, sleeps, allocates, waits for a disk, a pipe or a lock, or has to share
  * its processor with others. It tells what the kernel says of its time: by the clock, on a processor, ready for one.
  */
+#include "rivals.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -102,37 +103,6 @@ static void take_lock(void)
     pthread_mutex_unlock(&mutex);
 }
 
-static pid_t rivals[3];
-
-static void bring_rivals(void)
-{
-    cpu_set_t mine;
-    size_t cpu = 0;
-    MUST(sched_getaffinity(0, sizeof mine, &mine) == 0);
-    while (!CPU_ISSET(cpu, &mine))
-        cpu++;
-    CPU_ZERO(&mine);
-    CPU_SET(cpu, &mine);
-    MUST(sched_setaffinity(0, sizeof mine, &mine) == 0);
-    const pid_t parent = getpid();
-    for (int at = 0; at < 3; at++) {
-        rivals[at] = fork();
-        MUST(rivals[at] >= 0);
-        while (rivals[at] == 0)
-            if (getppid() != parent)
-                _exit(0);
-    }
-}
-
-static void end_rivals(void)
-{
-    for (int at = 0; at < 3; at++)
-        if (rivals[at] > 0) {
-            kill(rivals[at], SIGKILL);
-            waitpid(rivals[at], NULL, 0);
-        }
-}
-
 /* ------------------------------------------------------------------------------------------------- main */
 
 static const struct nature {
@@ -173,7 +143,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "busy";
     path = argc > 2 ? argv[2] : "natures.data";
     if (strcmp(name, "starved") == 0)
-        bring_rivals();
+        bring_rivals(3);
     MUST(pipe(ends) == 0);
     {
         HOTPATH_SESSION(.label = name);

@@ -5,6 +5,7 @@
  *
  * Before and after, it lets whoever watches have a look, so that all that is waited lies between two looks.
  */
+#include "rivals.h"
 #include "support.h"
 
 #include <errno.h>
@@ -229,37 +230,6 @@ static void in_queue(void)
     inside_ns += ready_ns() - before;
 }
 
-static pid_t rivals[2];
-
-static void bring_rivals(void)
-{
-    cpu_set_t mine;
-    size_t cpu = 0;
-    MUST(sched_getaffinity(0, sizeof mine, &mine) == 0);
-    while (!CPU_ISSET(cpu, &mine))
-        cpu++;
-    CPU_ZERO(&mine);
-    CPU_SET(cpu, &mine);
-    MUST(sched_setaffinity(0, sizeof mine, &mine) == 0);
-    const pid_t parent = getpid();
-    for (int at = 0; at < 2; at++) {
-        rivals[at] = fork();
-        MUST(rivals[at] >= 0);
-        while (rivals[at] == 0)
-            if (getppid() != parent)
-                _exit(0);
-    }
-}
-
-static void end_rivals(void)
-{
-    for (int at = 0; at < 2; at++)
-        if (rivals[at] > 0) {
-            kill(rivals[at], SIGKILL);
-            waitpid(rivals[at], NULL, 0);
-        }
-}
-
 static char state_of(pid_t pid)
 {
     char path[64], text[512] = "";
@@ -353,7 +323,7 @@ static void prepare(const char *name)
     if (strcmp(name, "socket") == 0)
         MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     if (strcmp(name, "queue") == 0)
-        bring_rivals();
+        bring_rivals(2);
 }
 
 static void run(const char *name)
