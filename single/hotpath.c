@@ -186,6 +186,9 @@ HP_PRIVATE bool hp_text_equal_nocase(const char *a, size_t a_length, const char 
  */
 HP_PRIVATE const char *hp_text_next_item(const char **rest, size_t *ret_length);
 
+/* A number for a text, by which it is known among others (FNV-1a). */
+HP_PRIVATE uint64_t hp_text_hash(const char *bytes, size_t length);
+
 /* ---- src/base/cxxname.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -2435,6 +2438,14 @@ bool hp_text_has_suffix(const char *text, const char *suffix)
     return length > suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
 
+uint64_t hp_text_hash(const char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)bytes[at]) * UINT64_C(1099511628211);
+    return hash;
+}
+
 /* ---- src/base/units.h ---------------------------------------------------------------------------------------- */
 
 /*
@@ -2960,6 +2971,8 @@ HP_PRIVATE enum hp_counter hp_clock_counter(void);
 
 HP_PRIVATE uint64_t hp_clock_monotonic_ns(void);
 HP_PRIVATE uint64_t hp_clock_wall_ns(void);
+/* Processor time of the calling thread. */
+HP_PRIVATE uint64_t hp_clock_thread_ns(void);
 
 /* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
 HP_PRIVATE uint64_t hp_clock_ticks(enum hp_counter counter);
@@ -3049,6 +3062,8 @@ static uint64_t hp_clock_read_clock(clockid_t id)
 uint64_t hp_clock_monotonic_ns(void) { return hp_clock_read_clock(CLOCK_MONOTONIC); }
 
 uint64_t hp_clock_wall_ns(void) { return hp_clock_read_clock(CLOCK_REALTIME); }
+
+uint64_t hp_clock_thread_ns(void) { return hp_clock_read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -4142,41 +4157,41 @@ HP_PRIVATE void hp_process_thread_name(char name[16]);
 /* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
 HP_PRIVATE const char *hp_environment(const char *name);
 
+/* ---- src/os/task_files.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself, a pid of 0 for our own. No heap, no stdio.
+ */
+
+#define HP_TASK_PATH 96u
+
+/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
+HP_PRIVATE const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
+
+/* The beginning of such a file, ended by a zero. */
+HP_PRIVATE bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
+
+/* The number that a text goes on with, after blanks; `at` moves behind it. The other one of base 16, with or without 0x. */
+HP_PRIVATE uint64_t hp_task_number(const char **at);
+HP_PRIVATE uint64_t hp_task_hex(const char **at);
+
+/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot (0: not known). */
+HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
+
+/* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
+HP_PRIVATE uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
+
+/* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
+HP_PRIVATE uint64_t hp_task_executable(uint32_t pid);
+
 /* ---- src/os/process.c ---------------------------------------------------------------------------------------- */
 
 /* Facts about the process. */
 
-/* "/proc/PID/what"; a pid of 0 is this process. */
-static void hp_process_proc_path(char path[64], uint32_t pid, const char *what)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, 64);
-    hp_text_string(&text, "/proc/");
-    if (pid == 0)
-        hp_text_string(&text, "self");
-    else
-        hp_text_u64(&text, pid);
-    hp_text_char(&text, '/');
-    hp_text_string(&text, what);
-    hp_text_end(&text);
-}
-
 uint64_t hp_process_start_time(uint32_t pid)
 {
-    char path[64], text[1024];
-    hp_process_proc_path(path, pid, "stat");
-    if (!hp_file_read_text(path, text, sizeof text))
-        return 0;
-    /* The name in field 2 may hold anything, so count from its closing bracket: field 22 is the 20th after. */
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    uint64_t start = 0;
-    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
-        start = start * 10 + (uint64_t)(*at - '0');
+    uint64_t start;
+    hp_task_state(pid, 0, &start);
     return start;
 }
 
@@ -4348,33 +4363,6 @@ void hp_signals_raise_now(int signal)
  * inode, as the process sees the network. False: it is in no table, or too far down.
  */
 HP_PRIVATE bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);
-
-/* ---- src/os/task_files.h ------------------------------------------------------------------------------------- */
-
-/*
- * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself. No heap, no stdio.
- */
-
-#define HP_TASK_PATH 96u
-
-/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
-HP_PRIVATE const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
-
-/* The beginning of such a file, ended by a zero. */
-HP_PRIVATE bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
-
-/* The number that a text goes on with, after blanks; `at` moves behind it. The other one of base 16, with or without 0x. */
-HP_PRIVATE uint64_t hp_task_number(const char **at);
-HP_PRIVATE uint64_t hp_task_hex(const char **at);
-
-/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot. */
-HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
-
-/* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
-HP_PRIVATE uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
-
-/* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
-HP_PRIVATE uint64_t hp_task_executable(uint32_t pid);
 
 /* ---- src/os/sockets.c ---------------------------------------------------------------------------------------- */
 
@@ -4794,7 +4782,10 @@ const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, co
     struct hp_text text;
     hp_text_init(&text, path, HP_TASK_PATH);
     hp_text_string(&text, "/proc/");
-    hp_text_u64(&text, pid);
+    if (pid != 0)
+        hp_text_u64(&text, pid);
+    else
+        hp_text_string(&text, "self");
     if (tid != 0) {
         hp_text_string(&text, "/task/");
         hp_text_u64(&text, tid);
@@ -4842,6 +4833,7 @@ uint64_t hp_task_hex(const char **at)
 
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
+    *ret_start = 0;
     char text[1024];
     if (!hp_task_read(pid, tid, "stat", text, sizeof text))
         return 'X';
@@ -4875,10 +4867,7 @@ uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];
     const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (ssize_t at = 0; at < length; at++)
-        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
-    return length > 0 ? hash : 0;
+    return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
 }
 
 /* ---- src/os/terminal.h --------------------------------------------------------------------------------------- */
@@ -9618,6 +9607,9 @@ struct hp_run {
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
 HP_PRIVATE bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
 
+/* Whether one of its sessions has records of that kind: HP_FEATURE_... */
+HP_PRIVATE bool hp_run_has_feature(const struct hp_run *run, uint32_t feature);
+
 HP_PRIVATE double hp_run_ns(const struct hp_run *run, uint64_t ticks);
 HP_PRIVATE uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 
@@ -9828,6 +9820,12 @@ HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t
 /* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
 HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
+/*
+ * What tables of sites say below their rows: that calls are still open, and with the line `outside` that there is a row
+ * without a site, which has nothing in the column `of_sites`.
+ */
+HP_PRIVATE void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside);
 /* A number about the whole; of SIGNED units an int64_t. */
 HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
 
@@ -10300,6 +10298,16 @@ HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
 HP_PRIVATE void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
                            struct hp_open_link *innermost);
 
+/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
+
+/* Arithmetic that many need, of numbers without a sign. */
+
+/* The difference, or 0 where it would be below. */
+static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
 /* ---- src/sections/thread_list.h ------------------------------------------------------------------------------ */
 
 /*
@@ -10350,17 +10358,9 @@ static int64_t hp_alloc_profile_plus(int64_t a, int64_t b) { return (int64_t)((u
 
 static int64_t hp_alloc_profile_minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
-static uint64_t hp_alloc_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 static int64_t hp_alloc_profile_higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool hp_run_has_allocs(const struct hp_run *run)
-{
-    for (size_t at = 0; at < run->count; at++)
-        if (run->sessions[at]->header.features & HP_FEATURE_ALLOC)
-            return true;
-    return false;
-}
+bool hp_run_has_allocs(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_ALLOC); }
 
 /* ------------------------------------------------------------------------------------------ open zones */
 
@@ -10384,10 +10384,10 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
             link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
         if (!link->has_allocs)
             continue;
-        const uint64_t all_bytes = hp_alloc_profile_less(alloc.bytes, begun.bytes), all_count = hp_alloc_profile_less(alloc.count, begun.count);
+        const uint64_t all_bytes = hp_less(alloc.bytes, begun.bytes), all_count = hp_less(alloc.count, begun.count);
         link->allocs = (struct hp_open_allocs){
-            .measures = {[HP_ALLOC_OWN_BYTES] = hp_alloc_profile_less(hp_alloc_profile_less(all_bytes, begun.inner_bytes), inside_bytes),
-                         [HP_ALLOC_OWN_COUNT] = hp_alloc_profile_less(hp_alloc_profile_less(all_count, begun.inner_count), inside_count),
+            .measures = {[HP_ALLOC_OWN_BYTES] = hp_less(hp_less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = hp_less(hp_less(all_count, begun.inner_count), inside_count),
                          [HP_ALLOC_ALL_BYTES] = all_bytes,
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = hp_alloc_profile_height(alloc.peak_live, begun.live),
@@ -10486,7 +10486,7 @@ void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_sit
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
             hp_durations_add(ret_values, link->allocs.measures[measure]);
-    ret_values->lines[0][0] += hp_alloc_profile_less(site->sums.calls, allocs->calls);
+    ret_values->lines[0][0] += hp_less(site->sums.calls, allocs->calls);
     ret_values->counted = 0;
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
         for (size_t step = 0; step < 64; step++)
@@ -10523,8 +10523,8 @@ static void hp_alloc_profile_look_into_open(const struct hp_snapshot *session, c
     while (hp_snapshot_next_open(session, thread, walk, &frame) && (frame.stat & HOTPATH_ALLOCATES_) &&
            hp_snapshot_alloc_frame(session, thread, alloc, walk->index, &begun)) {
         if (walk->index == 1) {
-            *ret_bytes = hp_alloc_profile_less(alloc->bytes, begun.bytes);
-            *ret_count = hp_alloc_profile_less(alloc->count, begun.count);
+            *ret_bytes = hp_less(alloc->bytes, begun.bytes);
+            *ret_count = hp_less(alloc->count, begun.count);
         }
         alloc->peak_live = hp_alloc_profile_higher(alloc->peak_live, begun.peak_live);
         alloc->peak_blocks = hp_alloc_profile_higher(alloc->peak_blocks, begun.peak_blocks);
@@ -10542,8 +10542,8 @@ static bool hp_alloc_profile_add_record(struct hp_thread_allocs *to, const struc
         return false;
     hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
     hp_alloc_profile_look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
-    to->outside_bytes += hp_alloc_profile_less(hp_alloc_profile_less(alloc.bytes, outside.inner_bytes), open_bytes);
-    to->outside_count += hp_alloc_profile_less(hp_alloc_profile_less(alloc.count, outside.inner_count), open_count);
+    to->outside_bytes += hp_less(hp_less(alloc.bytes, outside.inner_bytes), open_bytes);
+    to->outside_count += hp_less(hp_less(alloc.count, outside.inner_count), open_count);
     const struct hp_alloc_totals totals = {
         .count = alloc.count,
         .bytes = alloc.bytes,
@@ -10916,8 +10916,6 @@ static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *ent
     return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
 }
 
-static int hp_alloc_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
 {
     return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
@@ -10926,16 +10924,16 @@ static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entr
 static int hp_alloc_table_compare_entries(const void *a, const void *b)
 {
     const struct hp_alloc_table_entry *x = a, *y = b;
-    int order = hp_alloc_table_by_number(y->rank, x->rank);
+    int order = hp_by_number(y->rank, x->rank);
     if (order == 0)
-        order = hp_alloc_table_by_number(y->total, x->total);
+        order = hp_by_number(y->total, x->total);
     if (order == 0)
         order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
     if (order == 0)
-        order = hp_alloc_table_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
+        order = hp_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
     return order != 0
                ? order
-               : hp_alloc_table_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
 }
 
 /* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
@@ -11186,15 +11184,8 @@ static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
 static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
 {
     struct hotpath_section *section = view->section;
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[view->columns.calls].has_value;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
-    if (has_outside)
-        hp_section_note(section, HP_OUTSIDE " was allocated outside of all measured functions");
+    hp_section_note_sites(view->results, section, view->columns.calls,
+                          HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
         hp_section_note(
             section, view->kind == &hp_alloc_table_bytes_kind
@@ -12353,15 +12344,13 @@ static bool hp_calls_gather(struct hp_calls_view *view)
 
 /* ---------------------------------------------------------------------------------------------- rank */
 
-static int hp_calls_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 /* The functions in the order of their total time, no two of them mixed. */
 static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
 {
-    int order = hp_calls_by_number(y->sums.total, x->sums.total);
+    int order = hp_by_number(y->sums.total, x->sums.total);
     if (order == 0)
         order = strcmp(x->name, y->name);
-    return order != 0 ? order : hp_calls_by_number(hp_site_number(x), hp_site_number(y));
+    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
 }
 
 static int hp_calls_compare_calls(const void *a, const void *b)
@@ -12369,12 +12358,12 @@ static int hp_calls_compare_calls(const void *a, const void *b)
     const struct hp_calls_call *x = a, *y = b;
     int order = hp_calls_by_site(x->site, y->site);
     if (order == 0)
-        order = hp_calls_by_number(y->end, x->end);
+        order = hp_by_number(y->end, x->end);
     if (order == 0)
-        order = hp_calls_by_number(x->session->header.pid, y->session->header.pid);
+        order = hp_by_number(x->session->header.pid, y->session->header.pid);
     if (order == 0)
-        order = hp_calls_by_number(x->tid, y->tid);
-    return order != 0 ? order : hp_calls_by_number(x->ticks, y->ticks);
+        order = hp_by_number(x->tid, y->tid);
+    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
 }
 
 static bool hp_calls_is_within(size_t count, uint32_t limit)
@@ -13256,13 +13245,7 @@ struct hp_cpu_profile_builder {
     uint64_t skipped_kernel_ns;
 };
 
-bool hp_run_has_cpu(const struct hp_run *run)
-{
-    for (size_t at = 0; at < run->count; at++)
-        if (run->sessions[at]->header.features & HP_FEATURE_CPU)
-            return true;
-    return false;
-}
+bool hp_run_has_cpu(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_CPU); }
 
 static double hp_cpu_profile_rate_of(uint64_t samples, uint64_t ns) { return ns > 0 ? (double)samples * HP_CPU_PROFILE_SECOND / (double)ns : 0; }
 
@@ -13432,8 +13415,6 @@ static int hp_cpu_profile_compare_numbers(const void *a, const void *b)
     return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
-#define HP_CPU_PROFILE_ENOUGH_FOUND 4.0
-
 /* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
 static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
 {
@@ -13493,7 +13474,7 @@ static void hp_cpu_profile_add_waiting(struct hp_cpu_profile_builder *builder, c
         return;
     struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
     /* Where samples found less than there is to share out, they say too little of how. */
-    const bool is_known = builder->found_ns >= HP_CPU_PROFILE_ENOUGH_FOUND * (double)hp_cpu_ns(&left);
+    const bool is_known = builder->found_ns >= (double)hp_cpu_ns(&left);
     const double all = is_known ? hp_cpu_profile_all_expected(builder, session, thread, nodes) : 0;
     hp_walk_rewind(nodes);
     while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
@@ -13509,8 +13490,6 @@ static void hp_cpu_profile_add_waiting(struct hp_cpu_profile_builder *builder, c
     hp_cpu_profile_add_entry(builder, session, cpu.last_node, &left);
 }
 
-static uint64_t hp_cpu_profile_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 /* What a thread of ours took that watches the others: nearly all of it in the kernel. */
 static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
 {
@@ -13525,11 +13504,11 @@ static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *buil
     struct hp_cpu *cpu = builder->cpu;
     const struct hp_header *header = &session->header;
     const uint64_t ours = hp_cpu_profile_taken_by_us(session);
-    const uint64_t kernel =
-        hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
-    const uint64_t all = hp_cpu_profile_less(hp_cpu_profile_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
+    const uint64_t kernel = hp_less(hp_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns),
+                                    ours + builder->skipped_kernel_ns);
+    const uint64_t all = hp_less(hp_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
     cpu->total.kernel_ns += kernel;
-    cpu->total.user_ns += hp_cpu_profile_less(all > sampled_ns ? all : sampled_ns, kernel);
+    cpu->total.user_ns += hp_less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
         cpu->refusal = header->cpu_refusal;
     cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
@@ -13566,7 +13545,7 @@ static void hp_cpu_profile_agree_on_kernel(struct hp_cpu_sums *total, const stru
     if (total->kernel_ns < inside->kernel_ns)
         total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
     if (all - total->kernel_ns < inside->user_ns)
-        total->kernel_ns = hp_cpu_profile_less(all, inside->user_ns);
+        total->kernel_ns = hp_less(all, inside->user_ns);
     total->user_ns = all - total->kernel_ns;
 }
 
@@ -13577,9 +13556,9 @@ static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
     for (size_t at = 0; at < site_count; at++)
         hp_cpu_profile_add(&inside, &cpu->sites[at].own);
     hp_cpu_profile_agree_on_kernel(&cpu->total, &inside);
-    const uint64_t all = hp_cpu_profile_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
-    const uint64_t kernel = hp_cpu_profile_less(cpu->total.kernel_ns, inside.kernel_ns);
-    cpu->outside.samples = hp_cpu_profile_less(cpu->total.samples, inside.samples);
+    const uint64_t all = hp_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
+    const uint64_t kernel = hp_less(cpu->total.kernel_ns, inside.kernel_ns);
+    cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
     cpu->outside.kernel_ns = kernel < all ? kernel : all;
     cpu->outside.user_ns = all - cpu->outside.kernel_ns;
 }
@@ -13678,15 +13657,13 @@ static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
     return entry->site != NULL ? hp_thread_number(entry->site) : 0;
 }
 
-static int hp_cpu_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static int hp_cpu_table_compare_entries(const void *a, const void *b)
 {
     const struct hp_cpu_table_entry *x = a, *y = b;
-    int order = hp_cpu_table_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    int order = hp_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
     if (order == 0)
         order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
-    return order != 0 ? order : hp_cpu_table_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
 }
 
 static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
@@ -13828,15 +13805,8 @@ static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
 static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
 {
     struct hotpath_section *section = view->section;
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[view->columns.open].has_value;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
-    if (has_outside)
-        hp_section_note(section, HP_OUTSIDE " was used outside of all measured functions");
+    hp_section_note_sites(view->results, section, view->columns.open,
+                          HP_OUTSIDE " was used outside of all measured functions");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -15484,6 +15454,20 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     return results->by_thread;
 }
 
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside)
+{
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[of_sites].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(results->profile));
+    if (has_outside)
+        hp_section_note(section, outside);
+}
+
 const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
 {
     if (results->cpu == NULL)
@@ -15731,6 +15715,14 @@ enum hp_snapshot_state hp_run_state(const struct hp_run *run)
     if (run->states[HP_SNAPSHOT_RUNNING] > 0)
         return HP_SNAPSHOT_RUNNING;
     return run->states[HP_SNAPSHOT_FINISHED] == run->count ? HP_SNAPSHOT_FINISHED : HP_SNAPSHOT_ENDED;
+}
+
+bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & feature)
+            return true;
+    return false;
 }
 
 /* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
@@ -16082,23 +16074,21 @@ static void hp_site_table_rank_texts(struct hp_site_table_text **texts, size_t c
         texts[at]->rank = texts[at - 1]->rank + (hp_site_table_compare_texts(texts[at - 1], texts[at]) != 0);
 }
 
-static int hp_site_table_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static int hp_site_table_compare_contents(const struct hp_site_table_identity *x, const struct hp_site_table_identity *y)
 {
     int order = 0;
     for (size_t text = 0; order == 0 && text < HP_SITE_TABLE_TEXTS; text++)
-        order = hp_site_table_by_number(x->texts[text].first->rank, y->texts[text].first->rank);
+        order = hp_by_number(x->texts[text].first->rank, y->texts[text].first->rank);
     if (order == 0)
-        order = hp_site_table_by_number(x->site->location.line, y->site->location.line);
-    return order != 0 ? order : hp_site_table_by_number(x->site->kind, y->site->kind);
+        order = hp_by_number(x->site->location.line, y->site->location.line);
+    return order != 0 ? order : hp_by_number(x->site->kind, y->site->kind);
 }
 
 static int hp_site_table_compare_identities(const void *a, const void *b)
 {
     const struct hp_site_table_identity *x = a, *y = b;
     const int order = hp_site_table_compare_contents(x, y);
-    return order != 0 ? order : hp_site_table_by_number(hp_site_number(x->site), hp_site_number(y->site));
+    return order != 0 ? order : hp_by_number(hp_site_number(x->site), hp_site_number(y->site));
 }
 
 /*
@@ -16367,11 +16357,12 @@ struct hp_slowest_view {
     uint64_t now;
 };
 
-static int hp_slowest_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 /* --------------------------------------------------------------------------------- which functions */
 
-static int hp_slowest_compare_sites(const void *a, const void *b) { return hp_slowest_by_number(hp_site_number(a), hp_site_number(b)); }
+static int hp_slowest_compare_sites(const void *a, const void *b)
+{
+    return hp_by_number(hp_site_number(a), hp_site_number(b));
+}
 
 /* Those with this very name, or those that match the pattern. */
 static size_t hp_slowest_choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
@@ -16452,7 +16443,7 @@ static uint64_t hp_slowest_longest(const struct hp_slowest_function *function)
 static int hp_slowest_compare_functions(const void *a, const void *b)
 {
     const struct hp_slowest_function *x = a, *y = b;
-    const int order = hp_slowest_by_number(hp_slowest_longest(y), hp_slowest_longest(x));
+    const int order = hp_by_number(hp_slowest_longest(y), hp_slowest_longest(x));
     return order != 0 ? order : strcmp(x->site->name, y->site->name);
 }
 
@@ -16590,14 +16581,14 @@ static bool hp_slowest_make_parts(struct hp_slowest_view *view, struct hp_slowes
 static int hp_slowest_compare_heat(const void *a, const void *b)
 {
     const struct hp_slowest_part *x = a, *y = b;
-    const int order = hp_slowest_by_number(y->heat, x->heat);
+    const int order = hp_by_number(y->heat, x->heat);
     return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
 }
 
 static int hp_slowest_compare_siblings(const void *a, const void *b)
 {
     const struct hp_slowest_part *x = a, *y = b;
-    int order = hp_slowest_by_number(y->stored->total, x->stored->total);
+    int order = hp_by_number(y->stored->total, x->stored->total);
     if (order == 0)
         order = strcmp(x->name, y->name);
     return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
@@ -17719,26 +17710,24 @@ static size_t hp_wait_profile_count_waits(const struct hp_run *run)
 
 /* ----------------------------------------------------------------------------------------------- merge */
 
-static int hp_wait_profile_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static uint64_t hp_wait_profile_number_of(const struct hp_site_sums *site) { return site != NULL ? hp_site_number(site) + 1 : 0; }
 
 /* The same for all that is one row. */
 static int hp_wait_profile_compare_places(const void *a, const void *b)
 {
     const struct hp_wait_sums *x = a, *y = b;
-    int order = hp_wait_profile_by_number(hp_wait_profile_number_of(x->site), hp_wait_profile_number_of(y->site));
+    int order = hp_by_number(hp_wait_profile_number_of(x->site), hp_wait_profile_number_of(y->site));
     if (order == 0)
-        order = hp_wait_profile_by_number(x->cause, y->cause);
+        order = hp_by_number(x->cause, y->cause);
     if (order == 0)
-        order = hp_wait_profile_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+        order = hp_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
     return order != 0 ? order : strcmp(x->what, y->what);
 }
 
 static int hp_wait_profile_compare_times(const void *a, const void *b)
 {
     const struct hp_wait_sums *x = a, *y = b;
-    const int order = hp_wait_profile_by_number(y->ns, x->ns);
+    const int order = hp_by_number(y->ns, x->ns);
     return order != 0 ? order : hp_wait_profile_compare_places(a, b);
 }
 
@@ -19358,6 +19347,8 @@ HP_PRIVATE struct hp_head *hp_thread_head(void);
 HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
 /* The same for events of pools, which count what they lose themselves. */
 HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
+/* The head of the calling thread if it has one for the running session, or NULL. */
+HP_PRIVATE struct hp_head *hp_thread_present(void);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.
@@ -22801,24 +22792,29 @@ static void hp_sampler_credit(struct hp_head *head, uint32_t node, uint64_t user
 }
 
 /*
- * Reads the clocks. The kernel's account of its own share may run ahead of what can be, on a short stretch; what is too much
- * is left for the next one.
+ * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
+ * short stretch; what is too much is left for the next one.
  */
+static struct hp_cpu_time hp_sampler_take_passed(struct hp_sampler *sampler)
+{
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    struct hp_cpu_time passed = {.ns = hp_less(now.ns, before.ns),
+                                 .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
+    if (passed.kernel_ns > passed.ns)
+        passed.kernel_ns = passed.ns;
+    sampler->counted.ns += passed.ns;
+    sampler->counted.kernel_ns += passed.kernel_ns;
+    return passed;
+}
+
 static void hp_sampler_count_time(struct hp_head *head)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    struct hp_cpu_thread *cpu = sampler->cpu;
-    const struct hp_cpu_time now = hp_cpu_of_thread();
-    const uint64_t passed = now.ns > sampler->counted.ns ? now.ns - sampler->counted.ns : 0;
-    uint64_t kernel = now.kernel_ns > sampler->counted.kernel_ns ? now.kernel_ns - sampler->counted.kernel_ns : 0;
-    if (kernel > passed)
-        kernel = passed;
-    HOTPATH_ADD_(cpu->kernel_ns, kernel);
-    HOTPATH_ADD_(cpu->user_ns, passed - kernel);
-    HOTPATH_ADD_(cpu->waiting_kernel_ns, kernel);
-    HOTPATH_ADD_(cpu->waiting_user_ns, passed - kernel);
-    sampler->counted.ns += passed;
-    sampler->counted.kernel_ns += kernel;
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_cpu_time passed = hp_sampler_take_passed(&head->sampler);
+    HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
 }
 
 static void hp_sampler_add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
@@ -22845,12 +22841,11 @@ static void hp_sampler_share_out(struct hp_head *head)
     sampler->seen_count = 0;
 }
 
-/* A timer's signal: all that waits is credited. Where perf has seen enough of user time, to where that was. */
+/* A timer's signal, and the clocks were read: all that waits is credited. Where perf has seen enough of user time, to where that was. */
 static void hp_sampler_credit_all(struct hp_head *head, uint32_t node)
 {
     const struct hp_cpu_thread *cpu = head->sampler.cpu;
     const bool has_seen = head->sampler.seen_count > 0;
-    hp_sampler_count_time(head);
     if (has_seen)
         hp_sampler_share_out(head);
     else
@@ -23059,12 +23054,9 @@ static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kin
 /* What passes while recording is paused is nobody's. */
 static void hp_sampler_skip_time(struct hp_sampler *sampler)
 {
-    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
-    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
-    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
-    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
-    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
-    sampler->counted = now;
+    const struct hp_cpu_time passed = hp_sampler_take_passed(sampler);
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
     sampler->seen_count = sampler->folded_count = 0;
 }
 
@@ -23097,18 +23089,19 @@ static void hp_sampler_leave(struct hp_head *head)
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }
 
+static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+
+/* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
     if (!hp_sampler_enter(head))
         hp_sampler_stop_sources(&head->sampler);
     else if (hp_sampler_is_paused(head))
         hp_sampler_skip_time(&head->sampler);
-    else
+    else if (hp_sampler_has_source(&head->sampler))
         hp_sampler_take_sample(head, kind, stack);
     hp_sampler_leave(head);
 }
-
-static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
 
 /* What is sent to a thread without sources waits for nobody. */
 static void hp_sampler_hold_off_(struct hp_head *head)
@@ -23336,30 +23329,26 @@ static void hp_sampler_guess_node(struct hp_head *head)
         HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
 }
 
+static void hp_sampler_settle_for_good(struct hp_head *head)
+{
+    hp_sampler_settle(head);
+    hp_sampler_guess_node(head);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head)) {
-        hp_sampler_settle(head);
-        hp_sampler_guess_node(head);
-    }
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
+        hp_sampler_settle_for_good(head);
     hp_sampler_stop_sources(sampler);
     sampler->is_lent = sampler->is_held_off = false;
     sampler->cpu = NULL;
 }
 
-/* The head of the calling thread, if it works for the running session. */
-static struct hp_head *hp_sampler_own_head(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
-    return is_there ? head : NULL;
-}
-
 void hp_sampler_begin_late(void)
 {
-    struct hp_head *head = hp_sampler_own_head();
+    struct hp_head *head = hp_thread_present();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE || !hp_sampler_is_wanted())
         return;
     hp_sampler_begin();
@@ -23369,11 +23358,9 @@ void hp_sampler_begin_late(void)
 
 void hp_sampler_end(void)
 {
-    struct hp_head *head = hp_sampler_own_head();
-    if (head != NULL && head->sampler.cpu != NULL) {
-        hp_sampler_settle(head);
-        hp_sampler_guess_node(head);
-    }
+    struct hp_head *head = hp_thread_present();
+    if (head != NULL && head->sampler.cpu != NULL)
+        hp_sampler_settle_for_good(head);
     hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
     hotpath_runtime_->sampling.perf = NULL;
 }
@@ -24293,8 +24280,7 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
     return head;
 }
 
-/* The head of this thread if it has one for the running session. */
-static struct hp_head *hp_threads_present_head(void)
+struct hp_head *hp_thread_present(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     const bool is_there = &head->hot != &hotpath_idle_head_ && head->thread_id != 0 && head->hot.epoch == hp_epoch();
@@ -24322,7 +24308,7 @@ typedef bool hp_threads_take_lock(struct hp_signals *held);
 /* The head of this thread, registered now if need be. */
 static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t losses)
 {
-    struct hp_head *head = hp_threads_present_head();
+    struct hp_head *head = hp_thread_present();
     struct hp_signals held;
     if (head != NULL || !take(&held))
         return head;
@@ -24338,7 +24324,7 @@ struct hp_head *hp_thread_head_for_pools(void) { return hp_threads_head_by(hp_lo
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_threads_present_head() : hp_threads_head_by(hp_threads_lock_soon, 0);
+    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_thread_present() : hp_threads_head_by(hp_threads_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
@@ -24982,13 +24968,6 @@ static bool hp_waits_write_ours(void *context, uint32_t offset, const void *from
     return is_writable;
 }
 
-static uint64_t hp_waits_processor_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void hp_waits_pause_us(uint32_t us)
 {
     struct timespec left = {(time_t)(us / 1000000u), (long)(us % 1000000u) * 1000};
@@ -25013,10 +24992,10 @@ static void *hp_waits_watch(void *context)
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
     const uint64_t began = hp_clock_monotonic_ns();
-    uint64_t before = hp_waits_processor_ns();
+    uint64_t before = hp_clock_thread_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
-        const uint64_t now = hp_waits_processor_ns();
+        const uint64_t now = hp_clock_thread_ns();
         hp_watch_note(&watching->watch, now - before);
         before = now;
         hp_waits_pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));

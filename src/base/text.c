@@ -143,3 +143,11 @@ bool hp_text_has_suffix(const char *text, const char *suffix)
     const size_t length = strlen(text), suffix_length = strlen(suffix);
     return length > suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
+
+uint64_t hp_text_hash(const char *bytes, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)bytes[at]) * UINT64_C(1099511628211);
+    return hash;
+}

@@ -59,4 +59,7 @@ bool hp_text_equal_nocase(const char *a, size_t a_length, const char *b);
  */
 const char *hp_text_next_item(const char **rest, size_t *ret_length);
 
+/* A number for a text, by which it is known among others (FNV-1a). */
+uint64_t hp_text_hash(const char *bytes, size_t length);
+
 #endif

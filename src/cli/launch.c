@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "task_files.h"
 
 #define GRACE_NS UINT64_C(2000000000) /* between asking a program to end and making it */
 
@@ -109,19 +110,10 @@ static void pass_on(const siginfo_t *info, pid_t program)
 
 /* -------------------------------------------------------------------------------------------- stopping */
 
-/* 'T' in the kernel's eyes. */
 static bool is_stopped(pid_t pid)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *stream = fopen(path, "re");
-    if (stream == NULL)
-        return false;
-    const size_t length = fread(text, 1, sizeof text - 1, stream);
-    fclose(stream);
-    text[length] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'T';
+    uint64_t start;
+    return hp_task_state((uint32_t)pid, 0, &start) == 'T';
 }
 
 /* Somebody may continue the program and not us: while we are stopped, a child of ours looks after that. */

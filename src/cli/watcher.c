@@ -59,13 +59,7 @@ static struct {
 
 /* --------------------------------------------------------------------------------------------- names */
 
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return hash | 1;
-}
+static uint64_t hash_of(const char *name) { return hp_text_hash(name, strlen(name)) | 1; }
 
 static uint64_t *place_of(const struct names *names, uint64_t hash)
 {
@@ -237,17 +231,10 @@ static void scan(void)
 
 /* --------------------------------------------------------------------------------------------- thread */
 
-static uint64_t processor_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* One look at all processes. */
 static void look_at_all(void)
 {
-    uint64_t before = processor_ns();
+    uint64_t before = hp_clock_thread_ns();
     scan();
     for (size_t at = 0; at < watcher.count;) {
         struct hp_watch *watch = &watcher.processes[at]->watch;
@@ -255,7 +242,7 @@ static void look_at_all(void)
             end_process(at);
             continue;
         }
-        const uint64_t now = processor_ns();
+        const uint64_t now = hp_clock_thread_ns();
         hp_watch_note(watch, now - before);
         before = now;
         at++;
@@ -283,7 +270,7 @@ static void *watch_run(void *context)
         look_at_all();
         pthread_mutex_lock(&watcher.lock);
         pthread_cond_broadcast(&watcher.looked);
-        pause_until(hp_watch_period_us(processor_ns(), hp_clock_monotonic_ns() - began));
+        pause_until(hp_watch_period_us(hp_clock_thread_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
     while (watcher.count > 0)

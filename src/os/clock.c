@@ -21,6 +21,8 @@ uint64_t hp_clock_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
 uint64_t hp_clock_wall_ns(void) { return read_clock(CLOCK_REALTIME); }
 
+uint64_t hp_clock_thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
 #if defined(__x86_64__) || defined(__i386__)
 
 static bool tsc_may_be_read(void)

@@ -18,6 +18,8 @@ enum hp_counter hp_clock_counter(void);
 
 uint64_t hp_clock_monotonic_ns(void);
 uint64_t hp_clock_wall_ns(void);
+/* Processor time of the calling thread. */
+uint64_t hp_clock_thread_ns(void);
 
 /* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
 uint64_t hp_clock_ticks(enum hp_counter counter);

@@ -12,39 +12,13 @@
 
 #include "files.h"
 #include "sys.h"
+#include "task_files.h"
 #include "text.h"
-
-/* "/proc/PID/what"; a pid of 0 is this process. */
-static void proc_path(char path[64], uint32_t pid, const char *what)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, 64);
-    hp_text_string(&text, "/proc/");
-    if (pid == 0)
-        hp_text_string(&text, "self");
-    else
-        hp_text_u64(&text, pid);
-    hp_text_char(&text, '/');
-    hp_text_string(&text, what);
-    hp_text_end(&text);
-}
 
 uint64_t hp_process_start_time(uint32_t pid)
 {
-    char path[64], text[1024];
-    proc_path(path, pid, "stat");
-    if (!hp_file_read_text(path, text, sizeof text))
-        return 0;
-    /* The name in field 2 may hold anything, so count from its closing bracket: field 22 is the 20th after. */
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at != NULL)
-            at++;
-    }
-    uint64_t start = 0;
-    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
-        start = start * 10 + (uint64_t)(*at - '0');
+    uint64_t start;
+    hp_task_state(pid, 0, &start);
     return start;
 }
 

@@ -12,7 +12,10 @@ const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, co
     struct hp_text text;
     hp_text_init(&text, path, HP_TASK_PATH);
     hp_text_string(&text, "/proc/");
-    hp_text_u64(&text, pid);
+    if (pid != 0)
+        hp_text_u64(&text, pid);
+    else
+        hp_text_string(&text, "self");
     if (tid != 0) {
         hp_text_string(&text, "/task/");
         hp_text_u64(&text, tid);
@@ -60,6 +63,7 @@ uint64_t hp_task_hex(const char **at)
 
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
+    *ret_start = 0;
     char text[1024];
     if (!hp_task_read(pid, tid, "stat", text, sizeof text))
         return 'X';
@@ -93,8 +97,5 @@ uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];
     const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (ssize_t at = 0; at < length; at++)
-        hash = (hash ^ (unsigned char)name[at]) * UINT64_C(1099511628211);
-    return length > 0 ? hash : 0;
+    return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
 }

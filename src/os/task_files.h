@@ -1,5 +1,5 @@
 /*
- * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself. No heap, no stdio.
+ * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself, a pid of 0 for our own. No heap, no stdio.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_TASK_FILES_H
@@ -21,7 +21,7 @@ bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size
 uint64_t hp_task_number(const char **at);
 uint64_t hp_task_hex(const char **at);
 
-/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot. */
+/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot (0: not known). */
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */

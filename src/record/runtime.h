@@ -263,6 +263,8 @@ struct hp_head *hp_thread_head(void);
 struct hp_head *hp_thread_head_if_free(void);
 /* The same for events of pools, which count what they lose themselves. */
 struct hp_head *hp_thread_head_for_pools(void);
+/* The head of the calling thread if it has one for the running session, or NULL. */
+struct hp_head *hp_thread_present(void);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arith.h"
 #include "runtime.h"
 #include "sys.h"
 
@@ -101,24 +102,29 @@ static void credit(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64
 }
 
 /*
- * Reads the clocks. The kernel's account of its own share may run ahead of what can be, on a short stretch; what is too much
- * is left for the next one.
+ * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
+ * short stretch; what is too much is left for the next one.
  */
+static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
+{
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    struct hp_cpu_time passed = {.ns = hp_less(now.ns, before.ns),
+                                 .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
+    if (passed.kernel_ns > passed.ns)
+        passed.kernel_ns = passed.ns;
+    sampler->counted.ns += passed.ns;
+    sampler->counted.kernel_ns += passed.kernel_ns;
+    return passed;
+}
+
 static void count_time(struct hp_head *head)
 {
-    struct hp_sampler *sampler = &head->sampler;
-    struct hp_cpu_thread *cpu = sampler->cpu;
-    const struct hp_cpu_time now = hp_cpu_of_thread();
-    const uint64_t passed = now.ns > sampler->counted.ns ? now.ns - sampler->counted.ns : 0;
-    uint64_t kernel = now.kernel_ns > sampler->counted.kernel_ns ? now.kernel_ns - sampler->counted.kernel_ns : 0;
-    if (kernel > passed)
-        kernel = passed;
-    HOTPATH_ADD_(cpu->kernel_ns, kernel);
-    HOTPATH_ADD_(cpu->user_ns, passed - kernel);
-    HOTPATH_ADD_(cpu->waiting_kernel_ns, kernel);
-    HOTPATH_ADD_(cpu->waiting_user_ns, passed - kernel);
-    sampler->counted.ns += passed;
-    sampler->counted.kernel_ns += kernel;
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_cpu_time passed = take_passed(&head->sampler);
+    HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
 }
 
 static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
@@ -145,12 +151,11 @@ static void share_out(struct hp_head *head)
     sampler->seen_count = 0;
 }
 
-/* A timer's signal: all that waits is credited. Where perf has seen enough of user time, to where that was. */
+/* A timer's signal, and the clocks were read: all that waits is credited. Where perf has seen enough of user time, to where that was. */
 static void credit_all(struct hp_head *head, uint32_t node)
 {
     const struct hp_cpu_thread *cpu = head->sampler.cpu;
     const bool has_seen = head->sampler.seen_count > 0;
-    count_time(head);
     if (has_seen)
         share_out(head);
     else
@@ -359,12 +364,9 @@ static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_
 /* What passes while recording is paused is nobody's. */
 static void skip_time(struct hp_sampler *sampler)
 {
-    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
-    const uint64_t passed = now.ns > before.ns ? now.ns - before.ns : 0;
-    const uint64_t kernel = now.kernel_ns > before.kernel_ns ? now.kernel_ns - before.kernel_ns : 0;
-    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed);
-    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, kernel < passed ? kernel : passed);
-    sampler->counted = now;
+    const struct hp_cpu_time passed = take_passed(sampler);
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
     sampler->seen_count = sampler->folded_count = 0;
 }
 
@@ -397,18 +399,19 @@ static void leave(struct hp_head *head)
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }
 
+static bool has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
+
+/* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
     if (!enter(head))
         stop_sources(&head->sampler);
     else if (is_paused(head))
         skip_time(&head->sampler);
-    else
+    else if (has_source(&head->sampler))
         take_sample(head, kind, stack);
     leave(head);
 }
-
-static bool has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
 
 /* What is sent to a thread without sources waits for nobody. */
 static void hold_off(struct hp_head *head)
@@ -636,30 +639,26 @@ static void guess_node(struct hp_head *head)
         HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
 }
 
+static void settle_for_good(struct hp_head *head)
+{
+    settle(head);
+    guess_node(head);
+}
+
 /* Where it has not ended without a word. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head)) {
-        settle(head);
-        guess_node(head);
-    }
+    if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
+        settle_for_good(head);
     stop_sources(sampler);
     sampler->is_lent = sampler->is_held_off = false;
     sampler->cpu = NULL;
 }
 
-/* The head of the calling thread, if it works for the running session. */
-static struct hp_head *own_head(void)
-{
-    struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
-    const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
-    return is_there ? head : NULL;
-}
-
 void hp_sampler_begin_late(void)
 {
-    struct hp_head *head = own_head();
+    struct hp_head *head = hp_thread_present();
     if (hp_runtime->sampling.engine != HP_CPU_NONE || !is_wanted())
         return;
     hp_sampler_begin();
@@ -669,11 +668,9 @@ void hp_sampler_begin_late(void)
 
 void hp_sampler_end(void)
 {
-    struct hp_head *head = own_head();
-    if (head != NULL && head->sampler.cpu != NULL) {
-        settle(head);
-        guess_node(head);
-    }
+    struct hp_head *head = hp_thread_present();
+    if (head != NULL && head->sampler.cpu != NULL)
+        settle_for_good(head);
     hp_cpu_perf_stop(hp_runtime->sampling.perf);
     hp_runtime->sampling.perf = NULL;
 }

@@ -286,8 +286,7 @@ static struct hp_head *register_thread(uint64_t losses)
     return head;
 }
 
-/* The head of this thread if it has one for the running session. */
-static struct hp_head *present_head(void)
+struct hp_head *hp_thread_present(void)
 {
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     const bool is_there = &head->hot != &hp_idle_head && head->thread_id != 0 && head->hot.epoch == hp_epoch();
@@ -315,7 +314,7 @@ typedef bool take_lock(struct hp_signals *held);
 /* The head of this thread, registered now if need be. */
 static struct hp_head *head_by(take_lock *take, uint64_t losses)
 {
-    struct hp_head *head = present_head();
+    struct hp_head *head = hp_thread_present();
     struct hp_signals held;
     if (head != NULL || !take(&held))
         return head;
@@ -331,7 +330,7 @@ struct hp_head *hp_thread_head_for_pools(void) { return head_by(hp_lock, 0); }
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hp_thread_is_over || hp_is_sealed() ? present_head() : head_by(lock_soon, 0);
+    return hp_thread_is_over || hp_is_sealed() ? hp_thread_present() : head_by(lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }

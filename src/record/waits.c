@@ -104,13 +104,6 @@ static bool write_ours(void *context, uint32_t offset, const void *from, size_t 
     return is_writable;
 }
 
-static uint64_t processor_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void pause_us(uint32_t us)
 {
     struct timespec left = {(time_t)(us / 1000000u), (long)(us % 1000000u) * 1000};
@@ -135,10 +128,10 @@ static void *watch(void *context)
                                            .context = watching};
     prctl(PR_SET_NAME, "hotpath", 0, 0, 0);
     const uint64_t began = hp_clock_monotonic_ns();
-    uint64_t before = processor_ns();
+    uint64_t before = hp_clock_thread_ns();
     bool goes_on = hp_watch_begin(&watching->watch, &target);
     while (goes_on && hp_watch_look(&watching->watch)) {
-        const uint64_t now = processor_ns();
+        const uint64_t now = hp_clock_thread_ns();
         hp_watch_note(&watching->watch, now - before);
         before = now;
         pause_us(hp_watch_period_us(now, hp_clock_monotonic_ns() - began));

@@ -9,23 +9,16 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "thread_list.h"
 
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 
-static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool hp_run_has_allocs(const struct hp_run *run)
-{
-    for (size_t at = 0; at < run->count; at++)
-        if (run->sessions[at]->header.features & HP_FEATURE_ALLOC)
-            return true;
-    return false;
-}
+bool hp_run_has_allocs(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_ALLOC); }
 
 /* ------------------------------------------------------------------------------------------ open zones */
 
@@ -49,10 +42,10 @@ void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_th
             link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
         if (!link->has_allocs)
             continue;
-        const uint64_t all_bytes = less(alloc.bytes, begun.bytes), all_count = less(alloc.count, begun.count);
+        const uint64_t all_bytes = hp_less(alloc.bytes, begun.bytes), all_count = hp_less(alloc.count, begun.count);
         link->allocs = (struct hp_open_allocs){
-            .measures = {[HP_ALLOC_OWN_BYTES] = less(less(all_bytes, begun.inner_bytes), inside_bytes),
-                         [HP_ALLOC_OWN_COUNT] = less(less(all_count, begun.inner_count), inside_count),
+            .measures = {[HP_ALLOC_OWN_BYTES] = hp_less(hp_less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = hp_less(hp_less(all_count, begun.inner_count), inside_count),
                          [HP_ALLOC_ALL_BYTES] = all_bytes,
                          [HP_ALLOC_ALL_COUNT] = all_count,
                          [HP_ALLOC_PEAK_BYTES] = height(alloc.peak_live, begun.live),
@@ -151,7 +144,7 @@ void hp_allocs_distribution(const struct hp_site_sums *site, const struct hp_sit
     for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
         if (link->has_allocs)
             hp_durations_add(ret_values, link->allocs.measures[measure]);
-    ret_values->lines[0][0] += less(site->sums.calls, allocs->calls);
+    ret_values->lines[0][0] += hp_less(site->sums.calls, allocs->calls);
     ret_values->counted = 0;
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
         for (size_t step = 0; step < 64; step++)
@@ -188,8 +181,8 @@ static void look_into_open(const struct hp_snapshot *session, const struct hp_th
     while (hp_snapshot_next_open(session, thread, walk, &frame) && (frame.stat & HOTPATH_ALLOCATES_) &&
            hp_snapshot_alloc_frame(session, thread, alloc, walk->index, &begun)) {
         if (walk->index == 1) {
-            *ret_bytes = less(alloc->bytes, begun.bytes);
-            *ret_count = less(alloc->count, begun.count);
+            *ret_bytes = hp_less(alloc->bytes, begun.bytes);
+            *ret_count = hp_less(alloc->count, begun.count);
         }
         alloc->peak_live = higher(alloc->peak_live, begun.peak_live);
         alloc->peak_blocks = higher(alloc->peak_blocks, begun.peak_blocks);
@@ -207,8 +200,8 @@ static bool add_record(struct hp_thread_allocs *to, const struct hp_snapshot *se
         return false;
     hp_snapshot_alloc_frame(session, thread, &alloc, 0, &outside);
     look_into_open(session, thread, opens, &alloc, &open_bytes, &open_count);
-    to->outside_bytes += less(less(alloc.bytes, outside.inner_bytes), open_bytes);
-    to->outside_count += less(less(alloc.count, outside.inner_count), open_count);
+    to->outside_bytes += hp_less(hp_less(alloc.bytes, outside.inner_bytes), open_bytes);
+    to->outside_count += hp_less(hp_less(alloc.count, outside.inner_count), open_count);
     const struct hp_alloc_totals totals = {
         .count = alloc.count,
         .bytes = alloc.bytes,

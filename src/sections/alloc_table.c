@@ -15,6 +15,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "arith.h"
 #include "order.h"
 #include "percentile.h"
 #include "sort.h"
@@ -255,8 +256,6 @@ static const char *name_of(const struct entry *entry)
     return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
 }
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static uint64_t number_of(const struct entry *entry)
 {
     return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
@@ -265,16 +264,16 @@ static uint64_t number_of(const struct entry *entry)
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order = by_number(y->rank, x->rank);
+    int order = hp_by_number(y->rank, x->rank);
     if (order == 0)
-        order = by_number(y->total, x->total);
+        order = hp_by_number(y->total, x->total);
     if (order == 0)
         order = strcmp(name_of(x), name_of(y));
     if (order == 0)
-        order = by_number(number_of(x), number_of(y));
+        order = hp_by_number(number_of(x), number_of(y));
     return order != 0
                ? order
-               : by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
 }
 
 /* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
@@ -525,15 +524,8 @@ static bool note_peak(struct view *view)
 static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[view->columns.calls].has_value;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
-    if (has_outside)
-        hp_section_note(section, HP_OUTSIDE " was allocated outside of all measured functions");
+    hp_section_note_sites(view->results, section, view->columns.calls,
+                          HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
         hp_section_note(
             section, view->kind == &bytes_kind

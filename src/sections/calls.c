@@ -11,6 +11,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "arith.h"
 #include "sort.h"
 #include "stat_walk.h"
 
@@ -86,15 +87,13 @@ static bool gather(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rank */
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 /* The functions in the order of their total time, no two of them mixed. */
 static int by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
 {
-    int order = by_number(y->sums.total, x->sums.total);
+    int order = hp_by_number(y->sums.total, x->sums.total);
     if (order == 0)
         order = strcmp(x->name, y->name);
-    return order != 0 ? order : by_number(hp_site_number(x), hp_site_number(y));
+    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
 }
 
 static int compare_calls(const void *a, const void *b)
@@ -102,12 +101,12 @@ static int compare_calls(const void *a, const void *b)
     const struct call *x = a, *y = b;
     int order = by_site(x->site, y->site);
     if (order == 0)
-        order = by_number(y->end, x->end);
+        order = hp_by_number(y->end, x->end);
     if (order == 0)
-        order = by_number(x->session->header.pid, y->session->header.pid);
+        order = hp_by_number(x->session->header.pid, y->session->header.pid);
     if (order == 0)
-        order = by_number(x->tid, y->tid);
-    return order != 0 ? order : by_number(x->ticks, y->ticks);
+        order = hp_by_number(x->tid, y->tid);
+    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
 }
 
 static bool is_within(size_t count, uint32_t limit)

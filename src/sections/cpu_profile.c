@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "sort.h"
 
 #define SECOND 1e9
@@ -45,13 +46,7 @@ struct builder {
     uint64_t skipped_kernel_ns;
 };
 
-bool hp_run_has_cpu(const struct hp_run *run)
-{
-    for (size_t at = 0; at < run->count; at++)
-        if (run->sessions[at]->header.features & HP_FEATURE_CPU)
-            return true;
-    return false;
-}
+bool hp_run_has_cpu(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_CPU); }
 
 static double rate_of(uint64_t samples, uint64_t ns) { return ns > 0 ? (double)samples * SECOND / (double)ns : 0; }
 
@@ -221,8 +216,6 @@ static int compare_numbers(const void *a, const void *b)
     return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
-#define ENOUGH_FOUND 4.0
-
 /* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
 static bool find_costs(struct builder *builder, struct hp_arena *arena)
 {
@@ -282,7 +275,7 @@ static void add_waiting(struct builder *builder, const struct hp_snapshot *sessi
         return;
     struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
     /* Where samples found less than there is to share out, they say too little of how. */
-    const bool is_known = builder->found_ns >= ENOUGH_FOUND * (double)hp_cpu_ns(&left);
+    const bool is_known = builder->found_ns >= (double)hp_cpu_ns(&left);
     const double all = is_known ? all_expected(builder, session, thread, nodes) : 0;
     hp_walk_rewind(nodes);
     while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
@@ -298,8 +291,6 @@ static void add_waiting(struct builder *builder, const struct hp_snapshot *sessi
     add_entry(builder, session, cpu.last_node, &left);
 }
 
-static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 /* What a thread of ours took that watches the others: nearly all of it in the kernel. */
 static uint64_t taken_by_us(const struct hp_snapshot *session)
 {
@@ -314,11 +305,11 @@ static void add_process(const struct builder *builder, const struct hp_snapshot 
     struct hp_cpu *cpu = builder->cpu;
     const struct hp_header *header = &session->header;
     const uint64_t ours = taken_by_us(session);
-    const uint64_t kernel =
-        less(less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns), ours + builder->skipped_kernel_ns);
-    const uint64_t all = less(less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
+    const uint64_t kernel = hp_less(hp_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns),
+                                    ours + builder->skipped_kernel_ns);
+    const uint64_t all = hp_less(hp_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
     cpu->total.kernel_ns += kernel;
-    cpu->total.user_ns += less(all > sampled_ns ? all : sampled_ns, kernel);
+    cpu->total.user_ns += hp_less(all > sampled_ns ? all : sampled_ns, kernel);
     if (header->cpu_refusal != 0)
         cpu->refusal = header->cpu_refusal;
     cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
@@ -355,7 +346,7 @@ static void agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums 
     if (total->kernel_ns < inside->kernel_ns)
         total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
     if (all - total->kernel_ns < inside->user_ns)
-        total->kernel_ns = less(all, inside->user_ns);
+        total->kernel_ns = hp_less(all, inside->user_ns);
     total->user_ns = all - total->kernel_ns;
 }
 
@@ -366,9 +357,9 @@ static void settle_outside(struct hp_cpu *cpu, size_t site_count)
     for (size_t at = 0; at < site_count; at++)
         add(&inside, &cpu->sites[at].own);
     agree_on_kernel(&cpu->total, &inside);
-    const uint64_t all = less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
-    const uint64_t kernel = less(cpu->total.kernel_ns, inside.kernel_ns);
-    cpu->outside.samples = less(cpu->total.samples, inside.samples);
+    const uint64_t all = hp_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
+    const uint64_t kernel = hp_less(cpu->total.kernel_ns, inside.kernel_ns);
+    cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
     cpu->outside.kernel_ns = kernel < all ? kernel : all;
     cpu->outside.user_ns = all - cpu->outside.kernel_ns;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "cpu_profile.h"
 #include "order.h"
 #include "sort.h"
@@ -75,15 +76,13 @@ static uint32_t thread_of(const struct entry *entry)
     return entry->site != NULL ? hp_thread_number(entry->site) : 0;
 }
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order = by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    int order = hp_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
     if (order == 0)
         order = strcmp(name_of(x), name_of(y));
-    return order != 0 ? order : by_number(thread_of(x), thread_of(y));
+    return order != 0 ? order : hp_by_number(thread_of(x), thread_of(y));
 }
 
 static bool is_shown(const struct view *view, const struct entry *entry)
@@ -225,15 +224,8 @@ static void add_totals(struct view *view)
 static void add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[view->columns.open].has_value;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
-    if (has_outside)
-        hp_section_note(section, HP_OUTSIDE " was used outside of all measured functions");
+    hp_section_note_sites(view->results, section, view->columns.open,
+                          HP_OUTSIDE " was used outside of all measured functions");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }

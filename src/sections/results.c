@@ -251,6 +251,20 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
     return results->by_thread;
 }
 
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside)
+{
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[of_sites].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_profile_open_note(results->profile));
+    if (has_outside)
+        hp_section_note(section, outside);
+}
+
 const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
 {
     if (results->cpu == NULL)

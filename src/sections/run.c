@@ -107,3 +107,11 @@ enum hp_snapshot_state hp_run_state(const struct hp_run *run)
         return HP_SNAPSHOT_RUNNING;
     return run->states[HP_SNAPSHOT_FINISHED] == run->count ? HP_SNAPSHOT_FINISHED : HP_SNAPSHOT_ENDED;
 }
+
+bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.features & feature)
+            return true;
+    return false;
+}

@@ -34,6 +34,9 @@ struct hp_run {
 /* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
 
+/* Whether one of its sessions has records of that kind: HP_FEATURE_... */
+bool hp_run_has_feature(const struct hp_run *run, uint32_t feature);
+
 double hp_run_ns(const struct hp_run *run, uint64_t ticks);
 uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 

@@ -209,6 +209,12 @@ void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
 /* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 void hp_section_note(struct hotpath_section *section, const char *line);
+/*
+ * What tables of sites say below their rows: that calls are still open, and with the line `outside` that there is a row
+ * without a site, which has nothing in the column `of_sites`.
+ */
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside);
 /* A number about the whole; of SIGNED units an int64_t. */
 void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "cxxname.h"
 #include "sort.h"
 #include "text.h"
@@ -147,23 +148,21 @@ static void rank_texts(struct text **texts, size_t count)
         texts[at]->rank = texts[at - 1]->rank + (compare_texts(texts[at - 1], texts[at]) != 0);
 }
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static int compare_contents(const struct identity *x, const struct identity *y)
 {
     int order = 0;
     for (size_t text = 0; order == 0 && text < TEXTS; text++)
-        order = by_number(x->texts[text].first->rank, y->texts[text].first->rank);
+        order = hp_by_number(x->texts[text].first->rank, y->texts[text].first->rank);
     if (order == 0)
-        order = by_number(x->site->location.line, y->site->location.line);
-    return order != 0 ? order : by_number(x->site->kind, y->site->kind);
+        order = hp_by_number(x->site->location.line, y->site->location.line);
+    return order != 0 ? order : hp_by_number(x->site->kind, y->site->kind);
 }
 
 static int compare_identities(const void *a, const void *b)
 {
     const struct identity *x = a, *y = b;
     const int order = compare_contents(x, y);
-    return order != 0 ? order : by_number(hp_site_number(x->site), hp_site_number(y->site));
+    return order != 0 ? order : hp_by_number(hp_site_number(x->site), hp_site_number(y->site));
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
+#include "arith.h"
 #include "sort.h"
 #include "stat_walk.h"
 #include "text.h"
@@ -71,11 +72,12 @@ struct view {
     uint64_t now;
 };
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 /* --------------------------------------------------------------------------------- which functions */
 
-static int compare_sites(const void *a, const void *b) { return by_number(hp_site_number(a), hp_site_number(b)); }
+static int compare_sites(const void *a, const void *b)
+{
+    return hp_by_number(hp_site_number(a), hp_site_number(b));
+}
 
 /* Those with this very name, or those that match the pattern. */
 static size_t choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
@@ -156,7 +158,7 @@ static uint64_t longest(const struct function *function)
 static int compare_functions(const void *a, const void *b)
 {
     const struct function *x = a, *y = b;
-    const int order = by_number(longest(y), longest(x));
+    const int order = hp_by_number(longest(y), longest(x));
     return order != 0 ? order : strcmp(x->site->name, y->site->name);
 }
 
@@ -294,14 +296,14 @@ static bool make_parts(struct view *view, struct function *function)
 static int compare_heat(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
-    const int order = by_number(y->heat, x->heat);
+    const int order = hp_by_number(y->heat, x->heat);
     return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
 }
 
 static int compare_siblings(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
-    int order = by_number(y->stored->total, x->stored->total);
+    int order = hp_by_number(y->stored->total, x->stored->total);
     if (order == 0)
         order = strcmp(x->name, y->name);
     return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;

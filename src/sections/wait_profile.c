@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "sort.h"
 
 const char *hp_wait_cause_name(uint32_t cause)
@@ -106,26 +107,24 @@ static size_t count_waits(const struct hp_run *run)
 
 /* ----------------------------------------------------------------------------------------------- merge */
 
-static int by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
 static uint64_t number_of(const struct hp_site_sums *site) { return site != NULL ? hp_site_number(site) + 1 : 0; }
 
 /* The same for all that is one row. */
 static int compare_places(const void *a, const void *b)
 {
     const struct hp_wait_sums *x = a, *y = b;
-    int order = by_number(number_of(x->site), number_of(y->site));
+    int order = hp_by_number(number_of(x->site), number_of(y->site));
     if (order == 0)
-        order = by_number(x->cause, y->cause);
+        order = hp_by_number(x->cause, y->cause);
     if (order == 0)
-        order = by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+        order = hp_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
     return order != 0 ? order : strcmp(x->what, y->what);
 }
 
 static int compare_times(const void *a, const void *b)
 {
     const struct hp_wait_sums *x = a, *y = b;
-    const int order = by_number(y->ns, x->ns);
+    const int order = hp_by_number(y->ns, x->ns);
     return order != 0 ? order : compare_places(a, b);
 }
 

@@ -1,0 +1,13 @@
+/* Arithmetic that many need, of numbers without a sign. SPDX-License-Identifier: MIT */
+#ifndef HP_BASE_ARITH_H
+#define HP_BASE_ARITH_H
+
+#include <stdint.h>
+
+/* The difference, or 0 where it would be below. */
+static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+#endif
