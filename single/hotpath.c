@@ -44,6 +44,7 @@
 #undef HOTPATH /* the library itself is never compiled out */
 #define HOTPATH 1
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -4359,7 +4360,7 @@ void hp_signals_raise_now(int signal)
 #define HP_SOCKET_NAME 40u
 
 /*
- * "tcp 127.0.0.1:6379" (the peer; of one that listens "tcp at ...", its own address) or "unix /run/x", of the socket with this
+ * "tcp 127.0.0.1:6379" (the peer; without one "tcp at ...", its own address) or "unix /run/x", of the socket with this
  * inode, as the process sees the network. False: it is in no table, or too far down.
  */
 HP_PRIVATE bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);
@@ -4368,33 +4369,61 @@ HP_PRIVATE bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET
 
 /* What a socket is connected to, from the kernel's tables of them. */
 
-static void hp_sockets_put_address(struct hp_text *text, const char *hex, size_t digits)
+/* Digits that the kernel printed as numbers of this machine, of bytes in the order of the network: 8, or 4 times 8. */
+static struct in6_addr hp_sockets_address_of(const char *digits, size_t words)
 {
-    const char *at = hex + digits;
-    uint64_t port = 0;
-    if (*at == ':') {
-        at++;
-        port = hp_task_hex(&at);
+    struct in6_addr address = {0};
+    for (size_t at = 0; at < words; at++) {
+        char word[9] = {0};
+        memcpy(word, digits + at * 8, 8);
+        const char *rest = word;
+        const uint32_t number = (uint32_t)hp_task_hex(&rest);
+        memcpy(&address.s6_addr[at * 4], &number, sizeof number);
     }
-    if (digits == 8) {
-        /* The kernel prints it as a number of this machine, of bytes in the order of the network. */
-        uint32_t address = (uint32_t)hp_task_hex(&hex);
-        unsigned char bytes[4];
-        memcpy(bytes, &address, sizeof bytes);
-        for (size_t byte = 0; byte < sizeof bytes; byte++) {
-            hp_text_string(text, byte > 0 ? "." : "");
-            hp_text_u64(text, bytes[byte]);
-        }
-    } else {
-        hp_text_string(text, "[..");
-        hp_text_bytes(text, hex + digits - 8, 8);
-        hp_text_char(text, ']');
-    }
-    hp_text_char(text, ':');
-    hp_text_u64(text, port);
+    return address;
 }
 
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer, or of one that listens its own address. */
+/* One that is too long for the name gives up its beginning, by whole groups. */
+static void hp_sockets_put_long_address(struct hp_text *text, const char *address)
+{
+    const size_t room = HP_SOCKET_NAME - 1 - text->length - (sizeof "[]:65535" - 1), length = strlen(address);
+    hp_text_char(text, '[');
+    if (length > room) {
+        const char *group = strchr(address + length - (room - 2), ':');
+        address = group != NULL ? group + 1 : address;
+        hp_text_string(text, "..");
+    }
+    hp_text_string(text, address);
+    hp_text_char(text, ']');
+}
+
+/* "0100007F:1F90" is 127.0.0.1:8080. */
+static void hp_sockets_put_endpoint(struct hp_text *text, const char *endpoint)
+{
+    char name[INET6_ADDRSTRLEN] = "?";
+    const size_t digits = strcspn(endpoint, ": ");
+    const char *port = endpoint + digits + (endpoint[digits] == ':');
+    const struct in6_addr address = hp_sockets_address_of(endpoint, digits == 32 ? 4 : digits == 8);
+    const bool is_mapped = digits == 32 && IN6_IS_ADDR_V4MAPPED(&address);
+    if (digits == 8 || is_mapped) {
+        inet_ntop(AF_INET, &address.s6_addr[is_mapped ? 12 : 0], name, sizeof name);
+        hp_text_string(text, name);
+    } else {
+        inet_ntop(AF_INET6, &address, name, sizeof name);
+        hp_sockets_put_long_address(text, name);
+    }
+    hp_text_char(text, ':');
+    hp_text_u64(text, hp_task_hex(&port));
+}
+
+static bool hp_sockets_has_port(const char *endpoint)
+{
+    const char *port = endpoint + strcspn(endpoint, ": ");
+    port += *port == ':';
+    return hp_task_hex(&port) != 0;
+}
+
+/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer; without one its own address. */
 static bool hp_sockets_name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
 {
     const char *fields[10];
@@ -4412,12 +4441,11 @@ static bool hp_sockets_name_by_tcp(const char *line, uint64_t inode, const char 
     const char *number = fields[9];
     if (hp_task_number(&number) != inode)
         return false;
-    const bool is_listening = strncmp(fields[3], "0A", 2) == 0;
-    const char *address = is_listening ? fields[1] : fields[2];
+    const bool is_connected = hp_sockets_has_port(fields[2]);
     hp_text_init(&text, name, HP_SOCKET_NAME);
     hp_text_string(&text, protocol);
-    hp_text_string(&text, is_listening ? " at " : " ");
-    hp_sockets_put_address(&text, address, strcspn(address, ":"));
+    hp_text_string(&text, is_connected ? " " : " at ");
+    hp_sockets_put_endpoint(&text, fields[is_connected ? 2 : 1]);
     hp_text_end(&text);
     return true;
 }
@@ -11559,7 +11587,7 @@ struct hp_run_waits {
     uint64_t waited_ns;   /* of that, all that follows */
     uint64_t left_out_ns; /* which is in no row: there was no space for it */
     uint64_t watcher_ns;  /* processor time that watching took */
-    bool is_partial;      /* there were more threads or processes than could be watched */
+    uint64_t unwatched;   /* threads for which there was no place, at least */
     uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
     bool is_blind;        /* which system call it was could not always be seen */
 };
@@ -17678,7 +17706,7 @@ static bool hp_wait_profile_add_session(struct hp_wait_profile_gathering *gather
     struct hp_wait wait;
     struct hp_walk walk = {0};
     const bool is_watched = hp_snapshot_waits(snapshot, &sums);
-    waits->is_partial |= sums.unwatched > 0;
+    waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
     waits->sessions++;
@@ -17865,7 +17893,7 @@ static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
-    if (view->waits->is_partial)
+    if (view->waits->unwatched > 0)
         hp_section_note(view->section,
                         "not all threads were watched all the time: at most 128 processes at a time are, "
                         "and 512 threads of each");
@@ -17889,6 +17917,7 @@ static void hp_wait_table_add_totals(struct hotpath_section *section, const stru
     hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
     hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
     hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
+    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */

@@ -1,6 +1,7 @@
 /* What a socket is connected to, from the kernel's tables of them. SPDX-License-Identifier: MIT */
 #include "sockets.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -8,33 +9,61 @@
 #include "task_files.h"
 #include "text.h"
 
-static void put_address(struct hp_text *text, const char *hex, size_t digits)
+/* Digits that the kernel printed as numbers of this machine, of bytes in the order of the network: 8, or 4 times 8. */
+static struct in6_addr address_of(const char *digits, size_t words)
 {
-    const char *at = hex + digits;
-    uint64_t port = 0;
-    if (*at == ':') {
-        at++;
-        port = hp_task_hex(&at);
+    struct in6_addr address = {0};
+    for (size_t at = 0; at < words; at++) {
+        char word[9] = {0};
+        memcpy(word, digits + at * 8, 8);
+        const char *rest = word;
+        const uint32_t number = (uint32_t)hp_task_hex(&rest);
+        memcpy(&address.s6_addr[at * 4], &number, sizeof number);
     }
-    if (digits == 8) {
-        /* The kernel prints it as a number of this machine, of bytes in the order of the network. */
-        uint32_t address = (uint32_t)hp_task_hex(&hex);
-        unsigned char bytes[4];
-        memcpy(bytes, &address, sizeof bytes);
-        for (size_t byte = 0; byte < sizeof bytes; byte++) {
-            hp_text_string(text, byte > 0 ? "." : "");
-            hp_text_u64(text, bytes[byte]);
-        }
-    } else {
-        hp_text_string(text, "[..");
-        hp_text_bytes(text, hex + digits - 8, 8);
-        hp_text_char(text, ']');
-    }
-    hp_text_char(text, ':');
-    hp_text_u64(text, port);
+    return address;
 }
 
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer, or of one that listens its own address. */
+/* One that is too long for the name gives up its beginning, by whole groups. */
+static void put_long_address(struct hp_text *text, const char *address)
+{
+    const size_t room = HP_SOCKET_NAME - 1 - text->length - (sizeof "[]:65535" - 1), length = strlen(address);
+    hp_text_char(text, '[');
+    if (length > room) {
+        const char *group = strchr(address + length - (room - 2), ':');
+        address = group != NULL ? group + 1 : address;
+        hp_text_string(text, "..");
+    }
+    hp_text_string(text, address);
+    hp_text_char(text, ']');
+}
+
+/* "0100007F:1F90" is 127.0.0.1:8080. */
+static void put_endpoint(struct hp_text *text, const char *endpoint)
+{
+    char name[INET6_ADDRSTRLEN] = "?";
+    const size_t digits = strcspn(endpoint, ": ");
+    const char *port = endpoint + digits + (endpoint[digits] == ':');
+    const struct in6_addr address = address_of(endpoint, digits == 32 ? 4 : digits == 8);
+    const bool is_mapped = digits == 32 && IN6_IS_ADDR_V4MAPPED(&address);
+    if (digits == 8 || is_mapped) {
+        inet_ntop(AF_INET, &address.s6_addr[is_mapped ? 12 : 0], name, sizeof name);
+        hp_text_string(text, name);
+    } else {
+        inet_ntop(AF_INET6, &address, name, sizeof name);
+        put_long_address(text, name);
+    }
+    hp_text_char(text, ':');
+    hp_text_u64(text, hp_task_hex(&port));
+}
+
+static bool has_port(const char *endpoint)
+{
+    const char *port = endpoint + strcspn(endpoint, ": ");
+    port += *port == ':';
+    return hp_task_hex(&port) != 0;
+}
+
+/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer; without one its own address. */
 static bool name_by_tcp(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME])
 {
     const char *fields[10];
@@ -52,12 +81,11 @@ static bool name_by_tcp(const char *line, uint64_t inode, const char *protocol, 
     const char *number = fields[9];
     if (hp_task_number(&number) != inode)
         return false;
-    const bool is_listening = strncmp(fields[3], "0A", 2) == 0;
-    const char *address = is_listening ? fields[1] : fields[2];
+    const bool is_connected = has_port(fields[2]);
     hp_text_init(&text, name, HP_SOCKET_NAME);
     hp_text_string(&text, protocol);
-    hp_text_string(&text, is_listening ? " at " : " ");
-    put_address(&text, address, strcspn(address, ":"));
+    hp_text_string(&text, is_connected ? " " : " at ");
+    put_endpoint(&text, fields[is_connected ? 2 : 1]);
     hp_text_end(&text);
     return true;
 }

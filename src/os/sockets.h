@@ -8,7 +8,7 @@
 #define HP_SOCKET_NAME 40u
 
 /*
- * "tcp 127.0.0.1:6379" (the peer; of one that listens "tcp at ...", its own address) or "unix /run/x", of the socket with this
+ * "tcp 127.0.0.1:6379" (the peer; without one "tcp at ...", its own address) or "unix /run/x", of the socket with this
  * inode, as the process sees the network. False: it is in no table, or too far down.
  */
 bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);

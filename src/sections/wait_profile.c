@@ -75,7 +75,7 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     struct hp_wait wait;
     struct hp_walk walk = {0};
     const bool is_watched = hp_snapshot_waits(snapshot, &sums);
-    waits->is_partial |= sums.unwatched > 0;
+    waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
     waits->sessions++;

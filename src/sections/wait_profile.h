@@ -28,7 +28,7 @@ struct hp_run_waits {
     uint64_t waited_ns;   /* of that, all that follows */
     uint64_t left_out_ns; /* which is in no row: there was no space for it */
     uint64_t watcher_ns;  /* processor time that watching took */
-    bool is_partial;      /* there were more threads or processes than could be watched */
+    uint64_t unwatched;   /* threads for which there was no place, at least */
     uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
     bool is_blind;        /* which system call it was could not always be seen */
 };

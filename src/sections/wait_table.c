@@ -90,7 +90,7 @@ static bool add_notes(struct view *view)
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
-    if (view->waits->is_partial)
+    if (view->waits->unwatched > 0)
         hp_section_note(view->section,
                         "not all threads were watched all the time: at most 128 processes at a time are, "
                         "and 512 threads of each");
@@ -114,6 +114,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_run_wait
     hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
     hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);
     hp_section_add_total(section, "watched_processes", HOTPATH_UNIT_COUNT, waits->sessions);
+    hp_section_add_total(section, "unwatched_threads", HOTPATH_UNIT_COUNT, waits->unwatched);
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */

@@ -50,6 +50,9 @@ CASES = {
     "child": ("child", ("wait4", "waitid", "waitpid"), ""),
     "pipe": ("pipe", ("read",), "pipe:["),
     "socket": ("socket", ("read",), "unix socket"),
+    "tcp": ("socket", ("read",), "tcp 127.0.0.1:"),
+    "udp": ("socket", ("read",), "udp at 127.0.0.1:"),
+    "terminal": ("terminal", ("read",), "/dev/pts/"),
     "lock": ("lock", ("futex", "futex_time64"), ""),
 }
 
@@ -79,9 +82,39 @@ def test_cause(cli, case):
     assert longest.looks > 0
     assert longest.location["file"].endswith("waits.c")
     totals = done.report.section("waits")["totals"]
-    assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1
+    assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1 and totals["unwatched_threads"] == 0
     assert totals["waited_ns"] == sum_of(rows_of(done.report))
     assert totals["waited_ns"] <= totals["watched_ns"]
+
+
+def test_page_fault(cli):
+    """Pages that another thread has to bring, so that it is known how long that takes."""
+    done = cli.run("--", WAITS, "fault")
+    truth = told(done)
+    if truth["refused"]:
+        pytest.skip(f"no userfaultfd here: {os.strerror(truth['refused'])}")
+    longest = check_waited(done.report, "in_fault", "page fault", truth)
+    assert longest.call is None and not longest.what
+
+
+CROWD = """mkfifo gate; exec 3<>gate
+for n in $(seq {count}); do {program} crowd unwatched <gate 3>&- & done
+while test $(ls "$HOTPATH_DIR" | grep -c 'hotpath$') -lt {count}; do sleep 0.05; done
+sleep 1; exec 3>&-; wait"""
+
+
+def test_more_processes_than_are_watched(cli):
+    """All of them wait at the same time. Some have no place, which is said, and nothing else is amiss with them."""
+    count, places = 140, 128
+    done = cli.run("--no-preload", "--", "sh", "-c", CROWD.format(count=count, program=WAITS), env={"HOTPATH_KEEP": "200"})
+    assert done.stdout == "done crowd\n" * count
+    assert len(done.report.rows("processes")) == count
+    assert done.report.row("in_crowd").calls == count
+    totals = done.report.section("waits")["totals"]
+    assert places <= totals["watched_processes"] <= count
+    assert 0 < totals["unwatched_threads"] <= count - places
+    found = rows_of(done.report, "in_crowd", "pipe")
+    assert sum_of(found) > places * MANY_LOOKS_NS
 
 
 def file_system(path):

@@ -10,15 +10,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #ifdef HOTPATH
@@ -169,6 +174,93 @@ static void in_socket(void)
     read_from(ends[0], ends[1]);
 }
 
+static void in_tcp(void)
+{
+    HOTPATH_MEASURE();
+    read_from(ends[0], ends[1]);
+}
+
+static void in_udp(void)
+{
+    HOTPATH_MEASURE();
+    read_from(ends[0], ends[1]);
+}
+
+static void in_terminal(void)
+{
+    HOTPATH_MEASURE();
+    read_from(ends[0], ends[1]);
+}
+
+/* Two ends of a connection through the network of this machine. */
+static void connect_ends(int type)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr *to = (struct sockaddr *)(void *)&address;
+    socklen_t length = sizeof address;
+    const int first = socket(AF_INET, type, 0);
+    ends[1] = socket(AF_INET, type, 0);
+    MUST(bind(first, to, length) == 0 && getsockname(first, to, &length) == 0);
+    MUST(type == SOCK_DGRAM || listen(first, 1) == 0);
+    MUST(connect(ends[1], to, length) == 0);
+    ends[0] = type == SOCK_DGRAM ? first : accept(first, NULL, NULL);
+    MUST(ends[0] >= 0);
+}
+
+/* Reads from a terminal at which somebody types. */
+static void open_terminal(void)
+{
+    struct termios modes;
+    ends[1] = posix_openpt(O_RDWR | O_NOCTTY);
+    MUST(ends[1] >= 0 && grantpt(ends[1]) == 0 && unlockpt(ends[1]) == 0);
+    ends[0] = open(ptsname(ends[1]), O_RDWR | O_NOCTTY);
+    MUST(ends[0] >= 0 && tcgetattr(ends[0], &modes) == 0);
+    modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    MUST(tcsetattr(ends[0], TCSANOW, &modes) == 0);
+}
+
+/* --- a page that comes late: another thread has to bring it */
+
+static int faults = -1;
+static char *pages;
+static size_t page_bytes;
+static int page;
+
+/* 0, or why not: not all kernels let everybody. */
+static int watch_faults(void)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    pages = mmap(NULL, ROUNDS * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(pages != MAP_FAILED);
+    faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* UFFD_USER_MODE_ONLY */);
+    struct uffdio_register all = {.range = {(uintptr_t)pages, ROUNDS * page_bytes},
+                                  .mode = UFFDIO_REGISTER_MODE_MISSING};
+    return faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0 ? 0
+                                                                                                            : errno;
+}
+
+static void *bring_page(void *unused)
+{
+    struct uffdio_zeropage zero = {.range = {(uintptr_t)pages + (size_t)page * page_bytes, page_bytes}};
+    sleep_us(STEP_US);
+    MUST(ioctl(faults, UFFDIO_ZEROPAGE, &zero) == 0);
+    return unused;
+}
+
+static void in_fault(void)
+{
+    HOTPATH_MEASURE();
+    pthread_t thread;
+    uint64_t start;
+    MUST(pthread_create(&thread, NULL, bring_page, NULL) == 0);
+    begin(&start);
+    ((volatile char *)pages)[(size_t)page * page_bytes] = 1;
+    end(&start);
+    pthread_join(thread, NULL);
+    page++;
+}
+
 static char *disk_path;
 
 /* As often as it takes: nobody knows how fast the disk is. */
@@ -284,6 +376,14 @@ static void in_kill(void)
     kill(getpid(), SIGKILL);
 }
 
+/* Until whoever has the other end of standard input closes it. */
+static void in_crowd(void)
+{
+    HOTPATH_MEASURE();
+    char byte;
+    MUST(read(STDIN_FILENO, &byte, 1) == 0);
+}
+
 /* From now on nobody who could not trace us, and that is nobody but root, sees our system calls. */
 static void in_hiding(void)
 {
@@ -306,11 +406,13 @@ static const struct {
     const char *name;
     void (*run)(void);
     int rounds;
-} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS}, {"signal", in_signal, ROUNDS},
-             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS}, {"socket", in_socket, ROUNDS},
-             {"disk", in_disk, ROUNDS},   {"lock", in_lock, ROUNDS}, {"queue", in_queue, ROUNDS},
-             {"stop", in_stop, 1},        {"work", in_work, ROUNDS}, {"none", in_none, 1},
-             {"kill", in_kill, 1},        {"exec", in_exec, 1},      {"hiding", in_hiding, ROUNDS}};
+} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS},    {"signal", in_signal, ROUNDS},
+             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS},    {"socket", in_socket, ROUNDS},
+             {"tcp", in_tcp, ROUNDS},     {"udp", in_udp, ROUNDS},      {"terminal", in_terminal, ROUNDS},
+             {"fault", in_fault, ROUNDS}, {"disk", in_disk, ROUNDS},    {"lock", in_lock, ROUNDS},
+             {"queue", in_queue, ROUNDS}, {"crowd", in_crowd, 1},       {"stop", in_stop, 1},
+             {"work", in_work, ROUNDS},   {"none", in_none, 1},         {"kill", in_kill, 1},
+             {"exec", in_exec, 1},        {"hiding", in_hiding, ROUNDS}};
 
 static void prepare(const char *name)
 {
@@ -322,6 +424,14 @@ static void prepare(const char *name)
         MUST(pipe(ends) == 0);
     if (strcmp(name, "socket") == 0)
         MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    if (strcmp(name, "tcp") == 0)
+        connect_ends(SOCK_STREAM);
+    if (strcmp(name, "udp") == 0)
+        connect_ends(SOCK_DGRAM);
+    if (strcmp(name, "terminal") == 0)
+        open_terminal();
+    if (strcmp(name, "fault") == 0)
+        tell_aside("refused", (uint64_t)watch_faults());
     if (strcmp(name, "queue") == 0)
         bring_rivals(2);
 }

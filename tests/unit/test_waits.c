@@ -122,6 +122,7 @@ static void threads_without_a_watcher_are_told_of(void **state)
     fixture_build();
     assert_int_equal(waits()->note_count, 1);
     assert_non_null(strstr(waits()->notes[0], "not all threads were watched"));
+    assert_int_equal(total("unwatched_threads"), 3);
 }
 
 static void one_look_is_no_looks(void **state)
