@@ -4,175 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arith.h"
+#include "credits.h"
 #include "runtime.h"
+#include "samples.h"
 #include "sys.h"
 
 #define SECOND UINT64_C(1000000000)
-#define FIRST_TABLE 16u
-#define CHUNK_SAMPLES 256u
-#define MAX_CHUNKS 64u
 #define MAX_DEPTH 512u /* frames that are looked through, and nodes up to the root */
 #define MAX_FOLDED 32u /* different nodes among these */
 
 /* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
 #define TIMER_PERIODS 10u
-
-/* --------------------------------------------------------------------------------------------- the table */
-
-static struct hp_cpu_table *table_of(const struct hp_head *head)
-{
-    const uint32_t offset = head->sampler.cpu->table;
-    return offset != 0 ? hp_store_at(head->store, offset) : NULL;
-}
-
-/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
-static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
-{
-    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
-    uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
-    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
-        place++;
-    return place & mask;
-}
-
-/* The node's place in the table, new or not; there is room. */
-static struct hp_cpu_node *enter_node(struct hp_cpu_table *table, uint32_t node)
-{
-    struct hp_cpu_node *entry = &table->nodes[place_of(table, node)];
-    if (entry->node == 0) {
-        HOTPATH_PUT_(table->used, table->used + 1);
-        __atomic_store_n(&entry->node, node, __ATOMIC_RELEASE);
-    }
-    return entry;
-}
-
-/* Whoever reads finds the old table or the new one, both whole. */
-static struct hp_cpu_table *make_table(struct hp_head *head, uint32_t capacity)
-{
-    const struct hp_cpu_table *before = table_of(head);
-    const uint32_t bytes = (uint32_t)(sizeof *before + capacity * sizeof before->nodes[0]);
-    const uint32_t offset = hp_store_allocate(head->store, bytes, 64);
-    if (offset == 0)
-        return NULL;
-    struct hp_cpu_table *table = hp_store_at(head->store, offset);
-    table->capacity = capacity;
-    for (uint32_t at = 0; before != NULL && at < before->capacity; at++)
-        if (before->nodes[at].node != 0)
-            *enter_node(table, before->nodes[at].node) = before->nodes[at];
-    enter_node(table, head->record->root);
-    __atomic_store_n(&head->sampler.cpu->table, offset, __ATOMIC_RELEASE);
-    return table;
-}
-
-/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
-static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
-{
-    struct hp_cpu_table *table = table_of(head);
-    if (table == NULL)
-        table = make_table(head, FIRST_TABLE);
-    if (table == NULL)
-        return NULL;
-    if (table->nodes[place_of(table, node)].node == 0 && (table->used + 1) * 4 > table->capacity * 3) {
-        struct hp_cpu_table *larger = make_table(head, table->capacity * 2);
-        if (larger == NULL) {
-            hp_lose(head, HP_LOSS_SAMPLES);
-            node = head->record->root;
-        } else {
-            table = larger;
-        }
-    }
-    return enter_node(table, node);
-}
-
-/* ---------------------------------------------------------------------------------------------- crediting */
-
-/* Of what waits. */
-static void credit(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples)
-{
-    struct hp_cpu_thread *cpu = head->sampler.cpu;
-    struct hp_cpu_node *to = credit_of(head, node);
-    if (to == NULL)
-        return;
-    HOTPATH_ADD_(to->samples, samples);
-    HOTPATH_ADD_(to->user_ns, user_ns);
-    HOTPATH_ADD_(to->kernel_ns, kernel_ns);
-    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
-    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
-}
-
-/*
- * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
- * short stretch; what is too much is left for the next one.
- */
-static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
-{
-    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
-    struct hp_cpu_time passed = {.ns = hp_less(now.ns, before.ns),
-                                 .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
-    if (passed.kernel_ns > passed.ns)
-        passed.kernel_ns = passed.ns;
-    sampler->counted.ns += passed.ns;
-    sampler->counted.kernel_ns += passed.kernel_ns;
-    return passed;
-}
-
-static void count_time(struct hp_head *head)
-{
-    struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const struct hp_cpu_time passed = take_passed(&head->sampler);
-    HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
-    HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
-}
-
-static void add_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
-{
-    struct hp_cpu_node *to = credit_of(head, node);
-    if (to == NULL)
-        return;
-    HOTPATH_ADD_(to->also_samples, samples);
-    HOTPATH_ADD_(to->also_ns, ns);
-}
-
-/* User time goes in equal parts to where perf has found the thread. */
-static void share_out(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
-    for (uint32_t at = 0; at < sampler->folded_count; at++) {
-        const struct hp_folded *folded = &sampler->folded[at];
-        add_beside(head, folded->node, part * folded->samples, folded->samples);
-    }
-    sampler->folded_count = 0;
-    for (uint32_t left = sampler->seen_count; left > 0; left--)
-        credit(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
-    sampler->seen_count = 0;
-}
-
-/* A timer's signal, and the clocks were read: all that waits is credited. Where perf has seen enough of user time, to where that was. */
-static void credit_all(struct hp_head *head, uint32_t node)
-{
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const bool has_seen = head->sampler.seen_count > 0;
-    if (has_seen)
-        share_out(head);
-    else
-        credit(head, node, cpu->waiting_user_ns, 0, 1);
-    if (cpu->waiting_kernel_ns > 0)
-        credit(head, node, 0, cpu->waiting_kernel_ns, has_seen);
-}
-
-/* Without a timer's signal nobody knows where kernel time was spent: it waits, unless none will come. */
-static void credit_seen(struct hp_head *head, bool is_kernel_included)
-{
-    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
-    count_time(head);
-    share_out(head);
-    if (last != 0 && is_kernel_included)
-        credit(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
-}
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
@@ -205,7 +47,7 @@ static void remember_folded(struct hp_head *head, uint32_t node)
     while (at < sampler->folded_count && sampler->folded[at].node != node)
         at++;
     if (at == HP_SAMPLER_FOLDED) {
-        add_beside(head, node, hp_runtime->sampling.period_ns, 1);
+        hp_credits_give_beside(head, node, hp_runtime->sampling.period_ns, 1);
         return;
     }
     if (at == sampler->folded_count)
@@ -234,51 +76,6 @@ static uint32_t find_folded(const struct hp_head *head, const struct hotpath_fra
         node = hp_node_at(head, node)->parent;
     }
     return count;
-}
-
-/* ------------------------------------------------------------------------------------------- the samples */
-
-/* A further chunk, or the oldest once more. Samples are worth less than what else needs the space. */
-static struct hp_sample_chunk *next_chunk(struct hp_head *head, struct hp_sample_chunk *full)
-{
-    struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const struct hp_header *header = hp_store_header(head->store);
-    const uint32_t bytes = (uint32_t)(sizeof *full + CHUNK_SAMPLES * sizeof full->samples[0]);
-    const bool is_enough =
-        cpu->chunk_count >= MAX_CHUNKS || __atomic_load_n(&header->used, __ATOMIC_RELAXED) > header->capacity / 2;
-    uint32_t offset = is_enough ? 0 : hp_store_allocate(head->store, bytes, 64);
-    struct hp_sample_chunk *chunk = NULL;
-    if (offset != 0) {
-        chunk = hp_store_at(head->store, offset);
-        chunk->capacity = CHUNK_SAMPLES;
-        chunk->next = full != NULL ? full->next : offset;
-        HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
-    } else if (full != NULL && full->next != 0) {
-        offset = full->next;
-        chunk = hp_store_at(head->store, offset);
-        __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
-    }
-    if (chunk == NULL)
-        return NULL;
-    HOTPATH_PUT_(chunk->first, cpu->recorded);
-    if (full != NULL)
-        __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
-    __atomic_store_n(&cpu->chunk, offset, __ATOMIC_RELEASE);
-    return chunk;
-}
-
-static void record_sample(struct hp_head *head, uint32_t node, enum hp_sample_kind kind)
-{
-    struct hp_cpu_thread *cpu = head->sampler.cpu;
-    struct hp_sample_chunk *chunk = cpu->chunk != 0 ? hp_store_at(head->store, cpu->chunk) : NULL;
-    if (chunk == NULL || chunk->used == chunk->capacity)
-        chunk = next_chunk(head, chunk);
-    if (chunk == NULL)
-        return;
-    chunk->samples[chunk->used] =
-        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
-    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
-    HOTPATH_ADD_(cpu->recorded, 1);
 }
 
 /* ------------------------------------------------------------------------------------------- the handler */
@@ -322,7 +119,7 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
 {
     struct hp_sampler *sampler = &head->sampler;
     if (sampler->seen_count == HP_SAMPLER_SEEN)
-        credit_seen(head, !sampler->has_timer);
+        hp_credits_give_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
@@ -335,12 +132,12 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
-    count_time(head);
+    hp_credits_count_time(head);
     const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
     uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
     while (count > 0)
-        add_beside(head, nodes[--count], ns, 1);
-    credit_all(head, frame->node);
+        hp_credits_give_beside(head, nodes[--count], ns, 1);
+    hp_credits_give_all(head, frame->node);
     if (!sampler->perf_was_tried)
         start_perf(head);
 }
@@ -358,16 +155,7 @@ static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_
         take_timer_sample(head, frame);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
-    record_sample(head, node, kind);
-}
-
-/* What passes while recording is paused is nobody's. */
-static void skip_time(struct hp_sampler *sampler)
-{
-    const struct hp_cpu_time passed = take_passed(sampler);
-    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
-    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
-    sampler->seen_count = sampler->folded_count = 0;
+    hp_samples_add(head, node, kind);
 }
 
 static bool is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&head->hot) & HP_GATE_PAUSED; }
@@ -376,9 +164,9 @@ static bool is_paused(const struct hp_head *head) { return HOTPATH_GATE_OF_(&hea
 static void settle(struct hp_head *head)
 {
     if (is_paused(head))
-        skip_time(&head->sampler);
+        hp_credits_skip_time(head);
     else
-        credit_seen(head, true);
+        hp_credits_give_seen(head, true);
 }
 
 /*
@@ -407,7 +195,7 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     if (!enter(head))
         stop_sources(&head->sampler);
     else if (is_paused(head))
-        skip_time(&head->sampler);
+        hp_credits_skip_time(head);
     else if (has_source(&head->sampler))
         take_sample(head, kind, stack);
     leave(head);
@@ -596,7 +384,7 @@ static void credit_unseen(struct hp_head *head)
     const struct hp_cpu_thread *cpu = head->sampler.cpu;
     settle(head);
     if (cpu->last_node != 0)
-        credit(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+        hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
 }
 
 void hp_sampler_go_on(void)

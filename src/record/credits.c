@@ -1,0 +1,172 @@
+/* To whom processor time is credited. SPDX-License-Identifier: MIT */
+#include "credits.h"
+
+#include "arith.h"
+#include "runtime.h"
+
+#define FIRST_TABLE 16u
+
+/* --------------------------------------------------------------------------------------------- the table */
+
+static struct hp_cpu_table *table_of(const struct hp_head *head)
+{
+    const uint32_t offset = head->sampler.cpu->table;
+    return offset != 0 ? hp_store_at(head->store, offset) : NULL;
+}
+
+/* What is read here may turn to zeros under our hands where whoever ended the session has lost patience (lifecycle.c). */
+static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
+{
+    const uint32_t capacity = HOTPATH_GET_(table->capacity), mask = capacity > 0 ? capacity - 1 : 0;
+    uint32_t place = (node / 64u * UINT32_C(2654435761)) >> 7;
+    while (table->nodes[place & mask].node != node && table->nodes[place & mask].node != 0)
+        place++;
+    return place & mask;
+}
+
+/* The node's place in the table, new or not; there is room. */
+static struct hp_cpu_node *enter_node(struct hp_cpu_table *table, uint32_t node)
+{
+    struct hp_cpu_node *entry = &table->nodes[place_of(table, node)];
+    if (entry->node == 0) {
+        HOTPATH_PUT_(table->used, table->used + 1);
+        __atomic_store_n(&entry->node, node, __ATOMIC_RELEASE);
+    }
+    return entry;
+}
+
+/* Whoever reads finds the old table or the new one, both whole. */
+static struct hp_cpu_table *make_table(struct hp_head *head, uint32_t capacity)
+{
+    const struct hp_cpu_table *before = table_of(head);
+    const uint32_t bytes = (uint32_t)(sizeof *before + capacity * sizeof before->nodes[0]);
+    const uint32_t offset = hp_store_allocate(head->store, bytes, 64);
+    if (offset == 0)
+        return NULL;
+    struct hp_cpu_table *table = hp_store_at(head->store, offset);
+    table->capacity = capacity;
+    for (uint32_t at = 0; before != NULL && at < before->capacity; at++)
+        if (before->nodes[at].node != 0)
+            *enter_node(table, before->nodes[at].node) = before->nodes[at];
+    enter_node(table, head->record->root);
+    __atomic_store_n(&head->sampler.cpu->table, offset, __ATOMIC_RELEASE);
+    return table;
+}
+
+/* Where a node's time is counted; that of the root where there is no space; NULL: not even that. */
+static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
+{
+    struct hp_cpu_table *table = table_of(head);
+    if (table == NULL)
+        table = make_table(head, FIRST_TABLE);
+    if (table == NULL)
+        return NULL;
+    if (table->nodes[place_of(table, node)].node == 0 && (table->used + 1) * 4 > table->capacity * 3) {
+        struct hp_cpu_table *larger = make_table(head, table->capacity * 2);
+        if (larger == NULL) {
+            hp_lose(head, HP_LOSS_SAMPLES);
+            node = head->record->root;
+        } else {
+            table = larger;
+        }
+    }
+    return enter_node(table, node);
+}
+
+/* -------------------------------------------------------------------------------------------- the clocks */
+
+/*
+ * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
+ * short stretch; what is too much is left for the next one.
+ */
+static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
+{
+    const struct hp_cpu_time now = hp_cpu_of_thread(), before = sampler->counted;
+    struct hp_cpu_time passed = {.ns = hp_less(now.ns, before.ns),
+                                 .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
+    if (passed.kernel_ns > passed.ns)
+        passed.kernel_ns = passed.ns;
+    sampler->counted.ns += passed.ns;
+    sampler->counted.kernel_ns += passed.kernel_ns;
+    return passed;
+}
+
+void hp_credits_count_time(struct hp_head *head)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const struct hp_cpu_time passed = take_passed(&head->sampler);
+    HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
+}
+
+void hp_credits_skip_time(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const struct hp_cpu_time passed = take_passed(sampler);
+    HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
+    HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
+    sampler->seen_count = sampler->folded_count = 0;
+}
+
+/* --------------------------------------------------------------------------------------------- crediting */
+
+void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples)
+{
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = credit_of(head, node);
+    if (to == NULL)
+        return;
+    HOTPATH_ADD_(to->samples, samples);
+    HOTPATH_ADD_(to->user_ns, user_ns);
+    HOTPATH_ADD_(to->kernel_ns, kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
+    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
+}
+
+void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
+{
+    struct hp_cpu_node *to = credit_of(head, node);
+    if (to == NULL)
+        return;
+    HOTPATH_ADD_(to->also_samples, samples);
+    HOTPATH_ADD_(to->also_ns, ns);
+}
+
+/* User time goes in equal parts to where perf has found the thread. */
+static void share_out(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    for (uint32_t at = 0; at < sampler->folded_count; at++) {
+        const struct hp_folded *folded = &sampler->folded[at];
+        hp_credits_give_beside(head, folded->node, part * folded->samples, folded->samples);
+    }
+    sampler->folded_count = 0;
+    for (uint32_t left = sampler->seen_count; left > 0; left--)
+        hp_credits_give(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
+    sampler->seen_count = 0;
+}
+
+/* User time goes to where perf has seen the thread, if it has. */
+void hp_credits_give_all(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const bool has_seen = head->sampler.seen_count > 0;
+    if (has_seen)
+        share_out(head);
+    else
+        hp_credits_give(head, node, cpu->waiting_user_ns, 0, 1);
+    if (cpu->waiting_kernel_ns > 0)
+        hp_credits_give(head, node, 0, cpu->waiting_kernel_ns, has_seen);
+}
+
+void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)
+{
+    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    hp_credits_count_time(head);
+    share_out(head);
+    if (last != 0 && is_kernel_included)
+        hp_credits_give(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
+}

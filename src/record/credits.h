@@ -1,0 +1,32 @@
+/*
+ * To whom a thread's processor time is credited: a table from nodes of its call tree to time and samples, in the session. What the
+ * thread's clocks say has passed waits in its struct hp_cpu_thread until samples tell whose it is. All of this is called by the thread
+ * itself, in the handler of samples or with signals held. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_RECORD_CREDITS_H
+#define HP_RECORD_CREDITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hp_head;
+
+/* Reads the clocks: what has passed waits. */
+void hp_credits_count_time(struct hp_head *head);
+/* The same while recording is paused: what has passed is nobody's. */
+void hp_credits_skip_time(struct hp_head *head);
+
+/* Of what waits, so much goes to a node. */
+void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint64_t kernel_ns, uint64_t samples);
+/* A node's calls are in progress, but not on the way from the innermost one to the root: credited beside what waits. */
+void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples);
+
+/* A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. */
+void hp_credits_give_all(struct hp_head *head, uint32_t node);
+/*
+ * Reads the clocks, and gives user time to where perf has found the thread. Without a timer's signal nobody knows where kernel
+ * time was spent: it waits, unless none will come.
+ */
+void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included);
+
+#endif
