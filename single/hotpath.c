@@ -11520,6 +11520,9 @@ HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
 #define HP_VERDICT_PAIR_NS 25.0
 
+/* What a function waited for is named if it waited longer for it than this. */
+#define HP_VERDICT_NAMED_PART 0.001
+
 enum hp_verdict {
     HP_VERDICT_CPU_BOUND,
     HP_VERDICT_WAITING,
@@ -11832,6 +11835,8 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
     if (!hp_bottlenecks_find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
+    if (entry->cause_ns < HP_VERDICT_NAMED_PART * entry->wall_ns)
+        entry->cause = NULL;
     return true;
 }
 

@@ -231,6 +231,8 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
     if (!find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
+    if (entry->cause_ns < HP_VERDICT_NAMED_PART * entry->wall_ns)
+        entry->cause = NULL;
     return true;
 }
 

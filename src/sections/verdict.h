@@ -26,6 +26,9 @@
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
 #define HP_VERDICT_PAIR_NS 25.0
 
+/* What a function waited for is named if it waited longer for it than this. */
+#define HP_VERDICT_NAMED_PART 0.001
+
 enum hp_verdict {
     HP_VERDICT_CPU_BOUND,
     HP_VERDICT_WAITING,

@@ -272,6 +272,24 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
                "waiting for 990.00 ms of its 1.00 s, 230.00 ms of that for pipe: read (23 looks)");
 }
 
+static void a_moment_of_waiting_has_no_name(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", SECOND);
+    compute = call_of(thread, 0, "compute", 2 * SECOND);
+    builder_cpu(&builder, thread, load, 980, 980 * MS, 0);
+    builder_cpu(&builder, thread, compute, 1980, 1980 * MS, 0);
+    builder_waits(&builder, 4)->period_us = 10000;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", MS);
+    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 2 * MS - 1);
+    builder_elapse(&builder, 3 * SECOND, 1);
+    fixture_build();
+    assert_none(0, "waits_for");
+    assert_number(0, "run_queue_ns", 2e6 - 1);
+    assert_string_equal(cell_of(bottlenecks(), 1, "waits_for").text, "run queue");
+}
+
 /* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */
 static void without_samples_processor_time_is_not_known(void **state)
 {
@@ -377,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_wait, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_moment_of_waiting_has_no_name, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(without_samples_processor_time_is_not_known, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
