@@ -5468,6 +5468,7 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    uint64_t ticked_ns; /* all that the thread used before a timer's signal found it here, since the one before */
     /*
      * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
      * not above it in the tree, though its call is on the stack.
@@ -5575,7 +5576,7 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
-_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 48, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 56, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
@@ -13241,6 +13242,9 @@ const struct hp_section_type hotpath_section_cold_ = {
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
  * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
  *
+ * perf sees user time only, and a tick that comes while a thread is in user mode says nothing of where its kernel time was spent.
+ * But over many of them ticks find all time of a function, and perf its user time: the difference is kernel time.
+ *
  * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
  *
  * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
@@ -13256,6 +13260,12 @@ struct hp_cpu_profile_link {
     uint32_t site; /* index in the profile */
 };
 
+/* A site, or all that is outside. */
+struct hp_cpu_profile_modes {
+    double ticked_ns; /* all its time, by ticks */
+    double user_ns;   /* by perf, where that was there */
+};
+
 /* What the calls of a site took, as far as samples found them. */
 struct hp_cpu_profile_cost {
     uint64_t number; /* of the site */
@@ -13269,6 +13279,7 @@ struct hp_cpu_profile_builder {
     struct hp_cpu *cpu;
     struct hp_cpu_profile_link **links; /* by session and offset */
     size_t link_count;
+    struct hp_cpu_profile_modes *modes;  /* as many as sites, and one more */
     struct hp_cpu_profile_cost *costs;   /* as many as sites */
     double found_ns;      /* of all sites together, by samples */
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
@@ -13419,6 +13430,74 @@ static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, co
     hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), &sums);
 }
 
+/* -------------------------------------------------------------------------------------------- kernel time */
+
+static struct hp_cpu_profile_modes *hp_cpu_profile_modes_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                              const struct hp_cpu_node *entry)
+{
+    struct hp_node node;
+    const struct hp_cpu_profile_link *link =
+        hp_snapshot_node(session, entry->node, &node) ? hp_cpu_profile_find_link(builder, session, node.stat) : NULL;
+    return &builder->modes[link != NULL ? link->site : builder->profile->site_count];
+}
+
+static void hp_cpu_profile_gather_modes(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const bool is_sampled = hp_snapshot_cpu_thread(session, &thread, &cpu);
+        hp_walk_rewind(&nodes);
+        while (is_sampled && hp_snapshot_next_cpu(session, &cpu, &nodes, &entry)) {
+            struct hp_cpu_profile_modes *modes = hp_cpu_profile_modes_of(builder, session, &entry);
+            modes->ticked_ns += (double)entry.ticked_ns;
+            modes->user_ns += (double)entry.user_ns;
+        }
+    }
+}
+
+/* How much of what ticks found there can be expected to be kernel time. */
+static double hp_cpu_profile_expected_kernel_ns(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                                 const struct hp_cpu_node *entry)
+{
+    const struct hp_cpu_profile_modes *modes = hp_cpu_profile_modes_of(builder, session, entry);
+    const double part = modes->ticked_ns > modes->user_ns ? 1 - modes->user_ns / modes->ticked_ns : 0;
+    return part * (double)entry->ticked_ns;
+}
+
+/* A thread's kernel time, and what of it can be expected, of all nodes where ticks came. */
+struct hp_cpu_profile_kernel_time {
+    double all_ns;
+    double expected_ns;
+};
+
+static struct hp_cpu_profile_kernel_time hp_cpu_profile_kernel_time_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                                         const struct hp_cpu_thread *cpu, struct hp_walk *nodes)
+{
+    struct hp_cpu_profile_kernel_time sums = {0, 0};
+    struct hp_cpu_node entry;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_cpu(session, cpu, nodes, &entry)) {
+        sums.all_ns += entry.ticked_ns > 0 ? (double)entry.kernel_ns : 0;
+        sums.expected_ns += hp_cpu_profile_expected_kernel_ns(builder, session, &entry);
+    }
+    return sums;
+}
+
+/* All kernel time of a thread, as much as that is, is shared out as it can be expected. */
+static uint64_t hp_cpu_profile_kernel_share(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                             const struct hp_cpu_node *entry, const struct hp_cpu_profile_kernel_time *of_thread)
+{
+    if (entry->ticked_ns == 0 || of_thread->expected_ns == 0)
+        return entry->kernel_ns;
+    const double part = hp_cpu_profile_expected_kernel_ns(builder, session, entry) / of_thread->expected_ns;
+    return (uint64_t)(of_thread->all_ns * part + 0.5);
+}
+
+/* ------------------------------------------------------------------------------------------------ threads */
+
 static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
                        struct hp_walk *nodes)
 {
@@ -13431,11 +13510,12 @@ static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, co
     builder->cpu->sampled_user_ns += cpu.user_ns;
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    const struct hp_cpu_profile_kernel_time kernel_time = hp_cpu_profile_kernel_time_of(builder, session, &cpu, nodes);
     hp_walk_rewind(nodes);
     while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
+        const uint64_t kernel_ns = hp_cpu_profile_kernel_share(builder, session, &entry, &kernel_time);
         builder->cpu->total.samples += entry.samples;
-        hp_cpu_profile_add_entry(builder, session, entry.node,
-                  &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
+        hp_cpu_profile_add_entry(builder, session, entry.node, &(struct hp_cpu_sums){entry.samples, entry.user_ns, kernel_ns});
         hp_cpu_profile_add_beside(builder, session, &entry);
     }
 }
@@ -13603,8 +13683,11 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
     if (builder.cpu == NULL || builder.last_entry == NULL || !hp_cpu_profile_link_stats(&builder, arena))
         return NULL;
     builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
-    if (builder.cpu->sites == NULL)
+    builder.modes = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.modes);
+    if (builder.cpu->sites == NULL || builder.modes == NULL)
         return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        hp_cpu_profile_gather_modes(&builder, profile->run->sessions[at]);
     for (size_t at = 0; at < profile->run->count; at++)
         hp_cpu_profile_add_session(&builder, profile->run->sessions[at]);
     if (!hp_cpu_profile_find_costs(&builder, arena))
@@ -18965,6 +19048,7 @@ struct hp_folded {
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
     void *perf;                 /* NULL: none */
     int timer;
     bool has_timer;
@@ -20272,7 +20356,12 @@ HP_PRIVATE void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t us
 /* A node's calls are in progress, but not on the way from the innermost one to the root: credited beside what waits. */
 HP_PRIVATE void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples);
 
-/* A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. */
+/* All that was used since the last such node counts for this one, beside whatever else it is credited. */
+HP_PRIVATE void hp_credits_tick(struct hp_head *head, uint32_t node);
+/*
+ * A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. With perf, kernel time among it was
+ * not necessarily spent here: the reader finds out, from what ticks and what perf say of each function.
+ */
 HP_PRIVATE void hp_credits_give_all(struct hp_head *head, uint32_t node);
 /*
  * Reads the clocks, and gives user time to where perf has found the thread. Without a timer's signal nobody knows where kernel
@@ -20429,6 +20518,16 @@ static void hp_credits_share_out(struct hp_head *head)
     sampler->seen_count = 0;
 }
 
+void hp_credits_tick(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
+    struct hp_cpu_node *to = hp_credits_credit_of(head, node);
+    if (to != NULL)
+        HOTPATH_ADD_(to->ticked_ns, now_ns - head->sampler.ticked_ns);
+    head->sampler.ticked_ns = now_ns;
+}
+
 /* User time goes to where perf has seen the thread, if it has. */
 void hp_credits_give_all(struct hp_head *head, uint32_t node)
 {
@@ -20440,6 +20539,7 @@ void hp_credits_give_all(struct hp_head *head, uint32_t node)
         hp_credits_give(head, node, cpu->waiting_user_ns, 0, 1);
     if (cpu->waiting_kernel_ns > 0)
         hp_credits_give(head, node, 0, cpu->waiting_kernel_ns, has_seen);
+    hp_credits_tick(head, node);
 }
 
 void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)
@@ -23279,8 +23379,10 @@ void hp_sampler_begin_thread(struct hp_head *head)
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
-    if (hotpath_runtime_->sampling.engine != HP_CPU_NONE && hp_sampler_find_record(head))
-        sampler->counted = hp_cpu_of_thread();
+    if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
+        return;
+    sampler->counted = hp_cpu_of_thread();
+    sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
 }
 
 static void hp_sampler_start_timer(struct hp_head *head)
@@ -23317,8 +23419,10 @@ static void hp_sampler_credit_unseen(struct hp_head *head)
 {
     const struct hp_cpu_thread *cpu = head->sampler.cpu;
     hp_sampler_settle(head);
-    if (cpu->last_node != 0)
-        hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+    if (cpu->last_node == 0)
+        return;
+    hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+    hp_credits_tick(head, cpu->last_node);
 }
 
 void hp_sampler_go_on(void)

@@ -149,6 +149,16 @@ static void share_out(struct hp_head *head)
     sampler->seen_count = 0;
 }
 
+void hp_credits_tick(struct hp_head *head, uint32_t node)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
+    struct hp_cpu_node *to = credit_of(head, node);
+    if (to != NULL)
+        HOTPATH_ADD_(to->ticked_ns, now_ns - head->sampler.ticked_ns);
+    head->sampler.ticked_ns = now_ns;
+}
+
 /* User time goes to where perf has seen the thread, if it has. */
 void hp_credits_give_all(struct hp_head *head, uint32_t node)
 {
@@ -160,6 +170,7 @@ void hp_credits_give_all(struct hp_head *head, uint32_t node)
         hp_credits_give(head, node, cpu->waiting_user_ns, 0, 1);
     if (cpu->waiting_kernel_ns > 0)
         hp_credits_give(head, node, 0, cpu->waiting_kernel_ns, has_seen);
+    hp_credits_tick(head, node);
 }
 
 void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)

@@ -21,7 +21,12 @@ void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint
 /* A node's calls are in progress, but not on the way from the innermost one to the root: credited beside what waits. */
 void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples);
 
-/* A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. */
+/* All that was used since the last such node counts for this one, beside whatever else it is credited. */
+void hp_credits_tick(struct hp_head *head, uint32_t node);
+/*
+ * A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. With perf, kernel time among it was
+ * not necessarily spent here: the reader finds out, from what ticks and what perf say of each function.
+ */
 void hp_credits_give_all(struct hp_head *head, uint32_t node);
 /*
  * Reads the clocks, and gives user time to where perf has found the thread. Without a timer's signal nobody knows where kernel

@@ -345,8 +345,10 @@ void hp_sampler_begin_thread(struct hp_head *head)
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
-    if (hp_runtime->sampling.engine != HP_CPU_NONE && find_record(head))
-        sampler->counted = hp_cpu_of_thread();
+    if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
+        return;
+    sampler->counted = hp_cpu_of_thread();
+    sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
 }
 
 static void start_timer(struct hp_head *head)
@@ -383,8 +385,10 @@ static void credit_unseen(struct hp_head *head)
 {
     const struct hp_cpu_thread *cpu = head->sampler.cpu;
     settle(head);
-    if (cpu->last_node != 0)
-        hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+    if (cpu->last_node == 0)
+        return;
+    hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
+    hp_credits_tick(head, cpu->last_node);
 }
 
 void hp_sampler_go_on(void)

@@ -39,6 +39,7 @@ struct hp_folded {
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
+    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
     void *perf;                 /* NULL: none */
     int timer;
     bool has_timer;

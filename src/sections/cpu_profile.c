@@ -2,6 +2,9 @@
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
  * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
  *
+ * perf sees user time only, and a tick that comes while a thread is in user mode says nothing of where its kernel time was spent.
+ * But over many of them ticks find all time of a function, and perf its user time: the difference is kernel time.
+ *
  * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
  *
  * With all that is inside: a node's time counts for the sites of all nodes above it, once for each; and where recursion was folded,
@@ -24,6 +27,12 @@ struct link {
     uint32_t site; /* index in the profile */
 };
 
+/* A site, or all that is outside. */
+struct modes {
+    double ticked_ns; /* all its time, by ticks */
+    double user_ns;   /* by perf, where that was there */
+};
+
 /* What the calls of a site took, as far as samples found them. */
 struct cost {
     uint64_t number; /* of the site */
@@ -37,6 +46,7 @@ struct builder {
     struct hp_cpu *cpu;
     struct link **links; /* by session and offset */
     size_t link_count;
+    struct modes *modes;  /* as many as sites, and one more */
     struct cost *costs;   /* as many as sites */
     double found_ns;      /* of all sites together, by samples */
     uint64_t *last_entry; /* of each site: the last entry that was counted for it */
@@ -187,6 +197,74 @@ static void add_beside(struct builder *builder, const struct hp_snapshot *sessio
     add_to_all(builder, find_link(builder, session, node.stat), &sums);
 }
 
+/* -------------------------------------------------------------------------------------------- kernel time */
+
+static struct modes *modes_of(const struct builder *builder, const struct hp_snapshot *session,
+                              const struct hp_cpu_node *entry)
+{
+    struct hp_node node;
+    const struct link *link =
+        hp_snapshot_node(session, entry->node, &node) ? find_link(builder, session, node.stat) : NULL;
+    return &builder->modes[link != NULL ? link->site : builder->profile->site_count];
+}
+
+static void gather_modes(const struct builder *builder, const struct hp_snapshot *session)
+{
+    struct hp_walk threads = {0}, nodes = {0};
+    struct hp_thread thread;
+    struct hp_cpu_thread cpu;
+    struct hp_cpu_node entry;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const bool is_sampled = hp_snapshot_cpu_thread(session, &thread, &cpu);
+        hp_walk_rewind(&nodes);
+        while (is_sampled && hp_snapshot_next_cpu(session, &cpu, &nodes, &entry)) {
+            struct modes *modes = modes_of(builder, session, &entry);
+            modes->ticked_ns += (double)entry.ticked_ns;
+            modes->user_ns += (double)entry.user_ns;
+        }
+    }
+}
+
+/* How much of what ticks found there can be expected to be kernel time. */
+static double expected_kernel_ns(const struct builder *builder, const struct hp_snapshot *session,
+                                 const struct hp_cpu_node *entry)
+{
+    const struct modes *modes = modes_of(builder, session, entry);
+    const double part = modes->ticked_ns > modes->user_ns ? 1 - modes->user_ns / modes->ticked_ns : 0;
+    return part * (double)entry->ticked_ns;
+}
+
+/* A thread's kernel time, and what of it can be expected, of all nodes where ticks came. */
+struct kernel_time {
+    double all_ns;
+    double expected_ns;
+};
+
+static struct kernel_time kernel_time_of(const struct builder *builder, const struct hp_snapshot *session,
+                                         const struct hp_cpu_thread *cpu, struct hp_walk *nodes)
+{
+    struct kernel_time sums = {0, 0};
+    struct hp_cpu_node entry;
+    hp_walk_rewind(nodes);
+    while (hp_snapshot_next_cpu(session, cpu, nodes, &entry)) {
+        sums.all_ns += entry.ticked_ns > 0 ? (double)entry.kernel_ns : 0;
+        sums.expected_ns += expected_kernel_ns(builder, session, &entry);
+    }
+    return sums;
+}
+
+/* All kernel time of a thread, as much as that is, is shared out as it can be expected. */
+static uint64_t kernel_share(const struct builder *builder, const struct hp_snapshot *session,
+                             const struct hp_cpu_node *entry, const struct kernel_time *of_thread)
+{
+    if (entry->ticked_ns == 0 || of_thread->expected_ns == 0)
+        return entry->kernel_ns;
+    const double part = expected_kernel_ns(builder, session, entry) / of_thread->expected_ns;
+    return (uint64_t)(of_thread->all_ns * part + 0.5);
+}
+
+/* ------------------------------------------------------------------------------------------------ threads */
+
 static void add_thread(struct builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
                        struct hp_walk *nodes)
 {
@@ -199,11 +277,12 @@ static void add_thread(struct builder *builder, const struct hp_snapshot *sessio
     builder->cpu->sampled_user_ns += cpu.user_ns;
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    const struct kernel_time kernel_time = kernel_time_of(builder, session, &cpu, nodes);
     hp_walk_rewind(nodes);
     while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
+        const uint64_t kernel_ns = kernel_share(builder, session, &entry, &kernel_time);
         builder->cpu->total.samples += entry.samples;
-        add_entry(builder, session, entry.node,
-                  &(struct hp_cpu_sums){entry.samples, entry.user_ns, entry.kernel_ns});
+        add_entry(builder, session, entry.node, &(struct hp_cpu_sums){entry.samples, entry.user_ns, kernel_ns});
         add_beside(builder, session, &entry);
     }
 }
@@ -371,8 +450,11 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
     if (builder.cpu == NULL || builder.last_entry == NULL || !link_stats(&builder, arena))
         return NULL;
     builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
-    if (builder.cpu->sites == NULL)
+    builder.modes = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.modes);
+    if (builder.cpu->sites == NULL || builder.modes == NULL)
         return NULL;
+    for (size_t at = 0; at < profile->run->count; at++)
+        gather_modes(&builder, profile->run->sessions[at]);
     for (size_t at = 0; at < profile->run->count; at++)
         add_session(&builder, profile->run->sessions[at]);
     if (!find_costs(&builder, arena))

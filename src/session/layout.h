@@ -397,6 +397,7 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    uint64_t ticked_ns; /* all that the thread used before a timer's signal found it here, since the one before */
     /*
      * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
      * not above it in the tree, though its call is on the stack.
@@ -504,7 +505,7 @@ _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,
                "part of the file");
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
-_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 48, "part of the file");
+_Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 56, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");

@@ -73,6 +73,21 @@ def test_system_calls_are_credited_in_full(box, engine):
         assert result.row("calls", "cpu").kernel_ns > result.told["calls"] / 2
 
 
+@without_sanitizer("what it costs is not in the program's truth")
+def test_kernel_time_is_of_who_spent_it(box):
+    """perf sees user mode only, and ticks do not say in which mode they came."""
+    result = cpu_run(box, "modes", 2500)
+    check_sums(result)
+    if not has_perf(result.report):
+        pytest.skip("perf is refused here, and timers are in step with the scheduler")
+    told, of = result.told, totals(result.report)
+    truth = told["thinks"] / told["all"]
+    share = cpu_of(result.report, "thinks") / of["cpu_ns"]
+    bound = 4 * math.sqrt(truth * (1 - truth) / (of["samples"] - of["perf_samples"])) + 0.01
+    assert abs(share - truth) < bound, (share, truth, bound, of)
+    assert result.row("thinks", "cpu").kernel_ns < bound * of["cpu_ns"]
+
+
 def error_of_count(report, share):
     """By how much a share may be off: the error of a count of samples, and the kernel's part, which ticks share out."""
     of = totals(report)

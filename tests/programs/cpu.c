@@ -1,7 +1,7 @@
 /*
  * Uses processor time in known functions and reads the thread's clock around each piece of work: its own truth, in lines
  * "key nanoseconds". `all` is what the process used while the session ran.
- *     cpu split|calls|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
+ *     cpu split|calls|modes|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
  */
 #include "support.h"
 
@@ -81,6 +81,35 @@ static void calls(unsigned long ms)
     while (thread_ns() < end)
         MUST(read(zero, bytes, sizeof bytes) > 0);
     tell("calls", thread_ns() - from);
+    close(zero);
+}
+
+static void __attribute__((noinline)) enters(int zero, uint64_t times)
+{
+    HOTPATH_MEASURE();
+    static char bytes[1 << 14];
+    while (times-- > 0)
+        MUST(read(zero, bytes, sizeof bytes) > 0);
+}
+
+static void __attribute__((noinline)) thinks(uint64_t rounds)
+{
+    HOTPATH_MEASURE();
+    compute(rounds);
+}
+
+/* One function that is in the kernel nearly all the time, and one that never is, both for a while before it is the other's turn. */
+static void modes(unsigned long ms)
+{
+    const int zero = open("/dev/zero", O_RDONLY);
+    MUST(zero >= 0);
+    const uint64_t end = thread_ns() + ms * 1000000u;
+    for (uint64_t turn = 0; thread_ns() < end; turn++) {
+        SPEND(spent[0], enters(zero, 1500 + turn * 7919 % 3000));
+        SPEND(spent[1], thinks(200000 + turn * 7919 % 400000));
+    }
+    tell("enters", spent[0]);
+    tell("thinks", spent[1]);
     close(zero);
 }
 
@@ -318,7 +347,8 @@ static const struct {
     void (*run)(unsigned long number);
 } cases[] = {{"split", split},         {"calls", calls},      {"asleep", asleep},     {"inlined", inlined},
              {"recursion", recursion}, {"longjmp", jumps},    {"short", short_lives}, {"even", even},
-             {"before", before},       {"plugin", in_plugin}, {"phases", phases},     {"for_ever", for_ever}};
+             {"before", before},       {"plugin", in_plugin}, {"phases", phases},     {"for_ever", for_ever},
+             {"modes", modes}};
 
 int main(int argc, char **argv)
 {

@@ -113,6 +113,57 @@ static void exclusive_is_what_was_found_there(void **state)
     assert_int_equal(total_named("sampled_ns"), 1000);
 }
 
+/*
+ * main thinks for 300 ns, load is in the kernel for 600 of its 700 ns. Ticks came to both alike, whatever the mode, and had
+ * kernel time credited to both; but parse they never found.
+ */
+static void build_modes(uint64_t main_ticked_ns)
+{
+    begin(&builder);
+    thread = builder_thread(&builder);
+    root = root_of(&builder, thread);
+    main_node = node_of(&builder, thread, 0, "main");
+    load = node_of(&builder, thread, main_node, "load");
+    parse = node_of(&builder, thread, load, "parse");
+    cpu = builder_cpu_thread(&builder, thread, 16);
+    builder_cpu(&builder, thread, main_node, 30, 300, 180)->ticked_ns = main_ticked_ns;
+    builder_cpu(&builder, thread, load, 10, 100, 420)->ticked_ns = 1000 - main_ticked_ns;
+    builder_cpu(&builder, thread, parse, 5, 50, 0);
+}
+
+static void kernel_time_is_what_ticks_find_and_perf_does_not(void **state)
+{
+    (void)state;
+    build_modes(300);
+    fixture_build();
+    assert_sums("main", 30, 300, 0);
+    assert_sums("load", 10, 100, 600);
+    assert_sums("parse", 5, 50, 0);
+    assert_float_equal(sum_of("cpu_ns"), 1050, 0.1);
+    settings.cpu_inclusive = true;
+    fixture_build();
+    assert_sums("main", 45, 450, 600);
+    assert_sums("load", 15, 150, 600);
+}
+
+static void ticks_that_come_too_often(void **state)
+{
+    (void)state;
+    build_modes(340);
+    fixture_build();
+    assert_sums("main", 30, 300, 40);
+    assert_sums("load", 10, 100, 560);
+}
+
+static void ticks_that_come_too_seldom(void **state)
+{
+    (void)state;
+    build_modes(200);
+    fixture_build();
+    assert_sums("main", 30, 300, 0);
+    assert_sums("load", 10, 100, 600);
+}
+
 static void inclusive_counts_all_above(void **state)
 {
     (void)state;
@@ -457,6 +508,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(exclusive_is_what_was_found_there),
+        TEST(kernel_time_is_what_ticks_find_and_perf_does_not),
+        TEST(ticks_that_come_too_often),
+        TEST(ticks_that_come_too_seldom),
         TEST(inclusive_counts_all_above),
         TEST(what_is_folded_counts_beside_the_tree),
         TEST(recursion_counts_once),
