@@ -11521,8 +11521,10 @@ HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
 #define HP_VERDICT_PAIR_NS 25.0
 
-/* What a function waited for is named if it waited longer for it than this. */
+/* What a function waited for is named if it waited longer for it than this ... */
 #define HP_VERDICT_NAMED_PART 0.001
+/* ... and for that part of all its waiting. */
+#define HP_VERDICT_CAUSE_PART 0.25
 
 enum hp_verdict {
     HP_VERDICT_CPU_BOUND,
@@ -11646,7 +11648,8 @@ struct hp_bottlenecks_entry {
     const struct hp_site_sums *site;
     double wall_ns;
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
-    const char *cause;             /* what it waited for most, or NULL */
+    const char *cause;             /* what it was seen to wait for most, or NULL */
+    bool is_named;                 /* and that is most of why it waits */
     double cause_ns;
     uint64_t looks; /* that found it so */
     struct hp_site_allocs allocs;
@@ -11761,10 +11764,9 @@ static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *v
     return hp_bottlenecks_keep_line(view, &line);
 }
 
-/* Who waits for something has not been starved: there the run queue is what came on top. */
-static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
+/* The sum of all that have a cause in common counts, not one long wait. */
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits, bool has_queue)
 {
-    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
         if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
@@ -11775,7 +11777,8 @@ static uint32_t hp_bottlenecks_largest_cause(const struct hp_bottlenecks_entry *
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
-    const uint32_t cause = hp_bottlenecks_largest_cause(entry, waits);
+    /* Who waits for something has not been starved: there the run queue is what came on top. */
+    const uint32_t cause = hp_bottlenecks_largest_cause(waits, entry->judgement.verdict != HP_VERDICT_WAITING);
     if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
@@ -11836,8 +11839,9 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
     if (!hp_bottlenecks_find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
-    if (entry->cause_ns < HP_VERDICT_NAMED_PART * entry->wall_ns)
-        entry->cause = NULL;
+    entry->is_named = entry->cause != NULL && hp_bottlenecks_is_long_enough(entry) && entry->judgement.knows_waiting &&
+                      entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
+                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
     return true;
 }
 
@@ -11945,9 +11949,9 @@ static void hp_bottlenecks_put_cause(struct hp_text *line, const struct hp_bottl
         hp_text_string(line, "; nobody saw what for");
         return;
     }
-    hp_text_string(line, ", ");
+    hp_text_string(line, entry->is_named ? ", " : "; only ");
     hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, " of that for ");
+    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
     hp_text_string(line, entry->cause);
     hp_bottlenecks_put_few(line, entry->looks, " look", " looks");
 }
@@ -12038,7 +12042,7 @@ static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, st
         hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
     if (view->waits != NULL)
         hp_section_set_number(row, columns->queue, judgement->queue_ns);
-    if (entry->cause != NULL) {
+    if (entry->is_named) {
         hp_section_set_text(row, columns->waits_for, entry->cause);
         hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
         hp_section_set_count(row, columns->looks, entry->looks);
@@ -12098,7 +12102,7 @@ static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bot
     hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
                          : verdict == HP_VERDICT_STARVED ? "starved of processors"
                                                          : hp_verdict_name(verdict));
-    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->cause != NULL) {
+    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->is_named) {
         hp_text_string(line, " (");
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
@@ -12134,10 +12138,13 @@ static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottl
 {
     const enum hp_verdict verdict = first->judgement.verdict;
     const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
-    hp_text_string(line, is_told ? "The bottleneck is " : "Most of the time is spent in ");
+    const double part = hp_bottlenecks_part_of(first->wall_ns, view->whole_ns);
+    hp_text_string(line, is_told      ? "The bottleneck is "
+                         : part > 0.5 ? "Most of the time is spent in "
+                                      : "More time than elsewhere is spent in ");
     hp_bottlenecks_put_name(line, first->site);
     hp_text_string(line, ": ");
-    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(first->wall_ns, view->whole_ns));
+    hp_bottlenecks_put_share(line, part);
     hp_text_string(line, " of the time, ");
     if (is_told)
         hp_bottlenecks_put_verdict(line, first);
@@ -12146,7 +12153,7 @@ static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottl
                                                              : "whether busy or waiting was not measured");
 }
 
-/* "The program used 1.32 s of processor time and waited 3.74 s, most of that for run queue" */
+/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
 static bool hp_bottlenecks_sum_up_program(struct hp_bottlenecks_view *view)
 {
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
@@ -12165,7 +12172,7 @@ static bool hp_bottlenecks_sum_up_program(struct hp_bottlenecks_view *view)
         hp_waits_of_site(view->waits, NULL, &waits);
         if (waits.longest != NULL) {
             hp_text_string(&line, ", longest for ");
-            hp_text_string(&line, hp_wait_cause_name(waits.longest->cause));
+            hp_text_string(&line, hp_wait_cause_name(hp_bottlenecks_largest_cause(&waits, true)));
         }
     }
     if (line.length == sizeof "The program " - 1)

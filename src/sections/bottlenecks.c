@@ -41,7 +41,8 @@ struct entry {
     const struct hp_site_sums *site;
     double wall_ns;
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
-    const char *cause;             /* what it waited for most, or NULL */
+    const char *cause;             /* what it was seen to wait for most, or NULL */
+    bool is_named;                 /* and that is most of why it waits */
     double cause_ns;
     uint64_t looks; /* that found it so */
     struct hp_site_allocs allocs;
@@ -156,10 +157,9 @@ static const char *name_cause(const struct view *view, const struct hp_wait_sums
     return keep_line(view, &line);
 }
 
-/* Who waits for something has not been starved: there the run queue is what came on top. */
-static uint32_t largest_cause(const struct entry *entry, const struct hp_site_waits *waits)
+/* The sum of all that have a cause in common counts, not one long wait. */
+static uint32_t largest_cause(const struct hp_site_waits *waits, bool has_queue)
 {
-    const bool has_queue = entry->judgement.verdict != HP_VERDICT_WAITING;
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
         if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
@@ -170,7 +170,8 @@ static uint32_t largest_cause(const struct entry *entry, const struct hp_site_wa
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
 {
-    const uint32_t cause = largest_cause(entry, waits);
+    /* Who waits for something has not been starved: there the run queue is what came on top. */
+    const uint32_t cause = largest_cause(waits, entry->judgement.verdict != HP_VERDICT_WAITING);
     if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
@@ -231,8 +232,9 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
     if (!find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
-    if (entry->cause_ns < HP_VERDICT_NAMED_PART * entry->wall_ns)
-        entry->cause = NULL;
+    entry->is_named = entry->cause != NULL && is_long_enough(entry) && entry->judgement.knows_waiting &&
+                      entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
+                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
     return true;
 }
 
@@ -340,9 +342,9 @@ static void put_cause(struct hp_text *line, const struct entry *entry)
         hp_text_string(line, "; nobody saw what for");
         return;
     }
-    hp_text_string(line, ", ");
+    hp_text_string(line, entry->is_named ? ", " : "; only ");
     hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, " of that for ");
+    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
     hp_text_string(line, entry->cause);
     put_few(line, entry->looks, " look", " looks");
 }
@@ -433,7 +435,7 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
         hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
     if (view->waits != NULL)
         hp_section_set_number(row, columns->queue, judgement->queue_ns);
-    if (entry->cause != NULL) {
+    if (entry->is_named) {
         hp_section_set_text(row, columns->waits_for, entry->cause);
         hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
         hp_section_set_count(row, columns->looks, entry->looks);
@@ -493,7 +495,7 @@ static void put_verdict(struct hp_text *line, const struct entry *entry)
     hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
                          : verdict == HP_VERDICT_STARVED ? "starved of processors"
                                                          : hp_verdict_name(verdict));
-    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->cause != NULL) {
+    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->is_named) {
         hp_text_string(line, " (");
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
@@ -529,10 +531,13 @@ static void put_first(struct hp_text *line, const struct view *view, const struc
 {
     const enum hp_verdict verdict = first->judgement.verdict;
     const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
-    hp_text_string(line, is_told ? "The bottleneck is " : "Most of the time is spent in ");
+    const double part = part_of(first->wall_ns, view->whole_ns);
+    hp_text_string(line, is_told      ? "The bottleneck is "
+                         : part > 0.5 ? "Most of the time is spent in "
+                                      : "More time than elsewhere is spent in ");
     put_name(line, first->site);
     hp_text_string(line, ": ");
-    put_share(line, part_of(first->wall_ns, view->whole_ns));
+    put_share(line, part);
     hp_text_string(line, " of the time, ");
     if (is_told)
         put_verdict(line, first);
@@ -541,7 +546,7 @@ static void put_first(struct hp_text *line, const struct view *view, const struc
                                                              : "whether busy or waiting was not measured");
 }
 
-/* "The program used 1.32 s of processor time and waited 3.74 s, most of that for run queue" */
+/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
 static bool sum_up_program(struct view *view)
 {
     char bytes[LINE_BYTES];
@@ -560,7 +565,7 @@ static bool sum_up_program(struct view *view)
         hp_waits_of_site(view->waits, NULL, &waits);
         if (waits.longest != NULL) {
             hp_text_string(&line, ", longest for ");
-            hp_text_string(&line, hp_wait_cause_name(waits.longest->cause));
+            hp_text_string(&line, hp_wait_cause_name(largest_cause(&waits, true)));
         }
     }
     if (line.length == sizeof "The program " - 1)

@@ -26,8 +26,10 @@
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
 #define HP_VERDICT_PAIR_NS 25.0
 
-/* What a function waited for is named if it waited longer for it than this. */
+/* What a function waited for is named if it waited longer for it than this ... */
 #define HP_VERDICT_NAMED_PART 0.001
+/* ... and for that part of all its waiting. */
+#define HP_VERDICT_CAUSE_PART 0.25
 
 enum hp_verdict {
     HP_VERDICT_CPU_BOUND,

@@ -266,28 +266,54 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
     assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; nobody saw what for");
-    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 230 * MS)->looks = 23;
+    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 250 * MS)->looks = 25;
     fixture_build();
     assert_row(0, "load", "waiting",
-               "waiting for 990.00 ms of its 1.00 s, 230.00 ms of that for pipe: read (23 looks)");
+               "waiting for 990.00 ms of its 1.00 s, 250.00 ms of that for pipe: read (25 looks)");
 }
 
-static void a_moment_of_waiting_has_no_name(void **state)
+/* A thousandth of the time, and a quarter of all waiting. */
+static void what_explains_little_has_no_name(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
-    load = call_of(thread, 0, "load", SECOND);
-    compute = call_of(thread, 0, "compute", 2 * SECOND);
-    builder_cpu(&builder, thread, load, 980, 980 * MS, 0);
-    builder_cpu(&builder, thread, compute, 1980, 1980 * MS, 0);
-    builder_waits(&builder, 4)->period_us = 10000;
-    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", MS);
-    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 2 * MS - 1);
-    builder_elapse(&builder, 3 * SECOND, 1);
+    load = call_of(thread, 0, "load", 4 * SECOND);
+    compute = call_of(thread, 0, "compute", 3 * SECOND);
+    make = call_of(thread, 0, "make", 2 * SECOND);
+    tiny = call_of(thread, 0, "tiny", MS);
+    builder_cpu(&builder, thread, load, 2000, 2000 * MS, 0);
+    builder_cpu(&builder, thread, compute, 2980, 2980 * MS, 0);
+    builder_cpu(&builder, thread, make, 1999, 1999 * MS, 0);
+    builder_waits(&builder, 8)->period_us = 10000;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 490 * MS)->looks = 49;
+    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 6 * MS);
+    builder_wait(&builder, make, HP_WAIT_RUN_QUEUE, -1, "", MS);
+    builder_wait(&builder, tiny, HP_WAIT_RUN_QUEUE, -1, "", MS);
+    builder_elapse(&builder, 9 * SECOND, 1);
     fixture_build();
     assert_none(0, "waits_for");
-    assert_number(0, "run_queue_ns", 2e6 - 1);
+    assert_number(0, "run_queue_ns", 490e6);
+    assert_row(0, "load", "mixed",
+               "busy for 2.00 s of its 4.00 s, waiting for 2.00 s; only 490.00 ms of that were seen, for run queue "
+               "(49 looks)");
     assert_string_equal(cell_of(bottlenecks(), 1, "waits_for").text, "run queue");
+    assert_none(2, "waits_for");
+    assert_none(3, "waits_for");
+}
+
+/* Many files together are waited for longer than a processor, each of them not. */
+static void a_program_without_functions_waits_for_the_largest_cause(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    builder_waits(&builder, 8)->watched_ns = SECOND;
+    builder_wait(&builder, root, HP_WAIT_DISK, SYS_read, "/data/a", 40 * MS);
+    builder_wait(&builder, root, HP_WAIT_RUN_QUEUE, -1, "", 50 * MS);
+    builder_wait(&builder, root, HP_WAIT_DISK, SYS_read, "/data/b", 30 * MS);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, longest for disk");
 }
 
 /* Processor time that no sample was there to see belongs to nobody, which does not mean that all waited. */
@@ -395,7 +421,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_wait, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_moment_of_waiting_has_no_name, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_explains_little_has_no_name, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_the_largest_cause, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(without_samples_processor_time_is_not_known, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
