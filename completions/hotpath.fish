@@ -6,7 +6,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -F -a '(__fish_complete
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l tree -s t -d 'Show the call tree too.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cold -d 'Show the functions that the compiler measures and nobody called, too.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-preload -d 'Do not count what a program allocates that is not linked for that.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l preload-children -d 'Count also what the programs allocate that the program starts.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l preload-children -d 'Measure allocations, processor time and waiting also of programs that the program starts.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-cpu -d 'Do not sample whose processor time it is.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-waits -d 'Do not watch what the program waits for.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-library -r -F -d 'The libhotpath_alloc.so that counts, if it is not beside hotpath.'

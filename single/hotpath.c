@@ -4475,7 +4475,7 @@ static bool hp_sockets_name_by_unix(const char *line, uint64_t inode, const char
 
 typedef bool hp_sockets_name_by_line(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME]);
 
-#define HP_SOCKETS_TABLE_BYTES 65536u /* of a table of sockets that are looked through */
+#define HP_SOCKETS_TABLE_BYTES (4u << 20) /* of a table of sockets that are looked through: some 28,000 */
 
 /* Line by line, in pieces, since such a table may be long. */
 static bool hp_sockets_find_in_table(const char *path, uint64_t inode, const char *protocol, hp_sockets_name_by_line *by,
@@ -8777,7 +8777,9 @@ HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char s
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
-/* What can be said of a socket, which stays the same as long as it is connected. */
+static bool hp_wait_cause_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/* What can be said of a socket, which stays the same once it is connected; until then it has no peer but an address (" at "). */
 static void hp_wait_cause_name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
 {
     for (size_t at = 0; at < HP_WAIT_SOCKETS; at++)
@@ -8791,6 +8793,8 @@ static void hp_wait_cause_name_socket(struct hp_wait_finder *finder, uint64_t in
     if (!hp_socket_name(finder->pid, inode, place->name))
         memcpy(place->name, what, HP_SOCKET_NAME);
     memcpy(what, place->name, HP_SOCKET_NAME);
+    if (hp_wait_cause_begins(what, "udp at "))
+        place->inode = 0;
 }
 
 /* The end of a text that is too long says more than its beginning. */
@@ -8804,8 +8808,6 @@ static void hp_wait_cause_set_what(struct hp_wait_found *finding, const char *te
     }
     memcpy(finding->what, text, length);
 }
-
-static bool hp_wait_cause_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 /*
  * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that
@@ -12161,13 +12163,14 @@ static bool hp_bottlenecks_sum_up_program(struct hp_bottlenecks_view *view)
     struct hp_site_waits waits;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "The program ");
-    if (view->cpu != NULL) {
+    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
+    if (has_used) {
         hp_text_string(&line, "used ");
         hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
         hp_text_string(&line, " of processor time");
     }
     if (view->waits != NULL && view->waits->waited_ns > 0) {
-        hp_text_string(&line, view->cpu != NULL ? " and waited " : "waited ");
+        hp_text_string(&line, has_used ? " and waited " : "waited ");
         hp_units_ns(&line, (double)view->waits->waited_ns);
         hp_waits_of_site(view->waits, NULL, &waits);
         if (waits.longest != NULL) {
@@ -13305,7 +13308,9 @@ double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
     const double by_perf = hp_cpu_profile_rate_of(cpu->perf_samples, cpu->sampled_user_ns);
     const double by_all = hp_cpu_profile_rate_of(cpu->total.samples, cpu->sampled_ns);
-    return cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
+    const double rate = cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
+    /* Of little user time the kernel says that it was less; more than all samples there are none. */
+    return cpu->rate > 0 && rate > cpu->rate ? cpu->rate : rate;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)
@@ -13980,7 +13985,7 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     hp_cpu_table_choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "no processor time was used while the session was active");
+                                             "no processor time was found to be used while the session was active");
     hp_cpu_table_add_totals(view);
     if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
         return false;
@@ -18969,7 +18974,8 @@ static void hp_table_put_ended(const hotpath_results *results, struct hp_text *l
                                  : " processes ended without finishing their sessions; this is all they had "
                                    "measured");
     } else if (ended > 0 && run->cut_off == 0) {
-        hp_text_string(line, "the process ended without finishing its session; this is all it had measured");
+        hp_text_string(line, "the process ended without finishing its session, by a signal, _exit or exec; this is "
+                             "all it had measured");
     }
 }
 

@@ -130,8 +130,10 @@ static void check_sessions(struct doctor *doctor)
         statfs(place, &system) == 0 && (system.f_type == TMPFS || (uint32_t)system.f_type == RAMFS);
     find(doctor, is_memory && free_bytes > (4u << 20) ? GOOD : NOTE, "%s, %s, %s free", place,
          is_memory ? "in memory" : "on a disk", room);
-    if (!is_memory)
-        advise(doctor, "a folder on tmpfs is quicker: mount -t tmpfs tmpfs /dev/shm, or set HOTPATH_DIR");
+    if (!is_memory && getenv("HOTPATH_DIR") != NULL)
+        advise(doctor, "a folder in memory is quicker: unset HOTPATH_DIR, or set it to one on tmpfs");
+    else if (!is_memory)
+        advise(doctor, "a folder in memory is quicker: mount -t tmpfs tmpfs /dev/shm, or set HOTPATH_DIR to one");
     else if (free_bytes <= (4u << 20))
         advise(doctor, "hotpath clean");
 }

@@ -253,7 +253,8 @@ static const struct hp_flag flags[] = {
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
-    {"preload-children", 0, NULL, "Count also what the programs allocate that the program starts."},
+    {"preload-children", 0, NULL,
+     "Measure allocations, processor time and waiting also of programs that the program starts."},
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
@@ -265,9 +266,10 @@ const struct hp_command hp_command_run = {
     .operand = HP_OPERAND_PROGRAM,
     .summary = "Runs a program and reports when it ends, however it ends.",
     .details = "The program, its input, output, signals and terminal are left as they are; the\n"
-               "report goes to standard error, or to the file of --output. Processes that it\n"
-               "starts are measured too and are part of the report. The exit status is the\n"
-               "program's own; 127 and 126 say that it was not found or could not be run.\n"
+               "report goes to standard error, or to the file of --output. Programs that it\n"
+               "starts, or becomes, are part of the report if they have measured functions;\n"
+               "with --preload-children all of them are. The exit status is the program's\n"
+               "own; 127 and 126 say that it was not found or could not be run.\n"
                "Options win over the environment.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],

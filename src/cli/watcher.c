@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "files.h"
 #include "places.h"
 #include "process.h"
+#include "task_files.h"
 #include "text.h"
 #include "watch.h"
 
@@ -150,8 +152,24 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
+/* A process has its session in memory until it runs another program. Where that cannot be seen, it is believed. */
+static bool has_in_memory(uint32_t pid, const char *name)
+{
+    char path[HP_TASK_PATH], *line = NULL;
+    size_t size = 0;
+    bool is_found = false;
+    FILE *maps = fopen(hp_task_path(path, pid, 0, "maps"), "re");
+    if (maps == NULL)
+        return true;
+    while (!is_found && getline(&line, &size, maps) > 0)
+        is_found = strstr(line, name) != NULL;
+    free(line);
+    fclose(maps);
+    return is_found;
+}
+
 /* Takes the descriptor. There is a place. */
-static void begin_process(int fd, const struct hp_header *header)
+static void begin_process(int fd, const struct hp_header *header, const char *name)
 {
     struct process *process = calloc(1, sizeof *process);
     if (process == NULL) {
@@ -164,7 +182,8 @@ static void begin_process(int fd, const struct hp_header *header)
                                            .context = process,
                                            .files = &watcher.files};
     process->fd = fd;
-    if (hp_watch_begin(&process->watch, &target)) {
+    /* In this order: a program that comes in between is noticed later as another one. */
+    if (hp_watch_begin(&process->watch, &target) && has_in_memory(header->pid, name)) {
         watcher.processes[watcher.count++] = process;
         return;
     }
@@ -203,7 +222,7 @@ static void visit_file(const char *name, void *context)
     if (is_session)
         remember(&watcher.known, hash);
     if (is_to_be_watched)
-        begin_process(fd, &header);
+        begin_process(fd, &header, name);
     else
         close(fd);
 }

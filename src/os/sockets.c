@@ -115,7 +115,7 @@ static bool name_by_unix(const char *line, uint64_t inode, const char *protocol,
 
 typedef bool name_by_line(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME]);
 
-#define TABLE_BYTES 65536u /* of a table of sockets that are looked through */
+#define TABLE_BYTES (4u << 20) /* of a table of sockets that are looked through: some 28,000 */
 
 /* Line by line, in pieces, since such a table may be long. */
 static bool find_in_table(const char *path, uint64_t inode, const char *protocol, name_by_line *by,

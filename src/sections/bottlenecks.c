@@ -554,13 +554,14 @@ static bool sum_up_program(struct view *view)
     struct hp_site_waits waits;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "The program ");
-    if (view->cpu != NULL) {
+    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
+    if (has_used) {
         hp_text_string(&line, "used ");
         hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
         hp_text_string(&line, " of processor time");
     }
     if (view->waits != NULL && view->waits->waited_ns > 0) {
-        hp_text_string(&line, view->cpu != NULL ? " and waited " : "waited ");
+        hp_text_string(&line, has_used ? " and waited " : "waited ");
         hp_units_ns(&line, (double)view->waits->waited_ns);
         hp_waits_of_site(view->waits, NULL, &waits);
         if (waits.longest != NULL) {

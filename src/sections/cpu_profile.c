@@ -65,7 +65,9 @@ double hp_cpu_achieved_rate(const struct hp_cpu *cpu)
 {
     const double by_perf = rate_of(cpu->perf_samples, cpu->sampled_user_ns);
     const double by_all = rate_of(cpu->total.samples, cpu->sampled_ns);
-    return cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
+    const double rate = cpu->has_perf && !cpu->has_timers && by_perf > by_all / 2 ? by_perf : by_all;
+    /* Of little user time the kernel says that it was less; more than all samples there are none. */
+    return cpu->rate > 0 && rate > cpu->rate ? cpu->rate : rate;
 }
 
 const char *hp_cpu_engine_name(const struct hp_cpu *cpu)

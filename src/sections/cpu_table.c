@@ -276,7 +276,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "no processor time was used while the session was active");
+                                             "no processor time was found to be used while the session was active");
     add_totals(view);
     if (!set_summary(view) || !fill_rows(view))
         return false;

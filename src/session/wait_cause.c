@@ -13,7 +13,9 @@
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
-/* What can be said of a socket, which stays the same as long as it is connected. */
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/* What can be said of a socket, which stays the same once it is connected; until then it has no peer but an address (" at "). */
 static void name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
 {
     for (size_t at = 0; at < HP_WAIT_SOCKETS; at++)
@@ -27,6 +29,8 @@ static void name_socket(struct hp_wait_finder *finder, uint64_t inode, char what
     if (!hp_socket_name(finder->pid, inode, place->name))
         memcpy(place->name, what, HP_SOCKET_NAME);
     memcpy(what, place->name, HP_SOCKET_NAME);
+    if (begins(what, "udp at "))
+        place->inode = 0;
 }
 
 /* The end of a text that is too long says more than its beginning. */
@@ -40,8 +44,6 @@ static void set_what(struct hp_wait_found *finding, const char *text, size_t len
     }
     memcpy(finding->what, text, length);
 }
-
-static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 /*
  * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that

@@ -209,7 +209,7 @@ static char *pages;
 static size_t page_bytes;
 static int page;
 
-/* 0, or why not: not all kernels let everybody. */
+/* Not 0, and errno: not all kernels let everybody. */
 static int watch_faults(void)
 {
     struct uffdio_api api = {.api = UFFD_API};
@@ -219,8 +219,9 @@ static int watch_faults(void)
     faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* UFFD_USER_MODE_ONLY */);
     struct uffdio_register all = {.range = {(uintptr_t)pages, ROUNDS * page_bytes},
                                   .mode = UFFDIO_REGISTER_MODE_MISSING};
-    return faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0 ? 0
-                                                                                                            : errno;
+    const int is_watched =
+        faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0;
+    return is_watched ? 0 : -1;
 }
 
 static void *bring_page(void *unused)
@@ -413,8 +414,10 @@ static void prepare(const char *name)
         connect_ends(SOCK_DGRAM);
     if (strcmp(name, "terminal") == 0)
         open_terminal();
-    if (strcmp(name, "fault") == 0)
-        tell_aside("refused", (uint64_t)watch_faults());
+    if (strcmp(name, "fault") == 0 && watch_faults() != 0) {
+        tell_aside("refused", (uint64_t)errno);
+        exit(0);
+    }
     if (strcmp(name, "queue") == 0)
         bring_rivals(2);
 }
