@@ -209,6 +209,9 @@ static char *pages;
 static size_t page_bytes;
 static int page;
 
+/* Without ioctl(), whose requests are of another type in each C library. */
+static int ask(unsigned long request, void *about) { return (int)syscall(SYS_ioctl, faults, request, about); }
+
 /* Not 0, and errno: not all kernels let everybody. */
 static int watch_faults(void)
 {
@@ -219,8 +222,7 @@ static int watch_faults(void)
     faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* UFFD_USER_MODE_ONLY */);
     struct uffdio_register all = {.range = {(uintptr_t)pages, ROUNDS * page_bytes},
                                   .mode = UFFDIO_REGISTER_MODE_MISSING};
-    const int is_watched =
-        faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 && ioctl(faults, UFFDIO_REGISTER, &all) == 0;
+    const int is_watched = faults >= 0 && ask(UFFDIO_API, &api) == 0 && ask(UFFDIO_REGISTER, &all) == 0;
     return is_watched ? 0 : -1;
 }
 
@@ -228,7 +230,7 @@ static void *bring_page(void *unused)
 {
     struct uffdio_zeropage zero = {.range = {(uintptr_t)pages + (size_t)page * page_bytes, page_bytes}};
     sleep_us(STEP_US);
-    MUST(ioctl(faults, UFFDIO_ZEROPAGE, &zero) == 0);
+    MUST(ask(UFFDIO_ZEROPAGE, &zero) == 0);
     return unused;
 }
 
