@@ -4397,12 +4397,18 @@ static void hp_sockets_put_long_address(struct hp_text *text, const char *addres
     hp_text_char(text, ']');
 }
 
+static uint64_t hp_sockets_port_of(const char *endpoint)
+{
+    const char *port = endpoint + strcspn(endpoint, ": ");
+    port += *port == ':';
+    return hp_task_hex(&port);
+}
+
 /* "0100007F:1F90" is 127.0.0.1:8080. */
 static void hp_sockets_put_endpoint(struct hp_text *text, const char *endpoint)
 {
     char name[INET6_ADDRSTRLEN] = "?";
     const size_t digits = strcspn(endpoint, ": ");
-    const char *port = endpoint + digits + (endpoint[digits] == ':');
     const struct in6_addr address = hp_sockets_address_of(endpoint, digits == 32 ? 4 : digits == 8);
     const bool is_mapped = digits == 32 && IN6_IS_ADDR_V4MAPPED(&address);
     if (digits == 8 || is_mapped) {
@@ -4413,14 +4419,7 @@ static void hp_sockets_put_endpoint(struct hp_text *text, const char *endpoint)
         hp_sockets_put_long_address(text, name);
     }
     hp_text_char(text, ':');
-    hp_text_u64(text, hp_task_hex(&port));
-}
-
-static bool hp_sockets_has_port(const char *endpoint)
-{
-    const char *port = endpoint + strcspn(endpoint, ": ");
-    port += *port == ':';
-    return hp_task_hex(&port) != 0;
+    hp_text_u64(text, hp_sockets_port_of(endpoint));
 }
 
 /* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer; without one its own address. */
@@ -4441,7 +4440,7 @@ static bool hp_sockets_name_by_tcp(const char *line, uint64_t inode, const char 
     const char *number = fields[9];
     if (hp_task_number(&number) != inode)
         return false;
-    const bool is_connected = hp_sockets_has_port(fields[2]);
+    const bool is_connected = hp_sockets_port_of(fields[2]) != 0;
     hp_text_init(&text, name, HP_SOCKET_NAME);
     hp_text_string(&text, protocol);
     hp_text_string(&text, is_connected ? " " : " at ");
@@ -8777,9 +8776,10 @@ HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char s
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
-static bool hp_wait_cause_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
-/* What can be said of a socket, which stays the same once it is connected; until then it has no peer but an address (" at "). */
+/*
+ * What can be said of a socket. That stays the same but for one that is connected after it was looked up: it keeps its own address, which
+ * is right as well. To ask again at every look would be to read all tables of sockets each time.
+ */
 static void hp_wait_cause_name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
 {
     for (size_t at = 0; at < HP_WAIT_SOCKETS; at++)
@@ -8793,8 +8793,6 @@ static void hp_wait_cause_name_socket(struct hp_wait_finder *finder, uint64_t in
     if (!hp_socket_name(finder->pid, inode, place->name))
         memcpy(place->name, what, HP_SOCKET_NAME);
     memcpy(what, place->name, HP_SOCKET_NAME);
-    if (hp_wait_cause_begins(what, "udp at "))
-        place->inode = 0;
 }
 
 /* The end of a text that is too long says more than its beginning. */
@@ -8808,6 +8806,8 @@ static void hp_wait_cause_set_what(struct hp_wait_found *finding, const char *te
     }
     memcpy(finding->what, text, length);
 }
+
+static bool hp_wait_cause_begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 /*
  * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that

@@ -37,12 +37,18 @@ static void put_long_address(struct hp_text *text, const char *address)
     hp_text_char(text, ']');
 }
 
+static uint64_t port_of(const char *endpoint)
+{
+    const char *port = endpoint + strcspn(endpoint, ": ");
+    port += *port == ':';
+    return hp_task_hex(&port);
+}
+
 /* "0100007F:1F90" is 127.0.0.1:8080. */
 static void put_endpoint(struct hp_text *text, const char *endpoint)
 {
     char name[INET6_ADDRSTRLEN] = "?";
     const size_t digits = strcspn(endpoint, ": ");
-    const char *port = endpoint + digits + (endpoint[digits] == ':');
     const struct in6_addr address = address_of(endpoint, digits == 32 ? 4 : digits == 8);
     const bool is_mapped = digits == 32 && IN6_IS_ADDR_V4MAPPED(&address);
     if (digits == 8 || is_mapped) {
@@ -53,14 +59,7 @@ static void put_endpoint(struct hp_text *text, const char *endpoint)
         put_long_address(text, name);
     }
     hp_text_char(text, ':');
-    hp_text_u64(text, hp_task_hex(&port));
-}
-
-static bool has_port(const char *endpoint)
-{
-    const char *port = endpoint + strcspn(endpoint, ": ");
-    port += *port == ':';
-    return hp_task_hex(&port) != 0;
+    hp_text_u64(text, port_of(endpoint));
 }
 
 /* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A ... inode". The peer; without one its own address. */
@@ -81,7 +80,7 @@ static bool name_by_tcp(const char *line, uint64_t inode, const char *protocol, 
     const char *number = fields[9];
     if (hp_task_number(&number) != inode)
         return false;
-    const bool is_connected = has_port(fields[2]);
+    const bool is_connected = port_of(fields[2]) != 0;
     hp_text_init(&text, name, HP_SOCKET_NAME);
     hp_text_string(&text, protocol);
     hp_text_string(&text, is_connected ? " " : " at ");

@@ -13,9 +13,10 @@
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
-static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
-/* What can be said of a socket, which stays the same once it is connected; until then it has no peer but an address (" at "). */
+/*
+ * What can be said of a socket. That stays the same but for one that is connected after it was looked up: it keeps its own address, which
+ * is right as well. To ask again at every look would be to read all tables of sockets each time.
+ */
 static void name_socket(struct hp_wait_finder *finder, uint64_t inode, char what[HP_SOCKET_NAME])
 {
     for (size_t at = 0; at < HP_WAIT_SOCKETS; at++)
@@ -29,8 +30,6 @@ static void name_socket(struct hp_wait_finder *finder, uint64_t inode, char what
     if (!hp_socket_name(finder->pid, inode, place->name))
         memcpy(place->name, what, HP_SOCKET_NAME);
     memcpy(what, place->name, HP_SOCKET_NAME);
-    if (begins(what, "udp at "))
-        place->inode = 0;
 }
 
 /* The end of a text that is too long says more than its beginning. */
@@ -44,6 +43,8 @@ static void set_what(struct hp_wait_found *finding, const char *text, size_t len
     }
     memcpy(finding->what, text, length);
 }
+
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 /*
  * The kind of the file behind a link in /proc. With flags that let a file system of the network answer from memory: a server that

@@ -42,7 +42,7 @@ static void begin(struct session_builder *session)
 }
 
 /* main calls load calls parse. */
-static void build(void)
+static void build_calls(void)
 {
     begin(&builder);
     thread = builder_thread(&builder);
@@ -51,6 +51,11 @@ static void build(void)
     load = node_of(&builder, thread, main_node, "load");
     parse = node_of(&builder, thread, load, "parse");
     cpu = builder_cpu_thread(&builder, thread, 16);
+}
+
+static void build(void)
+{
+    build_calls();
     builder_cpu(&builder, thread, root, 5, 50, 0);
     builder_cpu(&builder, thread, load, 20, 200, 30);
     builder_cpu(&builder, thread, parse, 70, 600, 20);
@@ -119,25 +124,25 @@ static void exclusive_is_what_was_found_there(void **state)
  */
 static void build_modes(uint64_t main_ticked_ns)
 {
-    begin(&builder);
-    thread = builder_thread(&builder);
-    root = root_of(&builder, thread);
-    main_node = node_of(&builder, thread, 0, "main");
-    load = node_of(&builder, thread, main_node, "load");
-    parse = node_of(&builder, thread, load, "parse");
-    cpu = builder_cpu_thread(&builder, thread, 16);
+    build_calls();
     builder_cpu(&builder, thread, main_node, 30, 300, 180)->ticked_ns = main_ticked_ns;
     builder_cpu(&builder, thread, load, 10, 100, 420)->ticked_ns = 1000 - main_ticked_ns;
     builder_cpu(&builder, thread, parse, 5, 50, 0);
 }
 
+/* Of 600 ns of kernel time, main has so much. */
+static void check_modes(uint64_t main_ticked_ns, uint64_t main_kernel_ns)
+{
+    build_modes(main_ticked_ns);
+    fixture_build();
+    assert_sums("main", 30, 300, main_kernel_ns);
+    assert_sums("load", 10, 100, 600 - main_kernel_ns);
+}
+
 static void kernel_time_is_what_ticks_find_and_perf_does_not(void **state)
 {
     (void)state;
-    build_modes(300);
-    fixture_build();
-    assert_sums("main", 30, 300, 0);
-    assert_sums("load", 10, 100, 600);
+    check_modes(300, 0);
     assert_sums("parse", 5, 50, 0);
     assert_float_equal(sum_of("cpu_ns"), 1050, 0.1);
     settings.cpu_inclusive = true;
@@ -149,19 +154,13 @@ static void kernel_time_is_what_ticks_find_and_perf_does_not(void **state)
 static void ticks_that_come_too_often(void **state)
 {
     (void)state;
-    build_modes(340);
-    fixture_build();
-    assert_sums("main", 30, 300, 40);
-    assert_sums("load", 10, 100, 560);
+    check_modes(340, 40);
 }
 
 static void ticks_that_come_too_seldom(void **state)
 {
     (void)state;
-    build_modes(200);
-    fixture_build();
-    assert_sums("main", 30, 300, 0);
-    assert_sums("load", 10, 100, 600);
+    check_modes(200, 0);
 }
 
 static void inclusive_counts_all_above(void **state)
