@@ -445,7 +445,7 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node)
             return;
         HOTPATH_PUT_(stat->typical, (uint32_t)(all.short_ticks * 256 / all.short_count) + 1);
         HOTPATH_PUT_(stat->period, LIMITED_PERIOD);
-        HOTPATH_PUT_(stat->countdown, LIMITED_PERIOD);
+        HOTPATH_PUT_(stat->countdown, hotpath_until_timed_(counted->calls, LIMITED_PERIOD));
     }
     hp_tree_refresh(head, parent, node);
 }

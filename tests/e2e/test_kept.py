@@ -419,20 +419,48 @@ def test_keys_are_evaluated_once_or_not_at_all(box):
 
 # ------------------------------------------------------------------------------------------------------- sampling
 
+def until_timed(calls, period):
+    """As hotpath_until_timed_ of hotpath.h: calls up to the next one that is timed, after so many on this path."""
+    mixed = calls * 0x9e3779b1 % 2 ** 32
+    mixed = (mixed ^ mixed >> 15) * 0x85ebca77 % 2 ** 32
+    mixed ^= mixed >> 13
+    half = 0 if period >= 2 ** 31 else period // 2
+    return period - half + (mixed * (2 * half + 1) >> 32)
+
+
 class Countdown:
-    """Which calls of a site are timed on one thread: the first on each path, and then one in so many."""
+    """Which calls of a site are timed on one thread: the first on each path, and then one in so many on average."""
 
     def __init__(self, period):
-        self.period, self.left, self.paths, self.timed = period, 1, set(), 0
+        self.period, self.left, self.calls, self.timed = period, 1, {}, 0
 
     def call(self, path=""):
-        if path not in self.paths:
-            self.paths.add(path)
+        if path not in self.calls:
             self.left = 1
+        before = self.calls.get(path, 0)
+        self.calls[path] = before + 1
         self.left -= 1
-        if self.left == 0:
-            self.timed += 1
-            self.left = self.period
+        if self.left > 0:
+            return False
+        self.timed += 1
+        self.left = until_timed(before, self.period)
+        return True
+
+
+def timed_of(count, period):
+    """Those of so many calls on one path that are timed."""
+    countdown = Countdown(period)
+    return [at for at in range(count) if countdown.call()]
+
+
+def timed_in_threads(period):
+    """How many are, of `sampled threads`: one thread after the other, each of which begins anew in the counts of the last."""
+    countdown = Countdown(period)
+    for count in (1000, 17, 1, 33):
+        countdown.left = 1
+        for _ in range(count):
+            countdown.call()
+    return countdown.timed
 
 
 RATES = [("1/2", 2), ("0.5", 2), ("1/16", 16), ("0.0625", 16), ("1/1000", 1000), ("0", 2 ** 32 - 1), ("1", 1)]
@@ -462,7 +490,7 @@ def test_all_calls_are_counted_and_some_are_timed(box, rate, period):
 def test_threads_count_down_for_themselves(box):
     result = box.run("sampled", "threads", "1/16")
     row = result.row("leaf")
-    assert (row.calls, row.timed, row.threads) == (1051, 63 + 2 + 1 + 3, 4)
+    assert (row.calls, row.timed, row.threads) == (1051, timed_in_threads(16), 4)
 
 
 @pytest.mark.parametrize("rate, period", [("1/2", 2), ("1/16", 16), ("0.03", 33), ("1", 1)])
@@ -476,7 +504,7 @@ def test_times_are_scaled_up(box, rate, period):
         own[name].append((int(inside_ns), int(around_ns)))
     parent, child = result.row("parent"), result.row("child")
     for row in (parent, child):
-        inside_ns, around_ns = zip(*own[row.name][::period])
+        inside_ns, around_ns = zip(*[own[row.name][at] for at in timed_of(row.calls, period)])
         assert (row.calls, row.timed) == (len(own[row.name]), len(inside_ns))
         scale = row.calls / row.timed
         assert between(sum(inside_ns) * scale, row.total_ns, sum(around_ns) * scale)
@@ -503,11 +531,10 @@ def test_which_rate_holds(box):
     def period_of(env):
         return box.run("sampled", "threads", "1/4", env=env).row("leaf").timed
     general, own = "HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"
-    of = lambda period: sum(-(-count // period) for count in (1000, 17, 1, 33))
-    assert period_of({}) == of(4)
-    assert period_of({general: "1/8"}) == of(8)
-    assert period_of({general: "1/8", own: "1/2"}) == of(2)
-    assert period_of({own: "1/10"}) == of(10)
+    assert period_of({}) == timed_in_threads(4)
+    assert period_of({general: "1/8"}) == timed_in_threads(8)
+    assert period_of({general: "1/8", own: "1/2"}) == timed_in_threads(2)
+    assert period_of({own: "1/10"}) == timed_in_threads(10)
 
 
 @pytest.mark.parametrize("value", ["2", "1/0", "-1", "often", "1/x", "1/"])
@@ -570,11 +597,11 @@ def test_wrong_bound(box):
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
 def test_a_limited_function_that_becomes_slow(box):
-    """Within 256 calls it is noticed, and then each of the other 344 is timed."""
+    """Within 384 calls it is noticed, and then each of the other 216 is timed."""
     def check():
         row = box.run("limited", "moods", env=ON).row("moody")
-        assert row.calls == 100600 and 4096 + 344 <= row.timed < 100000 and row.sampling == "limited"
-        assert row.max_ns >= 100e3 and row.total_ns >= 344 * 100e3
+        assert row.calls == 100600 and 4096 + 216 <= row.timed < 100000 and row.sampling == "limited"
+        assert row.max_ns >= 100e3 and row.total_ns >= 216 * 100e3
     in_one_of_three(check)
 
 

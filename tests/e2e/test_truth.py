@@ -236,6 +236,15 @@ def test_sampled_calls_are_callers_of_what_they_call(box, rate):
     assert main.child("step").child("rare").calls == 1000
 
 
+@pytest.mark.parametrize("first", range(16))
+def test_sampled_calls_are_not_in_step_with_the_program(box, first):
+    """One call in 16 is long, and one in 16 is timed: some of the timed are long, and most are not, whichever they are."""
+    row = box.run("rarely", "long", str(first), env={"HOTPATH_TIME_SAMPLING_RATE": "1/16",
+                                                     "HOTPATH_PERCENTILES": "50,99"}).row("put")
+    assert row.calls == 6400 and 300 <= row.timed <= 500
+    assert row.p50_ns < 50_000 <= row.p99_ns
+
+
 def test_short_calls_that_become_long_are_not_scaled_up_by_these(box):
     """Those that were only counted were short: 20 ms at most in all, where the others are 100 ms."""
     report = box.run("rarely", "misses").report
