@@ -7,10 +7,13 @@ A test asks for the fixture `box` (conftest.py), which has a folder of its own f
 
     result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output, same end
 """
+import ctypes
 import json
 import os
+import platform
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +52,19 @@ def with_glibc(reason):
 
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, chroot)")
+
+
+def perf_is_allowed():
+    """Whether the kernel gives this user perf's software clock of his own threads, asked as the library asks."""
+    number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
+    if number is None or EMULATOR:
+        return False
+    software, cpu_clock, exclude_kernel_and_hv = 1, 0, 3 << 5
+    event = struct.pack("=IIQQQQQ", software, 112, cpu_clock, 1_000_000, 0, 0, exclude_kernel_and_hv).ljust(112, b"\0")
+    fd = ctypes.CDLL(None).syscall(number, event, 0, -1, -1, ctypes.c_ulong(8))
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
 
 
 class Row:
@@ -155,9 +171,24 @@ class Box:
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.path = Path(tempfile.mkdtemp(prefix="hotpath-test-", dir=base))
         self.count = 0
+        self.copies = []
 
     def remove(self):
-        shutil.rmtree(self.path, ignore_errors=True)
+        for path in [self.path, *self.copies]:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def for_everyone(self, program):
+        """A copy that every user can run, with the libraries of this build beside it: the tree may lie in a home that only
+        its owner can enter, and boxes where nothing can be executed."""
+        folder = Path(tempfile.mkdtemp(prefix="hotpath-test-", dir="/tmp"))
+        self.copies.append(folder)
+        copy = folder / Path(program).name
+        shutil.copy(program, copy)
+        for library in (BUILD / "lib").glob("*.so.?"):
+            shutil.copy(library, folder)
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+        return copy
 
     def folder(self):
         """A new empty folder."""

@@ -35,6 +35,7 @@ class Cli:
     def __init__(self, box):
         self.box = box
         self.folder = box.folder()
+        self.program = HOTPATH
 
     def environment(self, env=None):
         plain = dict.fromkeys(("HOTPATH_OUTPUT_FORMAT", "HOTPATH_LIMIT", "HOTPATH_OUTPUT_PATH", "HOTPATH_REPORT"))
@@ -43,7 +44,7 @@ class Cli:
     def start(self, *args, env=None, **popen):
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("cwd", self.folder)
-        return subprocess.Popen([str(HOTPATH), *map(str, args)], env=self.environment(env), stdout=subprocess.PIPE,
+        return subprocess.Popen([str(self.program), *map(str, args)], env=self.environment(env), stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, errors="replace", **popen)
 
     def __call__(self, *args, env=None, status=0, input=None, **popen):
@@ -862,13 +863,10 @@ def test_sessions_of_another_user(cli, finished):
     finished.chmod(0o644)
     for folder in (cli.box.path, cli.folder):
         folder.chmod(0o755)
-    text = subprocess.run([str(HOTPATH), "report", str(finished)], user=nobody, capture_output=True, text=True,
-                          env=cli.environment())
-    assert text.returncode == 1 and "it belongs to user root (0)" in text.stderr
+    cli.program = cli.box.for_everyone(HOTPATH)
+    assert "it belongs to user root (0)" in cli("report", finished, user=nobody, status=1).stderr
     finished.chmod(0o600)
-    text = subprocess.run([str(HOTPATH), "report", str(finished)], user=nobody, capture_output=True, text=True,
-                          env=cli.environment())
-    assert text.returncode == 1 and "Permission denied" in text.stderr
+    assert "Permission denied" in cli("report", finished, user=nobody, status=1).stderr
 
 
 def test_escapes_in_names(cli):

@@ -12,8 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, near, with_glibc, without_emulator,
-                     without_sanitizer, without_thread_sanitizer)
+from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, near, perf_is_allowed, with_glibc,
+                     without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_alloc_programs import Bench, PERL, PYTHON, SQL, Redis, need
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
@@ -43,6 +43,13 @@ def totals(report):
 
 def has_perf(report):
     return totals(report)["perf_samples"] > 0
+
+
+def need_perf(report):
+    """Where the kernel has it for us, it has to be used."""
+    if not perf_is_allowed():
+        pytest.skip("perf is refused here, and timers are in step with the scheduler")
+    assert has_perf(report)
 
 
 def check_sums(result):
@@ -78,8 +85,7 @@ def test_kernel_time_is_of_who_spent_it(box):
     """perf sees user mode only, and ticks do not say in which mode they came."""
     result = cpu_run(box, "modes", 2500)
     check_sums(result)
-    if not has_perf(result.report):
-        pytest.skip("perf is refused here, and timers are in step with the scheduler")
+    need_perf(result.report)
     told, of = result.told, totals(result.report)
     truth = told["thinks"] / told["all"]
     share = cpu_of(result.report, "thinks") / of["cpu_ns"]
@@ -97,8 +103,7 @@ def error_of_count(report, share):
 def check_split(box, ms, rate, points=None):
     result = cpu_run(box, "split", ms, env={"HOTPATH_CPU_RATE": rate}, timeout=TIMEOUT + ms / 50)
     check_sums(result)
-    if not has_perf(result.report):
-        pytest.skip("perf is refused here, and timers are in step with the scheduler")
+    need_perf(result.report)
     truth = result.told["heavy"] / result.told["all"]
     samples = totals(result.report)["perf_samples"]
     share = cpu_of(result.report, "heavy") / totals(result.report)["cpu_ns"]

@@ -6,6 +6,8 @@ are right."""
 import functools
 import os
 import re
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -32,18 +34,19 @@ def machine_time():
     return sum(times), times[7]
 
 
-def unless_stolen(test):
-    """What a host takes is neither processor time nor the run queue: it looks like waiting (docs/verdict.md)."""
+def again_if_stolen(test):
+    """What a host takes is neither processor time nor the run queue: it looks like waiting (docs/verdict.md). So what went wrong
+    meanwhile is tried again; what goes wrong each time is wrong."""
     @functools.wraps(test)
     def run_and_look(*args, **named):
-        before = machine_time()
-        try:
-            test(*args, **named)
-        except AssertionError:
-            whole, stolen = (after - first for after, first in zip(machine_time(), before))
-            if stolen > 0.01 * whole:
-                pytest.skip(f"the host of this machine took {100 * stolen // max(whole, 1)} % of it meanwhile")
-            raise
+        for is_last in (False, False, True):
+            before = machine_time()
+            try:
+                return test(*args, **named)
+            except AssertionError:
+                whole, stolen = (after - first for after, first in zip(machine_time(), before))
+                if is_last or stolen <= 0.01 * whole:
+                    raise
     return run_and_look
 
 
@@ -121,16 +124,14 @@ def skip_quick_disk(nature, truth):
 
 
 @pytest.mark.parametrize("nature", WAITING)
-@unless_stolen
+@again_if_stolen
 def test_what_waits(cli, nature):
     report, truth = run(cli, nature)
     skip_quick_disk(nature, truth)
     row = report.row("subject", "bottlenecks")
     assert row.verdict in words(truth, "cpu-bound", True), (row, truth)
     assert row.verdict != "cpu-bound"
-    if row.verdict == "waiting" and nature == "disk" and row.waits_for is None:
-        assert row.why.endswith("; nobody saw what for")  # each time it was done before anybody looked
-    elif row.verdict == "waiting":
+    if row.verdict == "waiting":
         assert row.waits_for.startswith(WAITING[nature])
         assert f" of that for {row.waits_for}" in row.why
         assert 0 < row.waits_for_ns <= row.waiting_ns and row.looks > 0
@@ -138,7 +139,7 @@ def test_what_waits(cli, nature):
 
 
 @pytest.mark.parametrize("nature", BUSY)
-@unless_stolen
+@again_if_stolen
 def test_what_is_busy(cli, nature):
     if nature == "alloc":
         skip_other_malloc()
@@ -155,7 +156,7 @@ def test_what_is_busy(cli, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", "starved"])
-@unless_stolen
+@again_if_stolen
 def test_processor_time_alone(box, nature):
     """Who is not busy waits, but nobody knows for what; and who is starved looks the same."""
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
@@ -174,7 +175,7 @@ def test_processor_time_alone(box, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "starved"])
-@unless_stolen
+@again_if_stolen
 def test_waiting_alone(cli, nature):
     """Who is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})
@@ -268,20 +269,29 @@ EXAMPLE_VERDICTS = {"cpu": ("add_up", "cpu-bound"), "sleep": ("pause_a_little", 
                     "starved": ("work", "starved")}
 
 
+def waits_for_the_disk(program):
+    """Whether it does so by itself most of its time, and long enough to be seen: what the kernel says."""
+    start = time.monotonic_ns()
+    with subprocess.Popen([str(program)], stdout=subprocess.DEVNULL, env={"HOTPATH": "0"}) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        wall = time.monotonic_ns() - start
+        ran, was_ready = map(int, Path(f"/proc/{process.pid}/schedstat").read_text().split()[:2])
+    return wall - ran - was_ready > max((0.6 + MARGIN) * wall, MANY_SAMPLES_NS / 2)
+
+
 @pytest.mark.parametrize("name", EXAMPLE_VERDICTS)
-@unless_stolen
+@again_if_stolen
 def test_examples(cli, name):
     if name == "alloc":
         skip_other_malloc()
+    if name == "disk" and not waits_for_the_disk(EXAMPLES / "bottleneck_disk"):
+        pytest.skip("the disk is too quick to wait for")
     function, verdict = EXAMPLE_VERDICTS[name]
     report = cli.run("--", EXAMPLES / f"bottleneck_{name}").report
     row = report.rows("bottlenecks")[0]
     assert row.name == function
     # On a busy machine others may be starved, too: then the time ready to run says so.
     others = {"starved"} if row.run_queue_ns > 0.25 * row.self_ns else set()
-    if name == "disk" and (row.percent_waiting is None or row.percent_waiting < 60 + 100 * MARGIN):
-        pytest.skip("the disk is too quick to wait for")
     assert row.verdict in {verdict} | others, row
-    # A quick disk may be done before anybody looks.
-    if name in ("sleep", "lock", "disk") and row.verdict == "waiting" and (name != "disk" or row.waits_for):
+    if name in ("sleep", "lock", "disk") and row.verdict == "waiting":
         assert row.waits_for.startswith(name)
