@@ -1,12 +1,13 @@
-# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [LIBRARIES lib...] [OPTIONS flag...])
+# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [LIBRARIES lib...] [OPTIONS flag...])
 #
 # Builds name.c (CXX: name.cc) of the current folder into <build>/<folder>/name, measured, with libhotpath.so.
 #   STATIC   also <build>/<folder>/name_static, with libhotpath.a
 #   OFF      also <build>/<folder>/name_off, with hotpath compiled out and nothing linked: what a test compares with
 #   ALLOC    with libhotpath_alloc.so, too: allocations are counted
 #   MODULE   a shared object name.so to dlopen instead of a program
+#   QUICK    ./dev test --quick runs it, too
 function(hotpath_add_program name)
-  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC" "" "LIBRARIES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC;QUICK" "" "LIBRARIES;OPTIONS" ${ARGN})
   if(arg_CXX AND NOT HOTPATH_CXX)
     return()
   endif()
@@ -29,6 +30,9 @@ function(hotpath_build_program name suffix library)
     set_target_properties(${target} PROPERTIES PREFIX "")
   else()
     add_executable(${target} ${source})
+  endif()
+  if(arg_QUICK)
+    hotpath_quick(${target})
   endif()
   hotpath_flags(${target})
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})

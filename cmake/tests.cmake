@@ -3,6 +3,9 @@
 #   unit e2e compile check   what kind it is
 #   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
 #   slow                     only run by ./dev test --full
+#   quick                    also run by ./dev test --quick, which builds the target quick: a minute for all of them
+#
+# A limit is for what hangs, not for what is slow: under a load of ten everything takes ten times as long.
 
 include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h HOTPATH_IS_GLIBC)
@@ -11,7 +14,7 @@ function(hotpath_add_test name)
   cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 600)
     if("slow" IN_LIST arg_LABELS OR HOTPATH_TEST_PREFIX)
       set(arg_TIMEOUT 1800)
     endif()
@@ -25,10 +28,20 @@ function(hotpath_add_test name)
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()
 
-# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [SOURCES more.c...])
-# tests/unit/name.c, with all internal names in reach.
+# What ./dev test --quick needs: hotpath_quick(target...)
+add_custom_target(quick)
+function(hotpath_quick)
+  add_dependencies(quick ${ARGN})
+endfunction()
+
+# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [LONG] [SOURCES more.c...])
+# tests/unit/name.c, with all internal names in reach. LONG: too long for ./dev test --quick.
 function(hotpath_add_unit_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;LONG" "" "SOURCES" ${ARGN})
+  if(NOT arg_LONG)
+    set(arg_QUICK ON)
+    hotpath_quick(unit_${name})
+  endif()
   add_executable(unit_${name} ${name}.c ${arg_SOURCES})
   hotpath_flags(unit_${name})
   hotpath_internal_headers(unit_${name})
@@ -44,15 +57,15 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL]): tests/e2e/name.py, run by pytest. SERIAL: it measures time.
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK]): tests/e2e/name.py, run by pytest. SERIAL: it measures time.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL" "" "" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK" "" "" ${ARGN})
   hotpath_labels(labels e2e)
   hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 600 ${arg_SERIAL_OPTION}
     COMMAND "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
 endfunction()
 
-# Turns the caller's TSAN, SLOW, SERIAL into labels and options.
+# Turns the caller's TSAN, SLOW, QUICK, SERIAL into labels and options.
 macro(hotpath_labels variable)
   set(${variable} ${ARGN} asan)
   if(arg_TSAN)
@@ -60,6 +73,9 @@ macro(hotpath_labels variable)
   endif()
   if(arg_SLOW)
     list(APPEND ${variable} slow)
+  endif()
+  if(arg_QUICK)
+    list(APPEND ${variable} quick)
   endif()
   set(arg_SERIAL_OPTION)
   if(arg_SERIAL)

@@ -75,12 +75,13 @@ static int cmocka_run_one(const struct CMUnitTest *test)
 static int cmocka_run(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction *setup,
                       CMFixtureFunction *teardown)
 {
-    static const char *const words[] = {"ok", "FAILED", "skipped"};
+    static const char *const words[] = {"[       OK ]", "[  FAILED  ]", "[  SKIPPED ]"}; /* as cmocka has it */
     void *state = NULL;
     volatile int failures = setup && setup(&state) != 0;
+    printf("%s: %zu tests\n", name, count);
     for (volatile size_t i = 0; i < count; i++) {
         const int end = cmocka_run_one(&tests[i]);
-        printf("%s: %s: %s\n", name, tests[i].name, words[end]);
+        printf("%s %s\n", words[end], tests[i].name);
         failures += end == CMOCKA_FAILED;
     }
     if (teardown && teardown(&state) != 0)
