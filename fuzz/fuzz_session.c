@@ -1,65 +1,27 @@
 /*
  * Gives arbitrary bytes to everything that reads a session, alone and together with others: the snapshot, all
- * sections, both renderers. Nothing may crash, hang or read outside; what the numbers are does not matter.
- * SPDX-License-Identifier: MIT
+ * sections, both renderers. Nothing may crash, hang or read outside, and JSON has to be JSON; what the numbers are does not
+ * matter. SPDX-License-Identifier: MIT
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
-#include "session_builder.h"
+#include "reports.h"
+#include "shapes.h"
 #include "snapshot.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 #define LARGEST_INPUT (1u << 20)
-
-static bool swallow(void *context, const char *bytes, size_t length)
-{
-    uint64_t *sum = context;
-    for (size_t at = 0; at < length; at++)
-        *sum = *sum * 31 + (unsigned char)bytes[at];
-    return true;
-}
-
-/* Everything there is to show, in an order of its own for each way to look at it. */
-static void choose(struct hp_settings *settings, uint32_t format, bool is_exclusive)
-{
-    memset(settings, 0, sizeof *settings);
-    settings->format = format;
-    settings->time_exclusive = is_exclusive;
-    settings->exclude_wrapper = is_exclusive;
-    settings->alloc_cumulative = is_exclusive;
-    settings->cpu_inclusive = !is_exclusive;
-    settings->alloc_metric = is_exclusive ? HP_ALLOC_BYTES_TOTAL : HP_ALLOC_COUNT_MAX;
-    settings->functions_limit = is_exclusive ? 3 : HOTPATH_NO_LIMIT;
-    settings->calltree_limit = is_exclusive ? 5 : HOTPATH_NO_LIMIT;
-    settings->logs_limit = is_exclusive ? 2 : HOTPATH_NO_LIMIT;
-    settings->percentiles[0] = 0;
-    settings->percentiles[1] = 99.9;
-    settings->percentile_count = 2;
-    strcpy(settings->report, "all");
-    strcpy(settings->columns, "all");
-    strcpy(settings->focus, is_exclusive ? "/[a-m]/" : "");
-    strcpy(settings->slowest, is_exclusive ? "parse" : "/./");
-    strcpy(settings->sort, is_exclusive ? "-avg" : "name");
-    settings->by = is_exclusive ? HP_BY_FUNCTION : HP_BY_THREAD;
-    settings->min_percent = is_exclusive ? 0.5 : 0;
-}
 
 static void render(const struct hp_snapshot *const *sessions, size_t count)
 {
     static struct hp_settings settings;
-    uint64_t sum = 0;
-    const struct hp_snapshots snapshots = {.all = sessions, .count = count};
-    struct hp_report_target target = {.sink = swallow, .context = &sum};
-    choose(&settings, HP_FORMAT_JSON_PRETTY, false);
-    hp_report_render(&snapshots, &settings, &target);
-    choose(&settings, HP_FORMAT_TABLE, true);
-    target.width = 72;
-    target.color = true;
-    hp_report_render(&snapshots, &settings, &target);
+    static struct fuzz_output output;
+    fuzz_choose(&settings, HP_FORMAT_JSON_PRETTY, false);
+    fuzz_render(sessions, count, &settings, 0, &output);
+    fuzz_require_json(&output);
+    fuzz_choose(&settings, HP_FORMAT_TABLE, true);
+    fuzz_render(sessions, count, &settings, 72, &output);
 }
 
 /* A session as it should be, which has sites in common with those of the corpus. */
@@ -69,8 +31,7 @@ static const struct hp_snapshot *good_session(void)
     static struct hp_snapshot snapshot;
     if (builder.bytes != NULL)
         return &snapshot;
-    builder_init(&builder, 64u << 10);
-    builder.sites_per_chunk = 8;
+    fuzz_shape_begin(&builder);
     const uint32_t thread = builder_thread(&builder);
     const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 12);
     const uint32_t main_site = builder_site(&builder, "main", "src/main.c", 3);
@@ -117,7 +78,6 @@ static void render_all(const struct hp_snapshot *session)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static struct hp_snapshot snapshot;
-    const struct hp_clock_pair now = {.ticks = UINT64_C(1) << 40, .ns = UINT64_C(1) << 39};
     if (size > LARGEST_INPUT)
         return 0;
     /* A copy: aligned, and exactly as large as it says, so that a sanitizer sees the first byte read too many. */
@@ -127,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     memcpy(copy, bytes, size);
     if (hp_snapshot_open(&snapshot, copy, size, NULL) == NULL)
         render_all(&snapshot);
-    if (hp_snapshot_open(&snapshot, copy, size, &now) == NULL)
+    if (hp_snapshot_open(&snapshot, copy, size, &fuzz_now) == NULL)
         render_all(&snapshot);
     free(copy);
     return 0;

@@ -4593,6 +4593,9 @@ static const char *hp_symbols_read_hex(const char *at, uint64_t *ret_number)
     return at;
 }
 
+/* Past one sign, whichever it is; the end of the text stays the end. */
+static const char *hp_symbols_skip_sign(const char *at) { return at + (*at != '\0'); }
+
 /* "from-to rwxp offset major:minor inode   path", without its end. */
 static bool hp_symbols_read_line(const char *line, struct hp_symbols_mapping *ret_mapping)
 {
@@ -4605,10 +4608,10 @@ static bool hp_symbols_read_line(const char *line, struct hp_symbols_mapping *re
     if (at == NULL)
         return false;
     at = hp_symbols_read_hex(at + 1, &ret_mapping->offset);
-    at = hp_symbols_read_hex(at + 1, &device);
-    at = hp_symbols_read_hex(at + 1, &device);
+    at = hp_symbols_read_hex(hp_symbols_skip_sign(at), &device);
+    at = hp_symbols_read_hex(hp_symbols_skip_sign(at), &device);
     uint64_t inode = 0;
-    for (at++; *at >= '0' && *at <= '9'; at++)
+    for (at = hp_symbols_skip_sign(at); *at >= '0' && *at <= '9'; at++)
         inode = inode * 10 + (uint64_t)(*at - '0');
     at += strspn(at, " ");
     const size_t length = strlen(at);

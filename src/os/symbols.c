@@ -57,6 +57,9 @@ static const char *read_hex(const char *at, uint64_t *ret_number)
     return at;
 }
 
+/* Past one sign, whichever it is; the end of the text stays the end. */
+static const char *skip_sign(const char *at) { return at + (*at != '\0'); }
+
 /* "from-to rwxp offset major:minor inode   path", without its end. */
 static bool read_line(const char *line, struct mapping *ret_mapping)
 {
@@ -69,10 +72,10 @@ static bool read_line(const char *line, struct mapping *ret_mapping)
     if (at == NULL)
         return false;
     at = read_hex(at + 1, &ret_mapping->offset);
-    at = read_hex(at + 1, &device);
-    at = read_hex(at + 1, &device);
+    at = read_hex(skip_sign(at), &device);
+    at = read_hex(skip_sign(at), &device);
     uint64_t inode = 0;
-    for (at++; *at >= '0' && *at <= '9'; at++)
+    for (at = skip_sign(at); *at >= '0' && *at <= '9'; at++)
         inode = inode * 10 + (uint64_t)(*at - '0');
     at += strspn(at, " ");
     const size_t length = strlen(at);

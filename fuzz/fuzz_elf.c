@@ -1,0 +1,153 @@
+/*
+ * Gives arbitrary files to everything that reads programs and libraries: functions by address, names of functions in memory,
+ * and which of them the compiler measures. What is found lies where it says, in order, and its names end.
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "input.h"
+#include "instrumented.h"
+
+/* With its inner functions in reach: the map of this process says nothing about a file that was made up. */
+#include "symbols.c"
+
+#include "arena.h"
+
+#define LARGEST_INPUT (1u << 20)
+
+static int file = -1;
+static char path[64];
+
+static void write_file(const uint8_t *bytes, size_t size)
+{
+    if (file < 0) {
+        file = memfd_create("fuzz_elf", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    }
+    REQUIRE(file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, bytes, size, 0) == (ssize_t)size);
+}
+
+/* ---------------------------------------------------------------------------------------- by address */
+
+static size_t length_of(const char *text) { return strlen(text); }
+
+static void look_for(const struct hp_elf *elf, uint64_t address)
+{
+    const ElfW(Sym) *symbol = hp_elf_function(elf, address);
+    if (symbol == NULL)
+        return;
+    const uint64_t start = hp_elf_start(symbol);
+    REQUIRE(symbol >= elf->symbols && symbol < elf->symbols + elf->symbols_size / sizeof *symbol);
+    REQUIRE(address >= start && (address == start || address - start < symbol->st_size));
+    REQUIRE(length_of(hp_elf_name(elf, symbol)) < elf->names_size || hp_elf_name(elf, symbol)[0] == '\0');
+    REQUIRE(length_of(hp_elf_source(elf, symbol)) < elf->names_size || hp_elf_source(elf, symbol)[0] == '\0');
+}
+
+/* Where functions begin and end, and beside that. */
+static void check_functions(const struct hp_elf *elf)
+{
+    for (size_t at = 0; at < elf->count && at < 64; at++) {
+        const uint64_t start = hp_elf_start(elf->sorted[at]);
+        REQUIRE(at == 0 || elf->sorted[at - 1]->st_value <= elf->sorted[at]->st_value);
+        look_for(elf, start - 1);
+        look_for(elf, start);
+        look_for(elf, start + elf->sorted[at]->st_size - 1);
+        look_for(elf, start + elf->sorted[at]->st_size);
+    }
+    look_for(elf, 0);
+    look_for(elf, UINT64_MAX);
+}
+
+static void check_parts(const struct hp_elf *elf)
+{
+    uint64_t linked;
+    REQUIRE(elf->part_count <= HP_ELF_PARTS);
+    for (size_t at = 0; at < elf->part_count; at++) {
+        const struct hp_elf_part *part = &elf->parts[at];
+        REQUIRE(hp_elf_linked(elf, part->offset, &linked) || part->size == 0);
+        hp_elf_linked(elf, part->offset + part->size, &linked);
+    }
+}
+
+static void check_file(void)
+{
+    struct hp_elf elf = {.part_count = 0};
+    if (hp_elf_read(&elf, file)) {
+        check_parts(&elf);
+        check_functions(&elf);
+    }
+    hp_elf_free(&elf);
+}
+
+/* ------------------------------------------------------------------------------------------- in memory */
+
+/* As if the file were mapped, its first page first, at an address of which nothing is read. */
+static void check_symbols(size_t size)
+{
+    struct stat status;
+    struct mapping mapping = {.from = 0x10000, .to = 0x10000 + LARGEST_INPUT};
+    struct hp_symbol symbol;
+    REQUIRE(fstat(file, &status) == 0);
+    mapping.inode = status.st_ino;
+    strcpy(mapping.path, path);
+    struct image *image = image_of(&mapping, mapping.from);
+    REQUIRE(image != NULL);
+    for (uintptr_t at = 0; at < size; at += 1 + size / 256)
+        if (symbol_where_it_was(mapping.from + at, &image, &(uint64_t){0}) != NULL) {
+            REQUIRE(hp_symbol_find(mapping.from + at, &symbol));
+            REQUIRE(length_of(symbol.name) > 0 && length_of(symbol.file) < image->elf.names_size);
+        }
+    hp_elf_free(&images[0].elf);
+    image_count = 0;
+}
+
+/* A line of the map, of any bytes. */
+static void check_line(const uint8_t *bytes, size_t size)
+{
+    struct mapping mapping;
+    char *line = malloc(size + 1);
+    REQUIRE(line != NULL);
+    if (size > 0)
+        memcpy(line, bytes, size);
+    line[size] = '\0';
+    if (read_line(line, &mapping)) {
+        REQUIRE(mapping.path[0] == '/' && length_of(mapping.path) < PATH_BYTES);
+        strip_deleted(mapping.path);
+    }
+    free(line);
+}
+
+/* -------------------------------------------------------------------------------------------- measured */
+
+static void check_instrumented(void)
+{
+    struct hp_arena arena = {0};
+    struct hp_functions functions = {0};
+    if (hp_instrumented_read(&arena, path, &functions) == NULL)
+        for (size_t at = 0; at < functions.count; at++) {
+            const struct hp_function *function = &functions.all[at];
+            REQUIRE(at == 0 || functions.all[at - 1].address < function->address);
+            REQUIRE(length_of(function->name) + length_of(function->source) < LARGEST_INPUT);
+        }
+    hp_arena_release(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (size > LARGEST_INPUT)
+        return 0;
+    check_line(bytes, size);
+    if (size < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return 0;
+    write_file(bytes, size);
+    check_file();
+    check_symbols(size);
+    check_instrumented();
+    return 0;
+}

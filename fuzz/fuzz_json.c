@@ -1,0 +1,146 @@
+/*
+ * Compact JSON. Of the writer: what an input says is written both ways and has to be JSON, the same but for blanks, with
+ * every text readable. Of reports: a session with changes, likewise. SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "json.h"
+#include "reports.h"
+#include "shapes.h"
+
+#define DEEPEST 1000u
+
+/* One value with all that is in it. */
+static void put_value(struct hp_json *json, struct fuzz_input *input, unsigned depth);
+
+static void put_items(struct hp_json *json, struct fuzz_input *input, unsigned depth, bool is_object)
+{
+    char key[64];
+    while (input->left > 0 && fuzz_byte(input) % 4 != 0) {
+        if (is_object) {
+            fuzz_text(input, key, sizeof key);
+            hp_json_key(json, key);
+        }
+        put_value(json, input, depth + 1);
+    }
+}
+
+static void put_text(struct hp_json *json, struct fuzz_input *input)
+{
+    char text[300];
+    const size_t length = fuzz_bytes(input, text, (size_t)fuzz_number(input, 2) % sizeof text);
+    hp_json_string_bytes(json, text, length);
+}
+
+static void put_number(struct hp_json *json, struct fuzz_input *input)
+{
+    const unsigned digits = fuzz_byte(input);
+    const uint64_t bits = fuzz_number(input, 8);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    hp_json_number(json, number, digits);
+}
+
+static void put_value(struct hp_json *json, struct fuzz_input *input, unsigned depth)
+{
+    const uint8_t kind = fuzz_byte(input);
+    switch (depth < DEEPEST ? kind % 8 : kind % 6) {
+    case 0:
+        put_number(json, input);
+        break;
+    case 1:
+        hp_json_u64(json, fuzz_number(input, 8));
+        break;
+    case 2:
+        hp_json_i64(json, (int64_t)fuzz_number(input, 8));
+        break;
+    case 3:
+        hp_json_bool(json, kind & 8);
+        break;
+    case 4:
+        hp_json_null(json);
+        break;
+    case 5:
+        put_text(json, input);
+        break;
+    case 6:
+        hp_json_begin_object(json);
+        put_items(json, input, depth, true);
+        hp_json_end_object(json);
+        break;
+    default:
+        hp_json_begin_array(json);
+        put_items(json, input, depth, false);
+        hp_json_end_array(json);
+    }
+}
+
+static void write_values(struct fuzz_input input, bool is_pretty, struct fuzz_output *output)
+{
+    char buffer[100]; /* small, so that it is handed on within everything */
+    struct hp_text text;
+    struct hp_json json;
+    output->length = 0;
+    hp_text_init_stream(&text, buffer, sizeof buffer, fuzz_collect, output);
+    hp_json_init(&json, &text, is_pretty);
+    put_value(&json, &input, 0);
+    REQUIRE(hp_text_finish(&text));
+}
+
+/* A number that was written with 15 digits is read again as what it was, but for the last of them. */
+static void check_number(struct fuzz_input input)
+{
+    char bytes[64], *end;
+    struct hp_text text;
+    struct hp_json json;
+    const uint64_t bits = fuzz_number(&input, 8);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_json_init(&json, &text, false);
+    hp_json_number(&json, number, 15);
+    hp_text_end(&text);
+    REQUIRE(!text.is_cut);
+    const double again = strtod(bytes, &end);
+    if (number - number == 0 && (number > 1e-290 || number < -1e-290)) {
+        const double error = again / number - 1;
+        REQUIRE(*end == '\0' && error < 1e-13 && error > -1e-13);
+    }
+}
+
+static void check_report(struct fuzz_input *input, struct fuzz_output *compact, struct fuzz_output *pretty)
+{
+    static struct hp_settings settings;
+    struct hp_snapshot snapshot;
+    const struct hp_snapshot *const list[] = {&snapshot, &snapshot};
+    const uint8_t how = fuzz_byte(input);
+    struct fuzz_session session = fuzz_session_take(input);
+    if (hp_snapshot_open(&snapshot, session.bytes, session.size, how & 1 ? &fuzz_now : NULL) == NULL) {
+        fuzz_choose(&settings, HP_FORMAT_JSON, how & 2);
+        fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, compact);
+        settings.format = HP_FORMAT_JSON_PRETTY;
+        fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, pretty);
+        fuzz_require_json(compact);
+        fuzz_require_same_json(compact, pretty);
+        const char *const end = memchr(compact->bytes, '\n', compact->length);
+        REQUIRE(end == NULL || end == compact->bytes + compact->length - 1);
+    }
+    fuzz_session_free(&session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct fuzz_output compact, pretty;
+    struct fuzz_input input = {bytes, size};
+    if (fuzz_byte(&input) % 4 == 0) {
+        check_report(&input, &compact, &pretty);
+        return 0;
+    }
+    write_values(input, false, &compact);
+    write_values(input, true, &pretty);
+    fuzz_require_json(&compact);
+    fuzz_require_json(&pretty);
+    fuzz_require_same_json(&compact, &pretty);
+    check_number(input);
+    return 0;
+}

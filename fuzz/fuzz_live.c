@@ -1,0 +1,296 @@
+/*
+ * Sessions that change while they are read. The reader is compiled so that it calls us before each of its loads, and then:
+ *
+ *   changes   anything in the session may become anything else: nothing may crash, hang or read outside
+ *   a writer  goes on step by step, as recording does: calls that are read are whole ones, never halves of two
+ *
+ * The session is the memory that is written to, as in the report of a process about itself; or a copy of it, of which single
+ * calls are read anew, as in `hotpath report`. SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "reports.h"
+#include "shapes.h"
+
+#include "between_loads.h"
+
+/* What happens before a load. NULL: nothing. */
+static void (*happen)(void);
+static unsigned calm; /* loads before which nothing happens */
+static struct fuzz_input input;
+static struct fuzz_session live; /* what is written to */
+
+void fuzz_before_load(void)
+{
+    if (happen == NULL || input.left == 0)
+        return;
+    if (calm > 0)
+        calm--;
+    else
+        happen();
+}
+
+/* A file may also be cut off. */
+static bool is_cut;
+
+static bool read_live(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    (void)context;
+    fuzz_before_load();
+    if (is_cut || offset > live.size || bytes > live.size - offset)
+        return false;
+    memcpy(to, live.bytes + offset, bytes);
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------- changes */
+
+static void change(void)
+{
+    fuzz_session_change(&live, &input);
+    const uint8_t next = fuzz_byte(&input);
+    is_cut = next == 255;
+    calm = next < 200 ? next : next * 50u;
+}
+
+/*
+ * Texts are written once and before anybody knows of them, and are read where they lie. Here they may lose their ends, so
+ * that zeros have to follow the session, as in the file reader's copy.
+ */
+static void add_zeros(struct fuzz_session *session)
+{
+    session->bytes = realloc(session->bytes, session->size + 8);
+    REQUIRE(session->bytes != NULL);
+    memset(session->bytes + session->size, 0, 8);
+}
+
+static struct fuzz_session copy_of(const struct fuzz_session *session)
+{
+    struct fuzz_session copy = {malloc(session->size + 8), session->size};
+    REQUIRE(copy.bytes != NULL);
+    memcpy(copy.bytes, session->bytes, session->size + 8);
+    return copy;
+}
+
+static void report_changing(uint8_t how)
+{
+    static struct hp_settings settings;
+    static struct fuzz_output output;
+    struct hp_snapshot snapshot;
+    const struct hp_snapshot *const list[] = {&snapshot};
+    live = fuzz_session_take(&input);
+    add_zeros(&live);
+    struct fuzz_session copy = how & 1 ? copy_of(&live) : live;
+    calm = fuzz_byte(&input);
+    is_cut = false;
+    happen = change;
+    if (hp_snapshot_open(&snapshot, copy.bytes, copy.size, &fuzz_now) == NULL) {
+        if (how & 1)
+            snapshot.read_anew = read_live;
+        fuzz_choose(&settings, how & 2 ? HP_FORMAT_JSON : HP_FORMAT_TABLE, how & 4);
+        fuzz_render(list, 1, &settings, 72, &output);
+        if (how & 2)
+            fuzz_require_json(&output);
+    }
+    happen = NULL;
+    if (how & 1)
+        fuzz_session_free(&copy);
+    fuzz_session_free(&live);
+}
+
+/* ---------------------------------------------------------------------------------------------- a writer */
+
+/* All of a call follows from its number, so that a reader can tell whether it is whole. */
+#define LOGGED 3u
+
+struct written {
+    uint64_t number; /* of the call that is being written */
+    size_t at;       /* words of it that are written */
+};
+
+static struct session_builder builder;
+static struct written logged, slow;
+static struct hp_call_log *call_log;
+static struct hp_slowest *slowest;
+static uint32_t notes[LOGGED + 1];
+
+static uint64_t ticks_of(uint64_t number) { return number * 7 + 1; }
+static uint32_t note_length_of(uint64_t number) { return (uint32_t)(number % 3 * 16); }
+static char letter_of(uint64_t number) { return (char)('a' + number % 26); }
+
+static struct hp_call call_of(uint64_t number)
+{
+    return (struct hp_call){.start = number,
+                            .ticks = ticks_of(number),
+                            .node = 8,
+                            .tid = (uint32_t)number,
+                            .note = notes[number % (LOGGED + 1)],
+                            .note_length = note_length_of(number),
+                            .alloc_bytes = number * 3,
+                            .alloc_count = number * 5};
+}
+
+static void put_word(void *to, const void *from, size_t word)
+{
+    memcpy((char *)to + 8 * word, (const char *)from + 8 * word, 8);
+}
+
+/* The note first, then the call, then the number, as in log_call of src/record/kept.c. */
+static void write_logged(void)
+{
+    const struct hp_call call = call_of(logged.number);
+    const size_t note_words = call.note_length / 8, words = note_words + sizeof call / 8;
+    char note[HP_NOTE_BYTES];
+    memset(note, letter_of(logged.number), sizeof note);
+    if (logged.at < note_words)
+        put_word(builder_at(&builder, call.note), note, logged.at);
+    else if (logged.at < words)
+        put_word(&call_log->calls[logged.number % call_log->capacity], &call, logged.at - note_words);
+    else
+        call_log->count = logged.number + 1;
+    logged.at++;
+    if (logged.at > words)
+        logged = (struct written){logged.number + 1, 0};
+}
+
+/* A slow call with rows and a note, all of which follow from its number. */
+struct slow_image {
+    struct hp_slow_call head;
+    struct hp_slow_row rows[3];
+    char notes[16];
+};
+
+/* In the order of the file: notes come right behind the rows that there are. */
+static size_t make_slow(uint64_t number, struct slow_image *ret_image)
+{
+    const uint32_t rows = (uint32_t)(number % 4);
+    memset(ret_image, 0, sizeof *ret_image);
+    ret_image->head.call = call_of(number);
+    ret_image->head.call.note = 0;
+    ret_image->head.call.note_length = ret_image->head.note_bytes = 16;
+    ret_image->head.self = number;
+    ret_image->head.row_count = rows;
+    for (uint32_t at = 0; at < rows; at++)
+        ret_image->rows[at] = (struct hp_slow_row){.node = at, .calls = number, .total = number + at, .self = at};
+    memset((char *)(ret_image->rows + rows), letter_of(number), 16);
+    return (sizeof ret_image->head + rows * sizeof ret_image->rows[0] + 16) / 8;
+}
+
+/* The place that does not count, then the number. */
+static void write_slow(void)
+{
+    struct slow_image image;
+    const size_t words = make_slow(slow.number, &image);
+    if (slow.at < words)
+        put_word(builder_at(&builder, slowest->calls[slow.number % 2]), &image, slow.at);
+    else
+        slowest->number = (uint32_t)slow.number;
+    slow.at++;
+    if (slow.at > words)
+        slow = (struct written){slow.number + 1, 0};
+}
+
+static void go_on(void)
+{
+    const uint8_t what = fuzz_byte(&input);
+    for (unsigned steps = what % 64; steps > 0; steps--)
+        (what & 64 ? write_slow : write_logged)();
+    calm = what & 128 ? 3 : 0;
+}
+
+static void require_whole(const struct hp_kept_call *call, uint32_t note_length)
+{
+    const uint64_t number = call->start;
+    REQUIRE(call->ticks == ticks_of(number) && call->tid == (uint32_t)number);
+    REQUIRE(call->alloc_bytes == number * 3 && call->alloc_count == number * 5);
+    REQUIRE(call->note_length == note_length);
+    for (uint32_t at = 0; at < call->note_length; at++)
+        REQUIRE(call->note[at] == letter_of(number));
+}
+
+static void read_logged(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    struct hp_walk walk = {0};
+    struct hp_kept_call call;
+    uint64_t before = UINT64_MAX;
+    unsigned count = 0;
+    while (hp_snapshot_next_call(snapshot, stat, &walk, &call)) {
+        REQUIRE(call.start == walk.number && call.start < before);
+        require_whole(&call, note_length_of(call.start));
+        before = call.start;
+        count++;
+    }
+    REQUIRE(count <= LOGGED);
+}
+
+static void read_slow(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
+{
+    static _Alignas(8) unsigned char memory[sizeof(struct slow_image)];
+    struct hp_slow_copy copy;
+    uint64_t ticks;
+    if (hp_snapshot_slowest_ticks(snapshot, stat, &ticks))
+        REQUIRE(ticks % 7 == 1);
+    REQUIRE(hp_snapshot_slowest_bytes(snapshot, stat) <= sizeof memory);
+    if (!hp_snapshot_copy_slowest(snapshot, stat, memory, sizeof memory, &copy))
+        return;
+    require_whole(&copy.call, 16);
+    REQUIRE(copy.self == copy.call.start && copy.row_count == copy.call.start % 4);
+    for (uint32_t at = 0; at < copy.row_count; at++)
+        REQUIRE(copy.rows[at].node == at && copy.rows[at].calls == copy.call.start &&
+                copy.rows[at].total == copy.call.start + at);
+}
+
+/* One site whose calls are kept, some already written. */
+static struct hotpath_stat_ *build_kept(void)
+{
+    fuzz_shape_begin(&builder);
+    const uint32_t thread = builder_thread(&builder), site = builder_site(&builder, "parse", "parse.c", 1);
+    const uint32_t node = builder_node(&builder, thread, 0, site);
+    call_log = builder_at(&builder, builder_log(&builder, thread, site, LOGGED));
+    for (size_t at = 0; at <= LOGGED; at++)
+        notes[at] = builder_text(&builder, "................................................") + 8;
+    for (int place = 0; place < 2; place++)
+        builder_slow_call(&builder, node, 0, 0, 0, 3, 16);
+    struct hotpath_stat_ *stat = builder_stat(&builder, thread, site);
+    slowest = builder_at(&builder, stat->slowest);
+    slowest->number = 0;
+    logged = (struct written){0, 0};
+    slow = (struct written){1, 0};
+    return stat;
+}
+
+static void read_written(uint8_t how)
+{
+    struct hp_snapshot snapshot;
+    const struct hotpath_stat_ stat = *build_kept();
+    live = (struct fuzz_session){builder.bytes, builder_size(&builder)};
+    calm = 0;
+    is_cut = false;
+    go_on();
+    REQUIRE(hp_snapshot_open(&snapshot, live.bytes, live.size, &fuzz_now) == NULL);
+    struct fuzz_session copy = {NULL, live.size};
+    if (how & 1) {
+        copy = copy_of(&live);
+        snapshot.bytes = copy.bytes;
+        snapshot.read_anew = read_live;
+    }
+    happen = go_on;
+    for (unsigned rounds = 0; rounds < 4; rounds++) {
+        read_logged(&snapshot, &stat);
+        read_slow(&snapshot, &stat);
+    }
+    happen = NULL;
+    fuzz_session_free(&copy);
+    builder_free(&builder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    input = (struct fuzz_input){bytes, size};
+    const uint8_t how = fuzz_byte(&input);
+    if (how & 0x80)
+        report_changing(how);
+    else
+        read_written(how);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * Gives arbitrary names to what makes names of C++ readable: the short name of a signature, the qualified name in a name of
+ * the linker's, and the demangler. Each result ends within its memory and is as long as it says; with less memory it is the
+ * beginning of what it is with more. SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "check.h"
+#include "cxxname.h"
+#include "demangle.h"
+#include "input.h"
+
+#define LONGEST_NAME 2000u
+#define ROOM 8192u
+
+typedef size_t shortener(const char *name, char *out, size_t size);
+
+/* Time stands still: the demangler gives up after some seconds of work. */
+clock_t clock(void);
+clock_t clock(void) { return 0; }
+
+/* In memory of exactly that size, so that a sanitizer sees the first byte too many. */
+static void require_shortened(shortener *shorten, const char *name, const char *whole, size_t size)
+{
+    char *out = malloc(size);
+    REQUIRE(out != NULL);
+    const size_t length = shorten(name, out, size);
+    REQUIRE(length == strlen(out) && length < size);
+    /* What does not fit is cut, or left as it was: then a part of it has to be seen. */
+    REQUIRE(strlen(whole) >= size || strcmp(out, whole) == 0);
+    free(out);
+}
+
+static void check(shortener *shorten, const char *name, size_t size)
+{
+    static char whole[ROOM];
+    const size_t length = shorten(name, whole, sizeof whole);
+    REQUIRE(length == strlen(whole) && length < sizeof whole);
+    require_shortened(shorten, name, whole, size);
+    require_shortened(shorten, name, whole, length + 1);
+}
+
+static void check_demangler(const char *name, size_t size)
+{
+    static char whole[ROOM];
+    char *signature = malloc(size);
+    REQUIRE(signature != NULL);
+    if (hp_demangle(name, signature, size)) {
+        REQUIRE(strlen(signature) < size);
+        check(hp_cxx_short_name, signature, size);
+        REQUIRE(hp_demangle(name, whole, sizeof whole) && strcmp(whole, signature) == 0);
+    }
+    free(signature);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct fuzz_input input = {bytes, size};
+    const size_t room = 1 + (size_t)fuzz_number(&input, 2) % 1024;
+    if (input.left > LONGEST_NAME)
+        return 0;
+    /* Exactly as long as it is, behind the linker's mark and without it. */
+    char *name = malloc(input.left + 3);
+    REQUIRE(name != NULL);
+    memcpy(name, "_Z", 2);
+    name[2 + fuzz_bytes(&input, name + 2, input.left)] = '\0';
+    check(hp_cxx_short_name, name + 2, room);
+    check(hp_cxx_qualified_name, name + 2, room);
+    check(hp_cxx_qualified_name, name, room);
+    check_demangler(name, room);
+    free(name);
+    return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * Tables at any width, with any names, notes, labels and paths. Lines are no wider than the terminal, those of a table
+ * equally wide, and nothing in them steers it. SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "reports.h"
+#include "shapes.h"
+#include "utf8.h"
+
+#define LONGEST_INPUT 16384u
+
+/* The fitted text takes what it says, and no more than it may. */
+static void check_fitted(const char *bytes, size_t length, size_t columns)
+{
+    static char safe[8 * LONGEST_INPUT], fitted[8 * LONGEST_INPUT + 8];
+    struct hp_text text;
+    hp_text_init(&text, safe, sizeof safe);
+    hp_utf8_put_safe(&text, bytes, length);
+    REQUIRE(!text.is_cut);
+    const size_t safe_length = text.length;
+    fuzz_require_harmless(safe, safe_length);
+    hp_text_init(&text, fitted, sizeof fitted);
+    const size_t taken = hp_utf8_put_fitted(&text, safe, safe_length, columns);
+    REQUIRE(!text.is_cut && taken <= columns);
+    REQUIRE(fuzz_require_harmless(fitted, text.length) == taken);
+}
+
+/* A + of its own would look like the rule of a table. */
+static void leave_out_plus(uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0; at < size; at++)
+        if (bytes[at] == '+')
+            bytes[at] = 'p';
+}
+
+static void check_tables(struct fuzz_input *input, uint32_t width, uint8_t how)
+{
+    static struct hp_settings settings;
+    static struct fuzz_output output;
+    struct session_builder builder;
+    struct hp_snapshot snapshot;
+    const struct hp_snapshot *const list[] = {&snapshot, &snapshot};
+    fuzz_shape_named(&builder, input);
+    fuzz_choose(&settings, HP_FORMAT_TABLE, how & 1);
+    settings.min_percent = 0;
+    settings.focus[0] = '\0';
+    settings.slowest[0] = '\0';
+    if (how & 2)
+        settings.columns[0] = '\0';
+    REQUIRE(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), how & 4 ? &fuzz_now : NULL) == NULL);
+    fuzz_render(list, how & 8 ? 2 : 1, &settings, width, &output);
+    fuzz_require_lines(&output, width);
+    builder_free(&builder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static uint8_t copy[LONGEST_INPUT];
+    if (size > sizeof copy)
+        return 0;
+    if (size > 0)
+        memcpy(copy, bytes, size);
+    struct fuzz_input input = {copy, size};
+    const uint8_t how = fuzz_byte(&input);
+    const uint32_t width = (uint32_t)fuzz_number(&input, 2) % 400;
+    leave_out_plus(copy, size);
+    check_fitted((const char *)input.at, input.left, width);
+    if (how & 0x80) /* most inputs are quick */
+        check_tables(&input, width, how);
+    return 0;
+}

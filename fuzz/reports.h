@@ -1,0 +1,18 @@
+/* Reports of sessions, as targets make them of whatever they have. SPDX-License-Identifier: MIT */
+#ifndef FUZZ_REPORTS_H
+#define FUZZ_REPORTS_H
+
+#include "check.h"
+#include "report.h"
+
+/* A moment long after the sessions began. */
+extern const struct hp_clock_pair fuzz_now;
+
+/* Everything there is to show, in an order of its own for each of the two ways to look at it. */
+void fuzz_choose(struct hp_settings *settings, uint32_t format, bool is_exclusive);
+
+/* Renders into the output, which is emptied first. */
+void fuzz_render(const struct hp_snapshot *const *sessions, size_t count, const struct hp_settings *settings,
+                 uint32_t width, struct fuzz_output *output);
+
+#endif

@@ -1,0 +1,320 @@
+/* The sessions that fuzzing begins with. SPDX-License-Identifier: MIT */
+#include "shapes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGEST_SHAPE (64u << 10)
+#define LARGEST_NAMED (256u << 10)
+#define MOST_CHANGES 16u
+
+void fuzz_shape_begin(struct session_builder *builder)
+{
+    builder_init(builder, LARGEST_SHAPE);
+    builder->sites_per_chunk = 8;
+}
+
+static void build_tree(struct session_builder *builder)
+{
+    const uint32_t main_site = builder_site(builder, "main", "src/main.c", 3);
+    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(builder, "parse", "src/lexer.c", 99);
+    builder_header(builder)->main_site = main_site;
+    for (unsigned threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(builder);
+        const uint32_t root = builder_node(builder, thread, 0, main_site);
+        const uint32_t child = builder_node(builder, thread, root, parse);
+        const uint32_t leaf = builder_node(builder, thread, child, lex);
+        for (uint64_t ticks = 5; ticks < 3000; ticks *= 7) {
+            builder_call(builder, thread, root, ticks * 3, ticks);
+            builder_call(builder, thread, child, ticks, ticks / 2);
+            builder_nested_call(builder, thread, leaf, ticks / 2, 0);
+        }
+    }
+}
+
+static void build_open(struct session_builder *builder)
+{
+    const uint32_t thread = builder_thread(builder);
+    const uint32_t outer = builder_node(builder, thread, 0, builder_site(builder, "größe", "a.c", 1));
+    const uint32_t inner = builder_node(builder, thread, outer, builder_site(builder, "解析", "a.c", 2));
+    builder_header(builder)->state = HP_STATE_LIVE;
+    builder_abandoned_call(builder, inner);
+    builder_missed_call(builder, thread, inner, 77);
+    builder_open(builder, thread, outer, 100, 20);
+    builder_open(builder, thread, inner, 200, 0);
+    builder_open(builder, thread, outer, 300, 0);
+    builder_call(builder, thread, builder_node(builder, thread, 0, HP_SITE_OTHER), 40, 0);
+    builder_header(builder)->metadata = builder_text(builder, "branch=main,rev=1");
+    builder_header(builder)->label = builder_text(builder, "nightly");
+    builder_header(builder)->zone_cost_ps = 40000;
+    builder_header(builder)->zone_inner_ps = 20000;
+    builder_elapse(builder, 100000, 0.5);
+}
+
+/* The latest calls on two threads, one of them once around, and slowest calls with rows and notes. */
+static void build_kept(struct session_builder *builder)
+{
+    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
+    const uint32_t eval = builder_site(builder, "eval", "src/eval.c", 5);
+    for (uint32_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(builder);
+        const uint32_t node = builder_node(builder, thread, 0, parse);
+        const uint32_t inner = builder_node(builder, thread, node, lex);
+        const uint32_t innermost = builder_node(builder, thread, inner, eval);
+        strcpy(((struct hp_thread *)builder_at(builder, thread))->name, threads ? "worker" : "demo");
+        builder_call(builder, thread, node, 4000 + threads, 3000);
+        builder_call(builder, thread, inner, 3000, 500);
+        builder_call(builder, thread, innermost, 500, 0);
+        builder_log(builder, thread, parse, 4 - threads);
+        for (uint64_t call = 0; call < 4; call++)
+            builder_logged_call(builder, node, 5000 * call, 100 + call, 4242 + threads,
+                                call % 2 ? "rows=12" : NULL);
+        builder_slow_call(builder, node, 100, 900, 900, 0, 0);
+        const uint32_t slow = builder_slow_call(builder, node, 10000, 4000 + threads, 1000, 2, 16);
+        struct hp_slow_row *row = builder_slow_row(builder, slow, inner, 3, 3000, 2500);
+        builder_slow_row(builder, slow, innermost, 2, 500, 500);
+        builder_slow_note(builder, slow, row, "id=\x1b[7m");
+        builder_slow_note(builder, slow, NULL, "größe");
+        ((struct hp_slow_call *)builder_at(builder, slow))->rows_left_out = 3;
+        builder_slow_call(builder, inner, 10, 2000, 2000, 0, 0);
+    }
+}
+
+/* Ended and open zones that allocate, a recursion, a thread that frees what another has allocated, pools. */
+static void build_allocations(struct session_builder *builder)
+{
+    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
+    for (int64_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(builder);
+        const uint32_t node = builder_node(builder, thread, 0, parse);
+        const uint32_t inner = builder_node(builder, thread, node, lex);
+        builder_call(builder, thread, inner, 500, 0);
+        builder_nested_call(builder, thread, inner, 200, 0);
+        for (int nested = 0; nested < 2; nested++) {
+            const struct builder_allocs allocs = {
+                .measures = {60, 2, 3000, 20, 2048, 9}, .net_bytes = 64, .net_blocks = 1, .is_nested = nested};
+            builder_alloc_call(builder, inner, &allocs);
+        }
+        builder_open(builder, thread, node, 100, 500);
+        builder_open(builder, thread, inner, 700, 0);
+        struct hp_alloc_thread *alloc = builder_alloc_thread(builder, thread);
+        *alloc = (struct hp_alloc_thread){.count = 90,
+                                          .bytes = 9000,
+                                          .usable = threads ? 7700 : 9200,
+                                          .freed_count = threads ? 97 : 82,
+                                          .peak_live = 900,
+                                          .peak_blocks = 9,
+                                          .freed = 8400,
+                                          .foreign_count = threads ? 5 : 0,
+                                          .foreign_bytes = threads ? 500 : 0,
+                                          .frames = alloc->frames};
+        *builder_alloc_frame(builder, thread, 0) = (struct hp_alloc_frame){.inner_count = 20, .inner_bytes = 3000};
+        *builder_alloc_frame(builder, thread, 1) = (struct hp_alloc_frame){
+            .count = 30, .bytes = 3500, .live = 100, .peak_live = 1000, .inner_count = 10, .inner_bytes = 100};
+        *builder_alloc_frame(builder, thread, 2) = (struct hp_alloc_frame){.count = 80, .bytes = 8000, .live = 400};
+    }
+    struct hp_header *header = builder_header(builder);
+    header->state = HP_STATE_LIVE;
+    header->late_count = 3;
+    header->late_bytes = 100;
+    header->late_usable = 120;
+    header->alloc_peak = 5000;
+    builder_pool(builder, "arena")->bytes = 4000;
+    builder_pool(builder, "größe")->live = -5;
+    builder_pool(builder, "arena")->peak_live = 12;
+}
+
+/* Credited and waiting time, a recursion folded beside the tree, a ring of samples once around. */
+static void build_processor_time(struct session_builder *builder)
+{
+    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
+    const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
+    for (uint32_t threads = 0; threads < 2; threads++) {
+        const uint32_t thread = builder_thread(builder);
+        const uint32_t node = builder_node(builder, thread, 0, parse);
+        const uint32_t inner = builder_node(builder, thread, node, lex);
+        builder_call(builder, thread, inner, 500, 0);
+        builder_call(builder, thread, node, 900, 500);
+        struct hp_cpu_thread *cpu = builder_cpu_thread(builder, thread, 8);
+        builder_cpu(builder, thread, ((struct hp_thread *)builder_at(builder, thread))->root, 1, 10, 0);
+        builder_cpu(builder, thread, inner, 3, 400, 20 + threads);
+        struct hp_cpu_node *folded = builder_cpu(builder, thread, node, 2, 300, 0);
+        folded->also_samples = 1;
+        folded->also_ns = 100;
+        cpu->waiting_user_ns = 7;
+        cpu->skipped_ns = 50;
+        cpu->skipped_kernel_ns = 5;
+        const uint32_t older = builder_samples(builder, 4, 4, 4, node);
+        const uint32_t newer = builder_samples(builder, 4, 3, 8, inner);
+        ((struct hp_sample_chunk *)builder_at(builder, older))->next = newer;
+        ((struct hp_sample_chunk *)builder_at(builder, newer))->next = older;
+        cpu->chunk = newer;
+        cpu->chunk_count = 2;
+        cpu->recorded = 11;
+    }
+    builder_header(builder)->cpu_refusal = 13;
+}
+
+/* Waiting in zones and outside, a name without an end, and what can only be a mistake. */
+static void build_waits(struct session_builder *builder)
+{
+    const uint32_t thread = builder_thread(builder);
+    const uint32_t node = builder_node(builder, thread, 0, builder_site(builder, "parse", "src/parse.c", 12));
+    const uint32_t root = ((struct hp_thread *)builder_at(builder, thread))->root;
+    builder_call(builder, thread, node, 500, 0);
+    struct hp_waits *waits = builder_waits(builder, 8);
+    waits->watched_ns = 9000;
+    waits->looks = 40;
+    waits->left_out_ns = 3;
+    waits->watcher_ns = 100;
+    waits->period_us = 10000;
+    builder_wait(builder, node, HP_WAIT_DISK, 0, "/data/größe", 4000);
+    builder_wait(builder, node, HP_WAIT_DISK, 0, "/data/other", 100);
+    builder_wait(builder, node, HP_WAIT_RUN_QUEUE, -1, "", 50);
+    builder_wait(builder, root, HP_WAIT_SOCKET, 1, "tcp 127.0.0.1:6379", 70);
+    builder_wait(builder, 0, HP_WAIT_OTHER, -1, "do_wait", 7);
+    memset(builder_wait(builder, 4104, 77, 99999, "", 1)->what, 0xff, sizeof((struct hp_wait *)0)->what);
+}
+
+static void build_empty(struct session_builder *builder) { (void)builder; }
+
+const struct fuzz_shape fuzz_shapes[] = {
+    {"tree", build_tree},
+    {"kept-calls", build_kept},
+    {"allocations", build_allocations},
+    {"processor-time", build_processor_time},
+    {"waits", build_waits},
+    {"open-zones", build_open},
+    {"empty-session", build_empty},
+};
+const size_t fuzz_shape_count = sizeof fuzz_shapes / sizeof fuzz_shapes[0];
+
+/* ----------------------------------------------------------------------------------------- with any names */
+
+#define MOST_NAMES 6u
+
+static uint32_t take_text(struct session_builder *builder, struct fuzz_input *input)
+{
+    static char text[4096];
+    fuzz_text(input, text, sizeof text);
+    return builder_text(builder, text);
+}
+
+static uint32_t take_site(struct session_builder *builder, struct fuzz_input *input)
+{
+    static char name[4096], file[256];
+    fuzz_text(input, name, sizeof name);
+    fuzz_text(input, file, sizeof file);
+    return builder_site(builder, name, file, (uint32_t)fuzz_number(input, 2));
+}
+
+/* A call of everything that a row can be about, some calls with notes, some that go on. */
+static void add_calls(struct session_builder *builder, struct fuzz_input *input, uint32_t thread, uint32_t node)
+{
+    char note[HP_NOTE_BYTES + 1];
+    const uint64_t ticks = 1 + fuzz_number(input, 1) * (UINT64_C(1) << fuzz_byte(input) % 48);
+    const uint8_t what = fuzz_byte(input);
+    builder_call(builder, thread, node, ticks, ticks / 3);
+    builder_cpu(builder, thread, node, what, ticks / 2, what);
+    fuzz_text(input, note, sizeof note);
+    if (what & 1)
+        builder_slow_call(builder, node, 10, ticks, ticks / 2, 0, HP_NOTE_BYTES);
+    if (what & 2) {
+        builder_log(builder, thread, ((struct hotpath_node_ *)builder_at(builder, node))->site, 2);
+        builder_logged_call(builder, node, 20, ticks, 4242, note[0] != '\0' ? note : NULL);
+    }
+    if (what & 4)
+        builder_open(builder, thread, node, 100, 0);
+    if (what & 8)
+        builder_wait(builder, node, what % HP_WAIT_CAUSES, -1, note, ticks);
+}
+
+void fuzz_shape_named(struct session_builder *builder, struct fuzz_input *input)
+{
+    builder_init(builder, LARGEST_NAMED);
+    builder->sites_per_chunk = MOST_NAMES;
+    struct hp_header *header = builder_header(builder);
+    const uint32_t thread = builder_thread(builder);
+    struct hp_thread *record = builder_at(builder, thread);
+    const unsigned names = 1 + fuzz_byte(input) % MOST_NAMES;
+    uint32_t parent = 0;
+    header->state = fuzz_byte(input) & 1 ? HP_STATE_LIVE : HP_STATE_FINISHED;
+    header->losses[HP_LOSS_ZONES] = fuzz_byte(input);
+    header->label = take_text(builder, input);
+    header->metadata = take_text(builder, input);
+    fuzz_bytes(input, record->name, sizeof record->name);
+    builder_waits(builder, MOST_NAMES);
+    for (unsigned at = 0; at < names; at++) {
+        const uint32_t node = builder_node(builder, thread, parent, take_site(builder, input));
+        add_calls(builder, input, thread, node);
+        parent = fuzz_byte(input) & 1 ? node : 0;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- with any changes */
+
+static const struct session_builder *built(size_t number)
+{
+    static struct session_builder shapes[sizeof fuzz_shapes / sizeof fuzz_shapes[0]];
+    struct session_builder *shape = &shapes[number];
+    if (shape->bytes == NULL) {
+        fuzz_shape_begin(shape);
+        fuzz_shapes[number].build(shape);
+    }
+    return shape;
+}
+
+/* What a number in a session may become: another one, or one that means something there. */
+static uint64_t changed(const struct fuzz_session *session, struct fuzz_input *input, uint64_t old)
+{
+    switch (fuzz_byte(input) % 8) {
+    case 0:
+        return fuzz_byte(input);
+    case 1:
+        return fuzz_number(input, 4);
+    case 2:
+        return fuzz_number(input, 8);
+    case 3:
+        return old + fuzz_byte(input) - 128;
+    case 4:
+        return session->size - fuzz_byte(input);
+    case 5:
+        return HP_HEADER_BYTES + 8 * fuzz_number(input, 2) % session->size;
+    case 6:
+        return UINT64_MAX >> fuzz_byte(input) % 64;
+    default:
+        return old ^ UINT64_C(1) << fuzz_byte(input) % 64;
+    }
+}
+
+void fuzz_session_change(struct fuzz_session *session, struct fuzz_input *input)
+{
+    const uint64_t place = fuzz_number(input, 2);
+    const size_t bytes = place & 1 ? 8 : 4;
+    const size_t offset = place / 2 * 4 % (session->size - 4) & ~(bytes - 1);
+    uint64_t value = 0;
+    memcpy(&value, session->bytes + offset, bytes);
+    value = changed(session, input, value);
+    memcpy(session->bytes + offset, &value, bytes);
+}
+
+struct fuzz_session fuzz_session_take(struct fuzz_input *input)
+{
+    const struct session_builder *shape = built(fuzz_byte(input) % fuzz_shape_count);
+    struct fuzz_session session = {malloc(builder_size(shape)), builder_size(shape)};
+    assert(session.bytes != NULL);
+    memcpy(session.bytes, shape->bytes, session.size);
+    for (unsigned left = fuzz_byte(input) % MOST_CHANGES; left > 0; left--)
+        fuzz_session_change(&session, input);
+    return session;
+}
+
+void fuzz_session_free(struct fuzz_session *session)
+{
+    free(session->bytes);
+    session->bytes = NULL;
+}

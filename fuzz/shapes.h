@@ -1,0 +1,39 @@
+/*
+ * The sessions that fuzzing begins with: one of every shape the reader knows. They are the seeds of fuzz_session, as they are;
+ * other targets name one and say what is to be changed in it, so that a few bytes of input are a whole session.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FUZZ_SHAPES_H
+#define FUZZ_SHAPES_H
+
+#include "input.h"
+#include "session_builder.h"
+
+struct fuzz_shape {
+    const char *name;
+    void (*build)(struct session_builder *builder);
+};
+
+extern const struct fuzz_shape fuzz_shapes[];
+extern const size_t fuzz_shape_count;
+
+/* Begins a session of a few sites. */
+void fuzz_shape_begin(struct session_builder *builder);
+
+/* A session with names, notes, labels and paths from the input. */
+void fuzz_shape_named(struct session_builder *builder, struct fuzz_input *input);
+
+/* The bytes of a session, on the heap and with nothing behind them, so that a sanitizer sees the first one read too many. */
+struct fuzz_session {
+    unsigned char *bytes;
+    size_t size;
+};
+
+/* A shape with changes, both chosen by the input. */
+struct fuzz_session fuzz_session_take(struct fuzz_input *input);
+void fuzz_session_free(struct fuzz_session *session);
+
+/* One change that the input chooses. */
+void fuzz_session_change(struct fuzz_session *session, struct fuzz_input *input);
+
+#endif
