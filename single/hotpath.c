@@ -2393,12 +2393,22 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
 
 bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : hp_text_drain(text); }
 
+#define HP_TEXT_LONGEST_CHARACTER 4u /* bytes of UTF-8 */
+
+/* Leaves out the last byte, and with it what is left of its character: half of one is none. */
+static void hp_text_drop_last(struct hp_text *text)
+{
+    for (unsigned bytes = 1; bytes <= HP_TEXT_LONGEST_CHARACTER && text->length > 0; bytes++)
+        if (((unsigned char)text->bytes[--text->length] & 0xc0) != 0x80)
+            return;
+}
+
 const char *hp_text_end(struct hp_text *text)
 {
     if (text->capacity == 0)
         return "";
     if (text->length == text->capacity) {
-        text->length--;
+        hp_text_drop_last(text);
         text->is_cut = true;
     }
     text->bytes[text->length] = '\0';
@@ -2765,6 +2775,14 @@ static void hp_utf8_put_escape(struct hp_text *text, uint32_t c)
     }
 }
 
+/* A character that does not fit into a bounded text is left out with all that follow, not halved. */
+static void hp_utf8_put_whole(struct hp_text *text, const char *bytes, size_t length)
+{
+    text->is_cut |= text->flush == NULL && length > text->capacity - text->length;
+    if (!text->is_cut)
+        hp_text_bytes(text, bytes, length);
+}
+
 void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
 {
     const char *at = bytes, *const end = bytes + length;
@@ -2772,11 +2790,11 @@ void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
         const char *const from = at;
         const uint32_t c = hp_utf8_next(&at, end);
         if (c == HP_UTF8_INVALID)
-            hp_text_string(text, HP_UTF8_REPLACEMENT);
+            hp_utf8_put_whole(text, HP_UTF8_REPLACEMENT, strlen(HP_UTF8_REPLACEMENT));
         else if (hp_utf8_is_harmful(c))
             hp_utf8_put_escape(text, c);
         else
-            hp_text_bytes(text, from, (size_t)(at - from));
+            hp_utf8_put_whole(text, from, (size_t)(at - from));
     }
 }
 

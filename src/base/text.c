@@ -98,12 +98,22 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals)
 
 bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : drain(text); }
 
+#define LONGEST_CHARACTER 4u /* bytes of UTF-8 */
+
+/* Leaves out the last byte, and with it what is left of its character: half of one is none. */
+static void drop_last(struct hp_text *text)
+{
+    for (unsigned bytes = 1; bytes <= LONGEST_CHARACTER && text->length > 0; bytes++)
+        if (((unsigned char)text->bytes[--text->length] & 0xc0) != 0x80)
+            return;
+}
+
 const char *hp_text_end(struct hp_text *text)
 {
     if (text->capacity == 0)
         return "";
     if (text->length == text->capacity) {
-        text->length--;
+        drop_last(text);
         text->is_cut = true;
     }
     text->bytes[text->length] = '\0';

@@ -7,6 +7,7 @@
 #include "utf8.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 struct range {
     uint32_t first;
@@ -196,6 +197,14 @@ static void put_escape(struct hp_text *text, uint32_t c)
     }
 }
 
+/* A character that does not fit into a bounded text is left out with all that follow, not halved. */
+static void put_whole(struct hp_text *text, const char *bytes, size_t length)
+{
+    text->is_cut |= text->flush == NULL && length > text->capacity - text->length;
+    if (!text->is_cut)
+        hp_text_bytes(text, bytes, length);
+}
+
 void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
 {
     const char *at = bytes, *const end = bytes + length;
@@ -203,11 +212,11 @@ void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
         const char *const from = at;
         const uint32_t c = hp_utf8_next(&at, end);
         if (c == HP_UTF8_INVALID)
-            hp_text_string(text, HP_UTF8_REPLACEMENT);
+            put_whole(text, HP_UTF8_REPLACEMENT, strlen(HP_UTF8_REPLACEMENT));
         else if (is_harmful(c))
             put_escape(text, c);
         else
-            hp_text_bytes(text, from, (size_t)(at - from));
+            put_whole(text, from, (size_t)(at - from));
     }
 }
 

@@ -107,6 +107,23 @@ static void shortens_in_the_middle(void **state)
     assert_string_equal(fitted("ae\xcc\x81xyz", 3), "a…z");
 }
 
+/* What is cut to fit into memory of any size is UTF-8 still. */
+static void cuts_between_characters(void **state)
+{
+    (void)state;
+    static const char name[] = "aé解\xff🔥é解🔥";
+    for (size_t size = 1; size < 40; size++) {
+        char room[40];
+        struct hp_text cut;
+        hp_text_init(&cut, room, size);
+        hp_utf8_put_safe(&cut, name, strlen(name));
+        for (const char *at = room, *end = room + cut.length; at < end;)
+            assert_true(hp_utf8_next(&at, end) != HP_UTF8_INVALID);
+        for (const char *at = hp_text_end(&cut), *end = at + strlen(at); at < end;)
+            assert_true(hp_utf8_next(&at, end) != HP_UTF8_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +131,7 @@ int main(void)
         cmocka_unit_test(knows_widths),
         cmocka_unit_test(makes_anything_safe),
         cmocka_unit_test(shortens_in_the_middle),
+        cmocka_unit_test(cuts_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
