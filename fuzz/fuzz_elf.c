@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "exact_memory.h"
 #include "input.h"
 #include "instrumented.h"
 
@@ -138,6 +139,9 @@ static void check_instrumented(void)
     hp_arena_release(&arena);
 }
 
+/* All but the list of images, which is for ever. */
+static void require_given_back(void) { REQUIRE(fuzz_memory_pieces() <= 1); }
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size > LARGEST_INPUT)
@@ -149,5 +153,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_file();
     check_symbols(size);
     check_instrumented();
+    require_given_back();
     return 0;
 }
