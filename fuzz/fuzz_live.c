@@ -2,7 +2,8 @@
  * Sessions that change while they are read. The reader is compiled so that it calls us before each of its loads, and then:
  *
  *   changes   anything in the session may become anything else: nothing may crash, hang or read outside
- *   a writer  goes on step by step, as recording does: calls that are read are whole ones, never halves of two
+ *   a writer  goes on step by step, as recording does: calls that are read are whole ones, never halves of two; or it
+ *             writes anything where calls are kept, and what is read is within its bounds
  *
  * The session is the memory that is written to, as in the report of a process about itself; or a copy of it, of which single
  * calls are read anew, as in `hotpath report`. SPDX-License-Identifier: MIT
@@ -198,6 +199,35 @@ static void go_on(void)
     calm = what & 128 ? 3 : 0;
 }
 
+/* Anything, but only where calls are kept: from there to the end of the session. */
+static bool is_hostile;
+
+static void scribble(void)
+{
+    const size_t kept = (size_t)((unsigned char *)call_log - builder.bytes);
+    struct fuzz_session part = {builder.bytes + kept, builder_size(&builder) - kept};
+    fuzz_session_change(&part, &input);
+    calm = fuzz_byte(&input) % 32;
+}
+
+static uint64_t sum_of(const char *bytes, size_t length)
+{
+    uint64_t sum = 0;
+    while (length > 0)
+        sum = sum * 31 + (unsigned char)bytes[--length];
+    return sum;
+}
+
+/* For all to see, so that no compiler takes the sums for idle. */
+extern volatile uint64_t fuzz_seen;
+volatile uint64_t fuzz_seen;
+
+static void require_bounded(const struct hp_kept_call *call)
+{
+    REQUIRE(call->note_length <= HP_NOTE_BYTES && call->note[call->note_length] == '\0');
+    fuzz_seen = sum_of(call->note, call->note_length);
+}
+
 static void require_whole(const struct hp_kept_call *call, uint32_t note_length)
 {
     const uint64_t number = call->start;
@@ -215,6 +245,9 @@ static void read_logged(const struct hp_snapshot *snapshot, const struct hotpath
     uint64_t before = UINT64_MAX;
     unsigned count = 0;
     while (hp_snapshot_next_call(snapshot, stat, &walk, &call)) {
+        require_bounded(&call);
+        if (is_hostile)
+            continue;
         REQUIRE(call.start == walk.number && call.start < before);
         require_whole(&call, note_length_of(call.start));
         before = call.start;
@@ -223,21 +256,38 @@ static void read_logged(const struct hp_snapshot *snapshot, const struct hotpath
     REQUIRE(count <= LOGGED);
 }
 
+static void require_slow_bounded(const struct hp_slow_copy *copy)
+{
+    require_bounded(&copy->call);
+    for (uint32_t at = 0; at < copy->row_count; at++)
+        fuzz_seen = sum_of(copy->notes + copy->rows[at].note, copy->rows[at].note_length);
+}
+
+static void require_slow_whole(const struct hp_slow_copy *copy)
+{
+    const uint64_t number = copy->call.start;
+    require_whole(&copy->call, 16);
+    REQUIRE(copy->self == number && copy->row_count == number % 4);
+    for (uint32_t at = 0; at < copy->row_count; at++)
+        REQUIRE(copy->rows[at].node == at && copy->rows[at].calls == number && copy->rows[at].total == number + at);
+}
+
+/* In memory of the size that is asked for, with nothing behind. */
 static void read_slow(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
-    static _Alignas(8) unsigned char memory[sizeof(struct slow_image)];
     struct hp_slow_copy copy;
     uint64_t ticks;
+    const size_t size = hp_snapshot_slowest_bytes(snapshot, stat);
+    void *memory = malloc(size + (size == 0));
+    REQUIRE(memory != NULL && size <= snapshot->size);
     if (hp_snapshot_slowest_ticks(snapshot, stat, &ticks))
-        REQUIRE(ticks % 7 == 1);
-    REQUIRE(hp_snapshot_slowest_bytes(snapshot, stat) <= sizeof memory);
-    if (!hp_snapshot_copy_slowest(snapshot, stat, memory, sizeof memory, &copy))
-        return;
-    require_whole(&copy.call, 16);
-    REQUIRE(copy.self == copy.call.start && copy.row_count == copy.call.start % 4);
-    for (uint32_t at = 0; at < copy.row_count; at++)
-        REQUIRE(copy.rows[at].node == at && copy.rows[at].calls == copy.call.start &&
-                copy.rows[at].total == copy.call.start + at);
+        REQUIRE(is_hostile || ticks % 7 == 1);
+    if (hp_snapshot_copy_slowest(snapshot, stat, memory, size, &copy)) {
+        require_slow_bounded(&copy);
+        if (!is_hostile)
+            require_slow_whole(&copy);
+    }
+    free(memory);
 }
 
 /* One site whose calls are kept, some already written. */
@@ -274,7 +324,8 @@ static void read_written(uint8_t how)
         snapshot.bytes = copy.bytes;
         snapshot.read_anew = read_live;
     }
-    happen = go_on;
+    is_hostile = how & 2;
+    happen = is_hostile ? scribble : go_on;
     for (unsigned rounds = 0; rounds < 4; rounds++) {
         read_logged(&snapshot, &stat);
         read_slow(&snapshot, &stat);
