@@ -18542,8 +18542,8 @@ int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_se
  *
  * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
  * columns get their widths; if that is wider than the terminal, elastic columns give way first and then the name
- * column, each down to a width that still says something; then columns are dropped from the right, then the name column
- * gives what is left.
+ * column, each down to a width that still says something; then columns are dropped from the right, then other text is
+ * shortened, then the name column gives what is left.
  */
 
 #define HP_TABLE_BOLD "\033[1m"
@@ -18552,6 +18552,7 @@ int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_se
 
 #define HP_TABLE_NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
 #define HP_TABLE_ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
+#define HP_TABLE_LEAST_TEXT 4u       /* what is left of either where there is no room at all */
 #define HP_TABLE_INDENT_MAX 64u      /* levels of a tree that are indented */
 #define HP_TABLE_CELL_BYTES 2048u
 
@@ -18770,6 +18771,14 @@ static void hp_table_drop_columns(struct hp_table_table *table, size_t name, uin
         }
 }
 
+/* Text that stays, such as a thread, is shortened when nothing else can go. */
+static void hp_table_shrink_texts(struct hp_table_table *table, size_t name, size_t least)
+{
+    for (size_t at = 0; at < table->count; at++)
+        if (at != name && hp_table_column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT)
+            hp_table_shrink(table, at, least);
+}
+
 static void hp_table_fit_columns(struct hp_table_table *table)
 {
     const size_t name = hp_table_name_at(table);
@@ -18779,8 +18788,10 @@ static void hp_table_fit_columns(struct hp_table_table *table)
     hp_table_squeeze(table, name, HP_TABLE_NAME_COMFORT);
     hp_table_drop_columns(table, name, HP_COLUMN_KEEP | HP_COLUMN_LATE);
     hp_table_drop_columns(table, name, HP_COLUMN_KEEP);
+    hp_table_shrink_texts(table, name, HP_TABLE_ELASTIC_COMFORT);
     if (hp_table_table_width(table) > table->style->width)
-        hp_table_squeeze(table, name, 4);
+        hp_table_squeeze(table, name, HP_TABLE_LEAST_TEXT);
+    hp_table_shrink_texts(table, name, HP_TABLE_LEAST_TEXT);
 }
 
 /* ------------------------------------------------------------------------------------------- drawing */

@@ -3,8 +3,8 @@
  *
  * A table is laid out in three steps: every visible cell becomes safe text with a known width in columns; the
  * columns get their widths; if that is wider than the terminal, elastic columns give way first and then the name
- * column, each down to a width that still says something; then columns are dropped from the right, then the name column
- * gives what is left. SPDX-License-Identifier: MIT
+ * column, each down to a width that still says something; then columns are dropped from the right, then other text is
+ * shortened, then the name column gives what is left. SPDX-License-Identifier: MIT
  */
 #include "table.h"
 
@@ -21,6 +21,7 @@
 
 #define NAME_COMFORT 16u    /* columns a name needs to be told from others; below that other columns go */
 #define ELASTIC_COMFORT 16u /* the same for text of any length, a note say */
+#define LEAST_TEXT 4u       /* what is left of either where there is no room at all */
 #define INDENT_MAX 64u      /* levels of a tree that are indented */
 #define CELL_BYTES 2048u
 
@@ -239,6 +240,14 @@ static void drop_columns(struct table *table, size_t name, uint32_t spared)
         }
 }
 
+/* Text that stays, such as a thread, is shortened when nothing else can go. */
+static void shrink_texts(struct table *table, size_t name, size_t least)
+{
+    for (size_t at = 0; at < table->count; at++)
+        if (at != name && column_at(table, at)->shown.unit == HOTPATH_UNIT_TEXT)
+            shrink(table, at, least);
+}
+
 static void fit_columns(struct table *table)
 {
     const size_t name = name_at(table);
@@ -248,8 +257,10 @@ static void fit_columns(struct table *table)
     squeeze(table, name, NAME_COMFORT);
     drop_columns(table, name, HP_COLUMN_KEEP | HP_COLUMN_LATE);
     drop_columns(table, name, HP_COLUMN_KEEP);
+    shrink_texts(table, name, ELASTIC_COMFORT);
     if (table_width(table) > table->style->width)
-        squeeze(table, name, 4);
+        squeeze(table, name, LEAST_TEXT);
+    shrink_texts(table, name, LEAST_TEXT);
 }
 
 /* ------------------------------------------------------------------------------------------- drawing */

@@ -210,6 +210,21 @@ static void wide_characters_are_aligned(void **state)
     assert_non_null(strstr(report, "line\\nbreak"));
 }
 
+/* A name that becomes four times as long when it is made safe. */
+static void threads_give_way(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    memset(((struct hp_thread *)builder_at(&builder, thread))->name, 0x1b, 15);
+    builder_call(&builder, thread, builder_node(&builder, thread, 0, builder_site(&builder, "parse", "f.c", 1)), 9,
+                 0);
+    settings.by = HP_BY_THREAD;
+    strcpy(settings.report, "timing");
+    for (uint32_t width = 40; width < 120; width++)
+        assert_true(widest_line(fixture_render(width, false)) <= width);
+    assert_non_null(strstr(fixture_render(60, false), "| parse "));
+}
+
 static void no_line_is_wider_than_the_terminal(void **state)
 {
     (void)state;
@@ -396,6 +411,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_that_a_file_is_cut_off_or_its_process_dead, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(wide_characters_are_aligned, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(threads_give_way, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(no_line_is_wider_than_the_terminal, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(names_give_way_first_then_columns, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(colour_is_for_terminals_only, fixture_set_up, fixture_tear_down),
