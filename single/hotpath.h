@@ -292,7 +292,7 @@ extern "C" {
  *   HOTPATH_BLOCK("label")       declaration   measures from here to the end of the enclosing braces
  *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone called z ...
  *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
- *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
+ *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields what it yields
  *   HOTPATH_BLOCK_KEY("label", key) declaration  as HOTPATH_BLOCK, one row for each text that `key` has had
  *   HOTPATH_NOTE("format", ...)  expression    attaches text, as of printf, to the innermost zone that is open
  *   HOTPATH_EXPECT_ALLOCS(most)  declaration   complains if more is allocated from here to the end of the braces
@@ -302,6 +302,9 @@ extern "C" {
  * .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls, with their notes, as HOTPATH_LOG does from
  * outside; in C++ it is .log(1). A note is formatted, and what it is made of is evaluated, only where its call may be kept: in
  * sites that are logged, and those whose slowest call is followed. Not in signal handlers.
+ *
+ * HOTPATH_EXPR keeps the type of its expression, how long what it makes lives and, in C++, whether it is an lvalue; where
+ * it cannot, it does not compile: hotpath(3), "The language".
  *
  * A zone that is left by longjmp, or never closed, is noticed when an enclosing zone
  * ends or its place on the stack is used again: it is counted, with the time up to the end of the last zone inside it.
@@ -319,11 +322,7 @@ extern "C" {
     struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
 #define HOTPATH_END(zone) hotpath_close_(&(zone))
 
-#define HOTPATH_EXPR(label, ...)                                                                                   \
-    (__extension__({                                                                                               \
-        HOTPATH_BLOCK(label);                                                                                      \
-        __VA_ARGS__;                                                                                               \
-    }))
+#define HOTPATH_EXPR(label, ...) HOTPATH_EXPR_("" label "", (__VA_ARGS__))
 
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
 
@@ -1032,6 +1031,150 @@ hotpath_open_key_(struct hotpath_zone *zone, struct hotpath_keys_ *keys, const c
     static struct hotpath_keys_ zone##_keys = {HOTPATH_SITE_VALUE_(HOTPATH_KIND_KEY_, label, ), 0};                \
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {                                    \
         hotpath_open_key_(&zone, &zone##_keys, key)}
+
+/*
+ * A measured expression. It cannot stand in braces of its own, as in a statement expression: with these would end what it
+ * makes (compound literals, temporaries of C++), arrays would become pointers and references copies. So it stays an operand
+ * of the expression around it, and the zone is opened and closed by operands beside it.
+ */
+#define HOTPATH_EXPR_SITE_(label)                                                                                  \
+    __extension__({                                                                                                \
+        HOTPATH_SITE_(hotpath_expr_site_, HOTPATH_KIND_BLOCK_, label, );                                           \
+        &hotpath_expr_site_;                                                                                       \
+    })
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace hotpath
+{
+struct end_of_expr_ {
+};
+
+/* The guard: a temporary, which is closed when the value is there. Its end, with the whole expression, is for exceptions. */
+class expr_
+{
+  public:
+    __attribute__((always_inline, no_instrument_function)) explicit expr_(hotpath_site *site) : zone_()
+    {
+        zone_.state = hotpath_open_(&zone_, site);
+    }
+    __attribute__((always_inline, no_instrument_function)) ~expr_() noexcept(false) { close(); }
+    expr_(const expr_ &) = delete;
+    expr_ &operator=(const expr_ &) = delete;
+    __attribute__((always_inline, no_instrument_function)) void close()
+    {
+        hotpath_close_(&zone_);
+        zone_.state = HOTPATH_SKIPPED_;
+    }
+
+  private:
+    hotpath_zone zone_;
+};
+
+/*
+ * guard ->* (expression, end): the comma makes something of an expression without a value, for which only the compiler's
+ * own comma does; all others are passed through. Compilers evaluate the left side of ->* first, since C++17 they have to.
+ */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Weffc++" /* a comma of one's own */
+template <typename T>
+inline __attribute__((always_inline, no_instrument_function)) T &&operator,(T &&value, end_of_expr_)
+{
+    return static_cast<T &&>(value);
+}
+#pragma GCC diagnostic pop
+
+template <typename T>
+inline __attribute__((always_inline, no_instrument_function)) T &&operator->*(expr_ &&guard, T &&value)
+{
+    guard.close();
+    return static_cast<T &&>(value);
+}
+
+template <typename T> struct is_expiring_ {
+    static constexpr bool value = false;
+};
+template <typename T> struct is_expiring_<T &&> {
+    static constexpr bool value = true;
+};
+
+/* What the expression is, as the result of a function: references stay, values are moved out once. */
+template <typename Result, typename T>
+inline __attribute__((always_inline, no_instrument_function)) Result yield_(Result (*)(), T &&value)
+{
+    static_assert(!is_expiring_<Result>::value,
+                  "HOTPATH_EXPR: an expression that is an rvalue reference cannot be measured: measure a block");
+    static_assert(__is_constructible(Result, T &&),
+                  "HOTPATH_EXPR: a value that can be neither moved nor copied cannot be measured: measure a block");
+    return static_cast<Result>(static_cast<T &&>(value));
+}
+
+inline __attribute__((always_inline, no_instrument_function)) void yield_(void (*)(), end_of_expr_) {}
+} // namespace hotpath
+
+extern "C" {
+
+#ifdef __clang__ /* it warns of i++ in decltype */
+#define HOTPATH_TYPE_OF_(expr)                                                                                     \
+    _Pragma("clang diagnostic push") _Pragma(                                                                      \
+        "clang diagnostic ignored \"-Wunevaluated-expression\"") decltype(expr) _Pragma("clang diagnostic pop")
+#else
+#define HOTPATH_TYPE_OF_(expr) decltype(expr)
+#endif
+#define HOTPATH_EXPR_(label, expr)                                                                                 \
+    hotpath::yield_(static_cast<HOTPATH_TYPE_OF_(expr) (*)()>(nullptr),                                            \
+                    hotpath::expr_(HOTPATH_EXPR_SITE_(label))->*(expr, hotpath::end_of_expr_()))
+
+#else /* C */
+
+/* The guard and where the value is. Both compilers evaluate initialisers in their order, so the zone is opened first. */
+struct hotpath_measured_ {
+    struct hotpath_zone *zone;
+    const volatile void *value;
+};
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_zone *
+hotpath_begin_expr_(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    zone->state = hotpath_open_(zone, site);
+    return zone;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) const volatile void *
+hotpath_end_expr_(const struct hotpath_measured_ *measured)
+{
+    hotpath_close_(measured->zone);
+    return measured->value;
+}
+
+#define HOTPATH_IS_VOID_(expr) __builtin_types_compatible_p(__typeof__(expr), void)
+#define HOTPATH_OR_ZERO_(expr) __builtin_choose_expr(HOTPATH_IS_VOID_(expr), 0, expr)
+
+/* Jumping over a declaration is an error where its type is variably modified: then typeof would evaluate the expression. */
+#define HOTPATH_CHECK_EXPR_(expr)                                                                                  \
+    ({                                                                                                             \
+        _Static_assert(__builtin_types_compatible_p(__typeof__(expr), __typeof__((void)0, expr)),                  \
+                       "HOTPATH_EXPR: an array or a function would become a pointer: measure a block");            \
+        switch (0) {                                                                                               \
+            HOTPATH_SCOPE_ __typeof__(expr) *hotpath_expr_cannot_have_a_variably_modified_type_;                   \
+        case 0:;                                                                                                   \
+        }                                                                                                          \
+    })
+
+#define HOTPATH_MEASURED_(label, ...)                                                                              \
+    hotpath_end_expr_(&(struct hotpath_measured_){                                                                 \
+        hotpath_begin_expr_(&(struct hotpath_zone){0}, HOTPATH_EXPR_SITE_(label)), __VA_ARGS__})
+#define HOTPATH_MEASURED_VOID_(label, expr) (void)HOTPATH_MEASURED_(label, ((void)expr, (void *)0))
+/* Read as a volatile object, which nobody warns of when it is not used. */
+#define HOTPATH_MEASURED_VALUE_(label, expr)                                                                       \
+    *(const volatile __typeof__(expr) *)HOTPATH_MEASURED_(label, (__typeof__(expr)[1]){expr})
+#define HOTPATH_EXPR_(label, expr)                                                                                 \
+    (__extension__ __builtin_choose_expr(                                                                          \
+        HOTPATH_IS_VOID_(expr), HOTPATH_MEASURED_VOID_(label, expr),                                               \
+        (HOTPATH_CHECK_EXPR_(expr), HOTPATH_MEASURED_VALUE_(label, HOTPATH_OR_ZERO_(expr)))))
+
+#endif
 
 #else /* !HOTPATH_ON_: declarations stay declarations, expressions stay expressions, nothing is left behind */
 

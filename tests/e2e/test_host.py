@@ -75,6 +75,32 @@ def test_exceptions(box):
     assert report.lost == {}
 
 
+def test_measured_expressions(box):
+    """Values, types and lifetimes as without, each evaluated once, and each zone around its own expression alone."""
+    report = box.same("expressions").report
+    assert {name: report.row(name).calls for name in ("literal", "given away", "outer", "comma", "no value", "by value")} == {
+        "literal": 1, "given away": 1, "outer": 10, "comma": 10, "no value": 10, "by value": 10}
+    main = report.row("main", "calltree")
+    outer = main.child("outer")
+    assert outer.child("once").calls == 10 and outer.child("middle").child("inner").child("once").calls == 10
+    assert main.child("given away").child("keep").calls == 1 and main.child("statements").child("inside").calls == 10
+    assert main.child("no value").child("once").calls == 10
+    assert report.lost == {}
+
+
+def test_measured_expressions_of_cxx(box):
+    if not (PROGRAMS / "expressions_cxx").exists():
+        pytest.skip("no C++ in this build")
+    report = box.same("expressions_cxx").report
+    main = report.row("main", "calltree")
+    for name in ("temporary", "extended", "kept", "dropped", "left", "right"):
+        assert [child.name.split("::")[-1] for child in main.child(name).children] == ["make"], name
+    assert main.child("throws").calls == 10 and main.child("no value").calls == 10 and main.child("last").calls == 2
+    assert main.child("in a template").child("and inside").calls == 10
+    assert "never reached" not in report.names() and "value" not in report.names()
+    assert report.lost == {}
+
+
 @without_sanitizer("the guard is not initialised by design")
 def test_goto_and_switch_over_the_macro(box):
     report = box.same("jumps").report

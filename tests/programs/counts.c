@@ -108,7 +108,7 @@ int main(void)
         sum += blocks(10);
     for (int i = 0; i < 12; i++) {
         sum += HOTPATH_EXPR("expression, 12", add(i, 1));
-        HOTPATH_EXPR("expression without value, 12", nothing);
+        HOTPATH_EXPR("expression without value, 12", (void)0);
     }
     pairs();
     for (int i = 0; i < 4; i++)
