@@ -729,6 +729,9 @@ HP_PRIVATE uint32_t hp_utf8_next(const char **at, const char *end);
 HP_PRIVATE unsigned hp_utf8_width(uint32_t character);
 HP_PRIVATE size_t hp_utf8_columns(const char *bytes, size_t length);
 
+/* Characters that a terminal or an editor obeys instead of showing them. All that we write has them escaped. */
+HP_PRIVATE bool hp_utf8_is_harmful(uint32_t character);
+
 /*
  * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn
  * the direction of text become \n, \x1b, \u202e; what is no UTF-8 becomes U+FFFD.
@@ -839,7 +842,7 @@ static void hp_json_put_string_(struct hp_text *text, const char *bytes, size_t 
         const uint32_t c = hp_utf8_next(&at, stop);
         if (c == HP_UTF8_INVALID)
             hp_text_string(text, HP_UTF8_REPLACEMENT);
-        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+        else if (c == '"' || c == '\\' || hp_utf8_is_harmful(c))
             hp_json_put_escaped(text, c);
         else
             hp_text_bytes(text, from, (size_t)(at - from));
@@ -2754,11 +2757,11 @@ size_t hp_utf8_columns(const char *bytes, size_t length)
     return columns;
 }
 
-/* C0, DEL, C1, line separators, and everything that embeds, overrides or isolates a direction. */
-static bool hp_utf8_is_harmful(uint32_t c)
+/* C0, DEL, C1, line separators, and everything that marks, embeds, overrides or isolates a direction. */
+bool hp_utf8_is_harmful(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 static void hp_utf8_put_escape(struct hp_text *text, uint32_t c)

@@ -98,7 +98,7 @@ static void put_string(struct hp_text *text, const char *bytes, size_t length)
         const uint32_t c = hp_utf8_next(&at, stop);
         if (c == HP_UTF8_INVALID)
             hp_text_string(text, HP_UTF8_REPLACEMENT);
-        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+        else if (c == '"' || c == '\\' || hp_utf8_is_harmful(c))
             put_escaped(text, c);
         else
             hp_text_bytes(text, from, (size_t)(at - from));

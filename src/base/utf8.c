@@ -6,7 +6,6 @@
  */
 #include "utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 struct range {
@@ -176,11 +175,11 @@ size_t hp_utf8_columns(const char *bytes, size_t length)
     return columns;
 }
 
-/* C0, DEL, C1, line separators, and everything that embeds, overrides or isolates a direction. */
-static bool is_harmful(uint32_t c)
+/* C0, DEL, C1, line separators, and everything that marks, embeds, overrides or isolates a direction. */
+bool hp_utf8_is_harmful(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 static void put_escape(struct hp_text *text, uint32_t c)
@@ -213,7 +212,7 @@ void hp_utf8_put_safe(struct hp_text *text, const char *bytes, size_t length)
         const uint32_t c = hp_utf8_next(&at, end);
         if (c == HP_UTF8_INVALID)
             put_whole(text, HP_UTF8_REPLACEMENT, strlen(HP_UTF8_REPLACEMENT));
-        else if (is_harmful(c))
+        else if (hp_utf8_is_harmful(c))
             put_escape(text, c);
         else
             put_whole(text, from, (size_t)(at - from));

@@ -5,6 +5,7 @@
 #ifndef HP_BASE_UTF8_H
 #define HP_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ uint32_t hp_utf8_next(const char **at, const char *end);
 /* Columns: 0 for combining and invisible characters, 2 for East Asian wide ones and emoji, otherwise 1. */
 unsigned hp_utf8_width(uint32_t character);
 size_t hp_utf8_columns(const char *bytes, size_t length);
+
+/* Characters that a terminal or an editor obeys instead of showing them. All that we write has them escaped. */
+bool hp_utf8_is_harmful(uint32_t character);
 
 /*
  * Writes bytes of unknown origin so that they can do no harm to a terminal: control characters and those that turn

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "json.h"
+#include "utf8.h"
 
 static char bytes[65536];
 static struct hp_text text;
@@ -101,6 +102,27 @@ static void escapes_strings(void **state)
     assert_string_equal(string("x\xffy\xc0\xaf", 5), "\"x\xef\xbf\xbdy\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
+/* What a terminal obeys is not to reach one, by `cat report.json` either. */
+static void escapes_what_tables_escape(void **state)
+{
+    (void)state;
+    assert_string_equal(string("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 8), "\"\\u0080\\u009b\\u009f\xc2\xa0\"");
+    assert_string_equal(string("a\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f", 9), "\"a\\u061c\\u200e\\u200f\"");
+    assert_string_equal(string("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae", 12),
+                        "\"\\u2028\\u2029\\u202a\\u202e\"");
+    assert_string_equal(string("\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa", 9), "\"\\u2066\\u2069\xe2\x81\xaa\"");
+    for (uint32_t c = 1; c < 0x3000; c++) {
+        const char encoded[3] = {(char)(c < 0x80    ? c
+                                        : c < 0x800 ? 0xc0 | c >> 6
+                                                    : 0xe0 | c >> 12),
+                                 (char)(c < 0x800 ? 0x80 | (c & 0x3f) : 0x80 | (c >> 6 & 0x3f)),
+                                 (char)(0x80 | (c & 0x3f))};
+        const size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+        const bool is_escaped = string(encoded, length)[1] == '\\';
+        assert_int_equal(is_escaped, hp_utf8_is_harmful(c) || c == '"' || c == '\\');
+    }
+}
+
 static void writes_numbers_shortly(void **state)
 {
     (void)state;
@@ -139,9 +161,13 @@ static void numbers_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nests_on_one_line),      cmocka_unit_test(nests_indented),
-        cmocka_unit_test(nests_deeply),           cmocka_unit_test(escapes_strings),
-        cmocka_unit_test(writes_numbers_shortly), cmocka_unit_test(numbers_read_back),
+        cmocka_unit_test(nests_on_one_line),
+        cmocka_unit_test(nests_indented),
+        cmocka_unit_test(nests_deeply),
+        cmocka_unit_test(escapes_strings),
+        cmocka_unit_test(escapes_what_tables_escape),
+        cmocka_unit_test(writes_numbers_shortly),
+        cmocka_unit_test(numbers_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

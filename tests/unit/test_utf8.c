@@ -88,6 +88,7 @@ static void makes_anything_safe(void **state)
     assert_string_equal(safe("\x7f", 1), "\\x7f");
     assert_string_equal(safe("\xc2\x9b", 2), "\\x9b"); /* C1: a control sequence on some terminals */
     assert_string_equal(safe("a\xe2\x80\xaeknil", 8), "a\\u202eknil");
+    assert_string_equal(safe("a\xd8\x9c", 3), "a\\u061c");
     assert_string_equal(safe("ok\xff!", 4), "ok\xef\xbf\xbd!");
     assert_string_equal(safe("größe 解", strlen("größe 解")), "größe 解");
 }
