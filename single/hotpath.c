@@ -4946,156 +4946,35 @@ struct hp_terminal hp_terminal_of(int fd)
                                 .has_color = is_terminal && (kind == NULL || strcmp(kind, "dumb") != 0)};
 }
 
-/* ---- src/session/options.h ----------------------------------------------------------------------------------- */
+/* ---- src/session/futex.h ------------------------------------------------------------------------------------- */
 
 /*
- * Options: one table says everything about each of them, and help, docs and the environment come from it.
+ * What a thread waits for that waits in the system call futex: a lock, a condition, a semaphore, a barrier, another thread's end.
  *
- * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
- * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
- * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
- * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
- * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
- * the default instead of the program's.
- *
- * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
- *
- * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
+ * The kernel does not know; the C library's way of using a futex tells, by its operation, its value and the words around it.
+ * docs/waits.md has the table.
  */
 
-#define HP_MAX_PERCENTILES 10
+#define HP_FUTEX_BEFORE 6u /* words that are read before the futex ... */
+#define HP_FUTEX_AFTER 4u  /* ... and after it */
 
-enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+/* Whether the process has a thread of that number. */
+typedef bool hp_futex_is_thread(const void *context, uint32_t tid);
 
-enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
-
-/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
-enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
-
-/* As users write it: "bytes-total". */
-HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
-
-/* What samples processor time: the best there is, or timers alone. */
-enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
-
-/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
-#define HP_RECORD_TIMING 1u
-#define HP_RECORD_ALLOC 2u
-#define HP_RECORD_CPU 4u
-#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
-
-#define HP_MAX_CPU_RATE 10000u
-
-struct hp_settings {
-    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
-    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
-    uint32_t percentile_count;
-    uint32_t format;       /* enum hp_format */
-    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
-    uint32_t alloc_metric; /* enum hp_alloc_metric */
-    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
-    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
-    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool record_is_list;   /* the value that holds is a list of names */
-    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
-    bool exclude_wrapper;
-    bool time_exclusive;
-    bool alloc_cumulative;
-    bool cpu; /* as it was given; what holds is in `record` */
-    bool cpu_inclusive;
-    bool leave_signals;
-    bool reserve;
-    bool waits;
-    bool no_color;            /* NO_COLOR is set and not empty */
-    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
-    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
-    uint32_t calltree_limit;
-    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
-    uint32_t shutdown_ms; /* 0: never */
-    uint32_t keep;
-    uint32_t time_period;     /* one call in so many is timed; 1: all */
-    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
-    uint32_t measuring_bound; /* percent; 0: none */
-    uint32_t keys_limit;
-    uint64_t max_bytes; /* 0: choose from what is free */
-    char output_path[1024];
-    char dir[1024];
-    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
-    char columns[256]; /* likewise; empty: the usual ones */
-    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
-    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
-    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
-    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
-    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
-    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
-    char label[256];
-    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+/* One thread that waits. */
+struct hp_futex {
+    uint32_t operation; /* with its flags */
+    uint32_t value;     /* that it is waited for to change */
+    uint64_t address;
+    uint64_t stack; /* where the thread's stack ends; 0: not known */
+    bool has_words; /* could be read: */
+    uint32_t words[HP_FUTEX_BEFORE + 1 + HP_FUTEX_AFTER];
+    hp_futex_is_thread *is_thread;
+    const void *context;
 };
 
-/* Looks a variable up: getenv, or a stand-in for tests. */
-typedef const char *hp_lookup(const char *name, void *context);
-/* Receives one warning: a whole line without its end. */
-typedef void hp_warn(const char *line, void *context);
-
-/*
- * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
- * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
- */
-HP_PRIVATE void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
-                         void *lookup_context, hp_warn *warn, void *warn_context);
-
-/*
- * True when every byte of `options` means something to this library: its size is at least that of the first
- * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
- */
-HP_PRIVATE bool hp_options_are_known(const struct hotpath_options *options);
-
-/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
-enum hp_option_type {
-    HP_OPTION_TEXT,   /* const char * */
-    HP_OPTION_CHOICE, /* const char *, one of a few words */
-    HP_OPTION_COUNT,  /* uint32_t */
-    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
-    HP_OPTION_BYTES,  /* uint64_t */
-    HP_OPTION_NUMBER, /* double */
-    HP_OPTION_FLAG    /* uint8_t */
-};
-
-/* What an option is about: which commands of the program take it as a flag. */
-enum hp_option_scope {
-    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
-    HP_SCOPE_SHOW = 2,   /* what of it is shown */
-    HP_SCOPE_OUTPUT = 4, /* how and where */
-    HP_SCOPE_FOLDER = 8  /* where sessions are */
-};
-
-struct hp_text;
-
-struct hp_option {
-    const char *variable; /* HOTPATH_LIMIT */
-    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
-    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
-    char letter;          /* n: -n; 0 when there is none */
-    uint32_t scope;       /* enum hp_option_scope; one or several */
-    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
-    const char *initial;  /* the default, as a user would write it; "" for none */
-    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
-    const char *help;     /* one sentence */
-    enum hp_option_type type;
-    /* private to options.c from here on */
-    size_t options_offset;
-    size_t settings_offset;
-    size_t settings_size;
-    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
-                  struct hp_text *ret_problem);
-};
-
-HP_SHARED const struct hp_option hotpath_options_[];
-HP_SHARED const size_t hotpath_option_count_;
-
-/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
-HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
+/* Returns an enum hp_wait_cause; `ret_tid` is the thread that is waited for, where that is known, or 0. */
+HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid);
 
 /* ---- src/session/layout.h ------------------------------------------------------------------------------------ */
 
@@ -5128,7 +5007,7 @@ HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *va
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 4u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1488u /* bytes of the header that have a meaning */
@@ -5538,7 +5417,7 @@ struct hp_sample_chunk {
 enum hp_wait_cause {
     HP_WAIT_OTHER,     /* a system call that is none of the following */
     HP_WAIT_RUN_QUEUE, /* ready to run, with no processor to run on */
-    HP_WAIT_LOCK,      /* futex: mutexes, condition variables, the end of a thread */
+    HP_WAIT_LOCK,      /* a mutex, a lock for reading or writing, a lock of a file */
     HP_WAIT_SLEEP,     /* nanosleep and the like */
     HP_WAIT_POLL,      /* poll, select, epoll_wait: one of several descriptors */
     HP_WAIT_DISK,      /* a file system or a block device */
@@ -5549,6 +5428,12 @@ enum hp_wait_cause {
     HP_WAIT_SIGNAL,  /* sigwait, pause */
     HP_WAIT_FAULT,   /* a page that had to be read */
     HP_WAIT_STOPPED, /* by a signal, or by a debugger */
+    HP_WAIT_CONDITION,
+    HP_WAIT_SEMAPHORE,
+    HP_WAIT_BARRIER,
+    HP_WAIT_THREAD, /* the end of a thread */
+    HP_WAIT_FUTEX,  /* one of these, or a lock: cannot be told */
+    HP_WAIT_CLIENT, /* somebody who connects: accept */
     HP_WAIT_CAUSES
 };
 
@@ -5560,7 +5445,10 @@ struct hp_wait {
     int32_t call;   /* number of the system call; -1: none */
     uint32_t looks; /* how often it was found so */
     uint64_t ns;
-    char what[40]; /* the file, socket or pipe, if known: its end, if it is longer; filled up with zeros */
+    uint64_t beside_ns; /* of that, while another thread of the run was at work */
+    uint32_t other;     /* node where the thread was that is waited for, or that has the lock; 0: not known */
+    uint32_t reserved;
+    char what[40]; /* the file, socket, pipe or child, if known: its end, if it is longer; filled up with zeros */
 };
 
 /*
@@ -5601,9 +5489,330 @@ _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
 _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 56, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
-_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
+
+/* ---- src/session/futex.c ------------------------------------------------------------------------------------- */
+
+/*
+ * What a futex is for.
+ *
+ * Rules for glibc (mutexes as since 2.3, conditions, semaphores and read-write locks as since 2.25, joins as they were before and
+ * since 2.34) and for musl. Where two rules fit, the words decide; where none does, nothing is claimed: a lock or a condition.
+ */
+
+/* Operations, and their flags. The same on every machine; not all headers have all of them. */
+#define HP_FUTEX_WAIT 0u
+#define HP_FUTEX_LOCK_PI 6u
+#define HP_FUTEX_WAIT_BITSET 9u
+#define HP_FUTEX_WAIT_REQUEUE_PI 11u
+#define HP_FUTEX_LOCK_PI2 13u
+#define HP_FUTEX_IS_PRIVATE 128u
+#define HP_FUTEX_BY_REAL_TIME 256u
+
+/* Values and parts of words. */
+#define HP_FUTEX_CONTENDED 2u /* a lock that somebody waits for, with glibc */
+#define HP_FUTEX_HAS_WAITERS UINT32_C(0x80000000)
+#define HP_FUTEX_MAY_HAVE_WAITERS UINT32_C(0x40000000) /* of stdio's locks, with musl */
+#define HP_FUTEX_OWNER_BITS UINT32_C(0x3fffffff)
+#define HP_FUTEX_TAKEN_FOR_WRITING UINT32_MAX /* musl; also a semaphore of 0 with waiters */
+#define HP_FUTEX_MOST_WAITERS 65536u          /* that a word can be believed to count */
+#define HP_FUTEX_NEAR_BYTES 4096u             /* of a variable in a frame of the C library, from the end of the stack */
+
+static uint32_t hp_futex_word(const struct hp_futex *futex, int at) { return futex->words[(int)HP_FUTEX_BEFORE + at]; }
+
+static bool hp_futex_is_count(uint32_t number) { return number >= 1 && number <= HP_FUTEX_MOST_WAITERS; }
+
+static uint32_t hp_futex_thread_or_none(const struct hp_futex *futex, uint32_t tid)
+{
+    return tid != 0 && futex->is_thread(futex->context, tid) ? tid : 0;
+}
+
+static bool hp_futex_is_on_own_stack(const struct hp_futex *futex)
+{
+    return futex->stack != 0 && futex->address > futex->stack && futex->address - futex->stack < HP_FUTEX_NEAR_BYTES;
+}
+
+static bool hp_futex_is_private(const struct hp_futex *futex) { return (futex->operation & HP_FUTEX_IS_PRIVATE) != 0; }
+
+/* glibc: arrivals up to now, the futex (arrivals at the end of the last round), how many make a round. musl: alike, from 0. */
+static bool hp_futex_is_barrier(const struct hp_futex *futex)
+{
+    const uint32_t arrived = hp_futex_word(futex, -1) - futex->value, round = hp_futex_word(futex, 1);
+    if (!futex->has_words)
+        return false;
+    if (hp_futex_is_on_own_stack(futex) && futex->value == 1) /* musl: the first one waits for the others to leave */
+        return true;
+    return hp_futex_is_count(arrived) && hp_futex_is_count(round) && (arrived <= round || futex->value == 0);
+}
+
+/* musl: a variable of the thread that waits, with the state before and a pointer behind it, all zero until it is woken. */
+static bool hp_futex_is_waiter_of_condition(const struct hp_futex *futex)
+{
+    return futex->has_words && hp_futex_is_on_own_stack(futex) && hp_futex_word(futex, -1) == 0 && hp_futex_word(futex, 1) == 0 &&
+           hp_futex_word(futex, 2) == 0;
+}
+
+/*
+ * glibc: the number of waiters, by eights, is before the two words of which one is waited for. Up to 2.40 those of each group are
+ * counted, too.
+ */
+static bool hp_futex_is_condition(const struct hp_futex *futex)
+{
+    const uint32_t waiters = hp_futex_word(futex, futex->address % 8 == 0 ? -1 : -2) >> 3;
+    return futex->has_words && hp_futex_is_count(waiters);
+}
+
+static bool hp_futex_has_waiters_of_group(const struct hp_futex *futex)
+{
+    const uint32_t waiters = hp_futex_word(futex, futex->address % 8 == 0 ? -1 : -2) >> 3, of_group = hp_futex_word(futex, -6) >> 1;
+    return hp_futex_is_count(of_group) && of_group <= waiters;
+}
+
+/* glibc: how many wait is behind the value, then whether it is shared. */
+static bool hp_futex_is_semaphore(const struct hp_futex *futex)
+{
+    return futex->has_words && futex->value == 0 && futex->address % 8 == 0 && hp_futex_is_count(hp_futex_word(futex, 1)) &&
+           (hp_futex_word(futex, 2) == 0 || hp_futex_word(futex, 2) == HP_FUTEX_IS_PRIVATE);
+}
+
+/* Who has a mutex of glibc's. */
+static uint32_t hp_futex_owner_of_mutex(const struct hp_futex *futex)
+{
+    return futex->has_words ? hp_futex_thread_or_none(futex, hp_futex_word(futex, 2)) : 0;
+}
+
+/* Who writes under a read-write lock of glibc's; readers wait at its third word, writers at the fourth. */
+static uint32_t hp_futex_owner_for_writing(const struct hp_futex *futex)
+{
+    if (!futex->has_words || (futex->value != 2 && futex->value != 3))
+        return 0;
+    return hp_futex_thread_or_none(futex, hp_futex_word(futex, futex->address % 8 == 0 ? 4 : 3));
+}
+
+/* Of a word with its highest bit set. */
+static uint32_t hp_futex_cause_of_marked(const struct hp_futex *futex, bool is_plain, uint32_t *ret_tid)
+{
+    if (futex->value == HP_FUTEX_HAS_WAITERS)
+        return HP_WAIT_SEMAPHORE; /* musl, since 1.2.4 */
+    if (futex->value != HP_FUTEX_TAKEN_FOR_WRITING) {
+        *ret_tid = hp_futex_thread_or_none(futex, futex->value & HP_FUTEX_OWNER_BITS);
+        return HP_WAIT_LOCK;
+    }
+    if (!is_plain || !futex->has_words)
+        return HP_WAIT_FUTEX;
+    /* musl says of a semaphore that it is private, of a read-write lock that it is shared. */
+    return hp_futex_word(futex, 2) == (hp_futex_is_private(futex) ? HP_FUTEX_IS_PRIVATE : 0) ? HP_WAIT_SEMAPHORE : HP_WAIT_LOCK;
+}
+
+/* A lock of glibc's; a condition or the end of a thread with musl, which has its number two words before. */
+static uint32_t hp_futex_cause_of_contended(const struct hp_futex *futex, uint32_t *ret_tid)
+{
+    *ret_tid = hp_futex_owner_of_mutex(futex);
+    if (*ret_tid != 0 || !futex->has_words)
+        return HP_WAIT_LOCK;
+    if (hp_futex_is_waiter_of_condition(futex))
+        return HP_WAIT_CONDITION;
+    *ret_tid = hp_futex_thread_or_none(futex, hp_futex_word(futex, -2));
+    return *ret_tid != 0 ? HP_WAIT_THREAD : HP_WAIT_LOCK;
+}
+
+static uint32_t hp_futex_cause_of_plain(const struct hp_futex *futex, uint32_t *ret_tid)
+{
+    if (hp_futex_is_barrier(futex) && (futex->value != HP_FUTEX_CONTENDED || hp_futex_owner_of_mutex(futex) == 0))
+        return HP_WAIT_BARRIER;
+    if (futex->value == HP_FUTEX_CONTENDED)
+        return hp_futex_cause_of_contended(futex, ret_tid);
+    *ret_tid = (futex->value & HP_FUTEX_MAY_HAVE_WAITERS) != 0 ? hp_futex_thread_or_none(futex, futex->value & HP_FUTEX_OWNER_BITS) : 0;
+    return *ret_tid != 0 ? HP_WAIT_LOCK : HP_WAIT_FUTEX;
+}
+
+/* glibc, where a wait can be cancelled or has an end. */
+static uint32_t hp_futex_cause_of_bitset(const struct hp_futex *futex, uint32_t *ret_tid)
+{
+    if (futex->value == HP_FUTEX_CONTENDED && (*ret_tid = hp_futex_owner_of_mutex(futex)) != 0)
+        return HP_WAIT_LOCK;
+    if ((*ret_tid = hp_futex_owner_for_writing(futex)) != 0)
+        return HP_WAIT_LOCK;
+    if (hp_futex_is_semaphore(futex) && !(hp_futex_is_condition(futex) && hp_futex_has_waiters_of_group(futex)))
+        return HP_WAIT_SEMAPHORE;
+    if (hp_futex_is_condition(futex))
+        return HP_WAIT_CONDITION;
+    return futex->value == 2 || futex->value == 3 ? HP_WAIT_LOCK : HP_WAIT_FUTEX;
+}
+
+uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid)
+{
+    const uint32_t operation = futex->operation & ~(HP_FUTEX_IS_PRIVATE | HP_FUTEX_BY_REAL_TIME);
+    const bool is_plain = operation == HP_FUTEX_WAIT;
+    *ret_tid = 0;
+    if (operation == HP_FUTEX_LOCK_PI || operation == HP_FUTEX_LOCK_PI2) {
+        *ret_tid = futex->has_words ? hp_futex_thread_or_none(futex, hp_futex_word(futex, 0) & HP_FUTEX_OWNER_BITS) : 0;
+        return HP_WAIT_LOCK;
+    }
+    if (operation == HP_FUTEX_WAIT_REQUEUE_PI)
+        return HP_WAIT_CONDITION;
+    if (!is_plain && operation != HP_FUTEX_WAIT_BITSET)
+        return HP_WAIT_FUTEX;
+    /* glibc: the kernel clears the word when the thread has ended, and so it is not private. */
+    if (!hp_futex_is_private(futex) && (*ret_tid = hp_futex_thread_or_none(futex, futex->value)) != 0)
+        return HP_WAIT_THREAD;
+    if ((futex->value & HP_FUTEX_HAS_WAITERS) != 0)
+        return hp_futex_cause_of_marked(futex, is_plain, ret_tid);
+    return is_plain ? hp_futex_cause_of_plain(futex, ret_tid) : hp_futex_cause_of_bitset(futex, ret_tid);
+}
+
+/* ---- src/session/options.h ----------------------------------------------------------------------------------- */
+
+/*
+ * Options: one table says everything about each of them, and help, docs and the environment come from it.
+ *
+ * Two forms. `struct hotpath_options` (hotpath.h) is what a program passes: pointers, zero is default. `struct
+ * hp_settings` is what the rest of hotpath works with: parsed, bounded, copied, no pointers, so that it can be
+ * kept across fork and read in a signal handler. hp_settings_resolve goes from the one to the other: defaults,
+ * then the program's options, then the environment. A variable that is empty counts as not set. A value that is
+ * not allowed costs one warning and counts as not given: the program's value is used instead of the environment's,
+ * the default instead of the program's.
+ *
+ * A list of patterns may name files (@PATH); they are read here, and the settings hold what was in them.
+ *
+ * Nothing here takes memory from the heap. The settings are large: keep them off small stacks.
+ */
+
+#define HP_MAX_PERCENTILES 10
+
+enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_NONE };
+
+enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
+
+/* What a table of allocations leads with: bytes or numbers; all of what was allocated, or the most that lived at once. */
+enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_TOTAL, HP_ALLOC_COUNT_MAX };
+
+/* As users write it: "bytes-total". */
+HP_PRIVATE const char *hp_alloc_metric_name(uint32_t metric);
+
+/* What samples processor time: the best there is, or timers alone. */
+enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
+
+/* What is recorded. Allocations are where malloc is watched (src/record/allocations.h). */
+#define HP_RECORD_TIMING 1u
+#define HP_RECORD_ALLOC 2u
+#define HP_RECORD_CPU 4u
+#define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
+
+#define HP_MAX_CPU_RATE 10000u
+
+struct hp_settings {
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
+    uint32_t percentile_count;
+    uint32_t format;       /* enum hp_format */
+    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
+    uint32_t alloc_metric; /* enum hp_alloc_metric */
+    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
+    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
+    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool record_is_list;   /* the value that holds is a list of names */
+    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool alloc_cumulative;
+    bool cpu; /* as it was given; what holds is in `record` */
+    bool cpu_inclusive;
+    bool leave_signals;
+    bool reserve;
+    bool waits;
+    bool no_color;            /* NO_COLOR is set and not empty */
+    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
+    uint32_t shutdown_ms; /* 0: never */
+    uint32_t keep;
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
+    uint64_t max_bytes; /* 0: choose from what is free */
+    char output_path[1024];
+    char dir[1024];
+    char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
+    char columns[256]; /* likewise; empty: the usual ones */
+    char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
+    char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
+    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
+    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+};
+
+/* Looks a variable up: getenv, or a stand-in for tests. */
+typedef const char *hp_lookup(const char *name, void *context);
+/* Receives one warning: a whole line without its end. */
+typedef void hp_warn(const char *line, void *context);
+
+/*
+ * Fills in `settings`. `options` may be NULL, and is read no further than its size says: check it with
+ * hp_options_are_known before. `warn` may be NULL; nothing it is given lives longer than the call.
+ */
+HP_PRIVATE void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
+                         void *lookup_context, hp_warn *warn, void *warn_context);
+
+/*
+ * True when every byte of `options` means something to this library: its size is at least that of the first
+ * version, and what lies beyond the fields known here, which a newer program may have set, is zero. NULL is known.
+ */
+HP_PRIVATE bool hp_options_are_known(const struct hotpath_options *options);
+
+/* Types of values, for help and the command line. The type says what the field in the program's struct is. */
+enum hp_option_type {
+    HP_OPTION_TEXT,   /* const char * */
+    HP_OPTION_CHOICE, /* const char *, one of a few words */
+    HP_OPTION_COUNT,  /* uint32_t */
+    HP_OPTION_LIMIT,  /* uint32_t: a program says HOTPATH_NO_LIMIT where the environment says 0 */
+    HP_OPTION_BYTES,  /* uint64_t */
+    HP_OPTION_NUMBER, /* double */
+    HP_OPTION_FLAG    /* uint8_t */
+};
+
+/* What an option is about: which commands of the program take it as a flag. */
+enum hp_option_scope {
+    HP_SCOPE_RECORD = 1, /* what is recorded, and where */
+    HP_SCOPE_SHOW = 2,   /* what of it is shown */
+    HP_SCOPE_OUTPUT = 4, /* how and where */
+    HP_SCOPE_FOLDER = 8  /* where sessions are */
+};
+
+struct hp_text;
+
+struct hp_option {
+    const char *variable; /* HOTPATH_LIMIT */
+    const char *field;    /* limit: field of struct hotpath_options; NULL when there is none (NO_COLOR) */
+    const char *flag;     /* limit: --limit on the command line; NULL when there is none */
+    char letter;          /* n: -n; 0 when there is none */
+    uint32_t scope;       /* enum hp_option_scope; one or several */
+    const char *value;    /* how the value is called in help: "N", "PATH", "table|json|json-pretty|none" */
+    const char *initial;  /* the default, as a user would write it; "" for none */
+    const char *unset;    /* what holds when there is no default, as it follows "using": "stderr" */
+    const char *help;     /* one sentence */
+    enum hp_option_type type;
+    /* private to options.c from here on */
+    size_t options_offset;
+    size_t settings_offset;
+    size_t settings_size;
+    bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                  struct hp_text *ret_problem);
+};
+
+HP_SHARED const struct hp_option hotpath_options_[];
+HP_SHARED const size_t hotpath_option_count_;
+
+/* Whether a value is allowed. If not, `problem` gets the end of a sentence that begins with the value. */
+HP_PRIVATE bool hp_option_accepts(const struct hp_option *option, const char *value, char *problem, size_t size);
 
 /* ---- src/session/options.c ----------------------------------------------------------------------------------- */
 
@@ -7642,7 +7851,8 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
     if (!hp_snapshot_has(snapshot, offset, sizeof *ret_wait, 8) || !hp_snapshot_may_step(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
-    hp_snapshot_copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait, HP_SNAPSHOT_BIT_OF(struct hp_wait, ns));
+    hp_snapshot_copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait,
+               HP_SNAPSHOT_BIT_OF(struct hp_wait, ns) | HP_SNAPSHOT_BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
 }
@@ -8284,6 +8494,7 @@ struct hp_system_call {
     uint32_t cause;      /* enum hp_wait_cause; of one about a descriptor, where the file does not say it better */
     bool has_descriptor; /* its first argument is one */
     bool is_by_file;     /* the file behind it says what is waited for */
+    bool is_futex;       /* its arguments are those of futex */
 };
 
 /* The call of that number on this machine, or NULL: one that is none of those. */
@@ -8302,39 +8513,43 @@ HP_PRIVATE const char *hp_system_call_name(int32_t number);
 
 #define HP_SYSTEM_CALLS_PLAIN(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false                                                  \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false                                           \
     }
 #define HP_SYSTEM_CALLS_ABOUT(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false                                                   \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false, false                                            \
     }
 #define HP_SYSTEM_CALLS_BY_FILE(call, cause)                                                                                       \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true                                                    \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true, false                                             \
+    }
+#define HP_SYSTEM_CALLS_BY_WORDS(call, cause)                                                                                      \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, true                                            \
     }
 
 /* clang-format off */
 static const struct hp_system_call hp_system_calls_calls[] = {
 #ifdef SYS_futex
-    HP_SYSTEM_CALLS_PLAIN(futex, LOCK),
+    HP_SYSTEM_CALLS_BY_WORDS(futex, FUTEX),
 #endif
 #ifdef SYS_futex_time64
-    HP_SYSTEM_CALLS_PLAIN(futex_time64, LOCK),
+    HP_SYSTEM_CALLS_BY_WORDS(futex_time64, FUTEX),
 #endif
 #ifdef SYS_futex_wait
-    HP_SYSTEM_CALLS_PLAIN(futex_wait, LOCK),
+    HP_SYSTEM_CALLS_PLAIN(futex_wait, FUTEX),
 #endif
 #ifdef SYS_futex_waitv
-    HP_SYSTEM_CALLS_PLAIN(futex_waitv, LOCK),
+    HP_SYSTEM_CALLS_PLAIN(futex_waitv, FUTEX),
 #endif
 #ifdef SYS_semop
-    HP_SYSTEM_CALLS_PLAIN(semop, LOCK),
+    HP_SYSTEM_CALLS_PLAIN(semop, SEMAPHORE),
 #endif
 #ifdef SYS_semtimedop
-    HP_SYSTEM_CALLS_PLAIN(semtimedop, LOCK),
+    HP_SYSTEM_CALLS_PLAIN(semtimedop, SEMAPHORE),
 #endif
 #ifdef SYS_semtimedop_time64
-    HP_SYSTEM_CALLS_PLAIN(semtimedop_time64, LOCK),
+    HP_SYSTEM_CALLS_PLAIN(semtimedop_time64, SEMAPHORE),
 #endif
 #ifdef SYS_flock
     HP_SYSTEM_CALLS_ABOUT(flock, LOCK),
@@ -8703,10 +8918,10 @@ static const struct hp_system_call hp_system_calls_calls[] = {
     HP_SYSTEM_CALLS_BY_FILE(send, SOCKET),
 #endif
 #ifdef SYS_accept
-    HP_SYSTEM_CALLS_BY_FILE(accept, SOCKET),
+    HP_SYSTEM_CALLS_ABOUT(accept, CLIENT),
 #endif
 #ifdef SYS_accept4
-    HP_SYSTEM_CALLS_BY_FILE(accept4, SOCKET),
+    HP_SYSTEM_CALLS_ABOUT(accept4, CLIENT),
 #endif
 #ifdef SYS_connect
     HP_SYSTEM_CALLS_BY_FILE(connect, SOCKET),
@@ -8788,6 +9003,7 @@ struct hp_wait_finder {
 struct hp_wait_found {
     uint32_t cause;
     int32_t call;
+    uint32_t thread;           /* of the process, that has what is waited for, or is; 0: not known */
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
 };
 
@@ -8797,6 +9013,8 @@ HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char s
 /* ---- src/session/wait_cause.c -------------------------------------------------------------------------------- */
 
 /* What a thread waits for. */
+
+#define HP_WAIT_CAUSE_MOST_CHILDREN 16u /* that are looked at for one that is busy */
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
@@ -8915,6 +9133,107 @@ static void hp_wait_cause_look_at_place(const struct hp_wait_finder *finder, uin
         hp_wait_cause_set_what(finding, text, strlen(text));
 }
 
+/* ----------------------------------------------------------------------------------------------- futexes */
+
+static bool hp_wait_cause_is_thread(const void *context, uint32_t tid)
+{
+    const struct hp_wait_finder *finder = context;
+    char path[HP_TASK_PATH];
+    return access(hp_task_path(path, finder->pid, tid, "comm"), F_OK) == 0;
+}
+
+/* Of the process's memory, as a file: who may see the system call may read that, too, and it cannot fault. */
+static bool hp_wait_cause_read_memory(const struct hp_wait_finder *finder, uint64_t address, void *to, size_t bytes)
+{
+    char path[HP_TASK_PATH];
+    const int fd = hp_sys_open(hp_task_path(path, finder->pid, 0, "mem"), O_RDONLY, 0);
+    if (fd < 0)
+        return false;
+    const ssize_t length = address <= INT64_MAX ? pread(fd, to, bytes, (off_t)address) : -1;
+    hp_sys_close(fd);
+    return length == (ssize_t)bytes;
+}
+
+/* At the beginning of a page that may be the first one. */
+static void hp_wait_cause_read_words(const struct hp_wait_finder *finder, struct hp_futex *futex)
+{
+    const uint64_t before = HP_FUTEX_BEFORE * sizeof futex->words[0];
+    futex->has_words =
+        futex->address > before &&
+        (hp_wait_cause_read_memory(finder, futex->address - before, futex->words, sizeof futex->words) ||
+         hp_wait_cause_read_memory(finder, futex->address, &futex->words[HP_FUTEX_BEFORE], sizeof futex->words - (size_t)before));
+}
+
+/* `arguments` goes on with those of the call, then with where the stack ends. */
+static void hp_wait_cause_look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *finding, const char *arguments)
+{
+    struct hp_futex futex = {.is_thread = hp_wait_cause_is_thread, .context = finder};
+    futex.address = hp_task_hex(&arguments);
+    futex.operation = (uint32_t)hp_task_hex(&arguments);
+    futex.value = (uint32_t)hp_task_hex(&arguments);
+    for (int skipped = 0; skipped < 3; skipped++)
+        hp_task_hex(&arguments);
+    futex.stack = hp_task_hex(&arguments);
+    hp_wait_cause_read_words(finder, &futex);
+    finding->cause = hp_futex_cause(&futex, &finding->thread);
+}
+
+/* ---------------------------------------------------------------------------------------------- children */
+
+/* Of those that a text lists, one that is busy, else the first; 0: there is none. Sets its state. */
+static uint32_t hp_wait_cause_choose_child(const char *listed, char *ret_state)
+{
+    uint32_t chosen = 0;
+    for (unsigned tries = 0; tries < HP_WAIT_CAUSE_MOST_CHILDREN; tries++) {
+        uint64_t start;
+        const uint32_t child = (uint32_t)hp_task_number(&listed);
+        if (child == 0)
+            break;
+        const char state = hp_task_state(child, 0, &start);
+        if (chosen == 0 || state == 'R' || state == 'D') {
+            chosen = child;
+            *ret_state = state;
+        }
+        if (state == 'R' || state == 'D')
+            break;
+    }
+    return chosen;
+}
+
+/* What a thread has started and not waited for yet. */
+static uint32_t hp_wait_cause_child_of(uint32_t pid, uint32_t tid, char *ret_state)
+{
+    char listed[512];
+    return hp_task_read(pid, tid, "children", listed, sizeof listed) ? hp_wait_cause_choose_child(listed, ret_state) : 0;
+}
+
+/*
+ * The program that is waited for: of a shell that waits itself the one that it has started. Whether it is busy is found anew
+ * at each look, so that the longest of both is what it mostly was.
+ */
+static void hp_wait_cause_look_at_child(const struct hp_wait_finder *finder, uint32_t tid, struct hp_wait_found *finding)
+{
+    static const char busy[] = " (busy)";
+    char state = 'S', name[64];
+    uint32_t child = hp_wait_cause_child_of(finder->pid, tid, &state);
+    if (child == 0)
+        child = hp_wait_cause_child_of(finder->pid, finder->pid, &state);
+    for (unsigned depth = 0; depth < HP_WAIT_CAUSE_MOST_CHILDREN && child != 0 && state != 'R' && state != 'D'; depth++) {
+        const uint32_t below = hp_wait_cause_child_of(child, child, &state);
+        if (below == 0)
+            break;
+        child = below;
+    }
+    if (child == 0 || !hp_task_read(child, 0, "comm", name, sizeof name - sizeof busy))
+        return;
+    size_t length = strcspn(name, "\n");
+    if (state == 'R' || state == 'D') {
+        memcpy(name + length, busy, sizeof busy);
+        length += sizeof busy - 1;
+    }
+    hp_wait_cause_set_what(finding, name, length);
+}
+
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_finding)
 {
     char text[256];
@@ -8940,6 +9259,10 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         ret_finding->cause = call->cause;
     if (call != NULL && call->has_descriptor)
         hp_wait_cause_look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
+    if (ret_finding->cause == HP_WAIT_FUTEX && call->is_futex)
+        hp_wait_cause_look_at_futex(finder, ret_finding, at);
+    if (ret_finding->cause == HP_WAIT_CHILD)
+        hp_wait_cause_look_at_child(finder, tid, ret_finding);
     return true;
 }
 
@@ -8978,7 +9301,8 @@ struct hp_watch_target {
     hp_watch_read *read;
     hp_watch_write *write;
     void *context;
-    uint32_t *files; /* descriptors that may be kept open, counted down; NULL: none */
+    uint32_t *files;         /* descriptors that may be kept open, counted down; NULL: none */
+    const uint32_t *at_work; /* threads of other processes that were found at work; NULL: there are none */
 };
 
 /* One thread. */
@@ -9001,7 +9325,10 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
+    int64_t of_this_look; /* credited to `entry` at this look */
+    uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
     bool is_waiting;
+    bool is_at_work;        /* it runs, or waits for what nobody of the run does */
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;
@@ -9019,12 +9346,14 @@ struct hp_watch {
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
     uint32_t left_alone; /* threads for which there was no place at this look */
+    uint32_t at_work;    /* threads that were found so at the last look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
     uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
+    uint32_t other_sites[HP_WATCH_ENTRIES]; /* the same of `other` */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };
@@ -9220,15 +9549,37 @@ static void hp_watch_find_node(struct hp_watch *watch, struct hp_watched *thread
     thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
+/* Where another thread is: a node and its site, or zeros. */
+struct hp_watch_place {
+    uint32_t node, site;
+};
+
+/* Its record is remembered for the next time, and nothing else of it is touched: it is looked at in its turn. */
+static struct hp_watch_place hp_watch_place_of(struct hp_watch *watch, uint32_t tid)
+{
+    for (uint32_t at = 0; tid != 0 && at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        if (thread->tid != tid)
+            continue;
+        struct hp_watched there = *thread;
+        hp_watch_find_node(watch, &there);
+        thread->record = there.record;
+        return (struct hp_watch_place){there.node, there.node != 0 ? there.site : 0};
+    }
+    return (struct hp_watch_place){0, 0};
+}
+
 /* ---------------------------------------------------------------------------------------------- entries */
 
 static bool hp_watch_is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
-                     const struct hp_wait_found *finding)
+                     const struct hp_wait_found *finding, struct hp_watch_place other)
 {
     const struct hp_wait *entry = &watch->entries[at];
     const bool is_there =
         thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
-    return is_there && entry->cause == finding->cause && entry->call == finding->call;
+    const bool is_for =
+        other.node == 0 ? entry->other == 0 : entry->other != 0 && watch->other_sites[at] == other.site;
+    return is_there && is_for && entry->cause == finding->cause && entry->call == finding->call;
 }
 
 /*
@@ -9236,14 +9587,14 @@ static bool hp_watch_is_entry(const struct hp_watch *watch, uint32_t at, const s
  * taken.
  */
 static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watched *thread,
-                         const struct hp_wait_found *finding)
+                         const struct hp_wait_found *finding, struct hp_watch_place other)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!hp_watch_is_entry(watch, at, thread, finding))
+        if (!hp_watch_is_entry(watch, at, thread, finding, other))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -9255,9 +9606,11 @@ static int32_t hp_watch_entry_for(struct hp_watch *watch, const struct hp_watche
     if (watch->sums.used >= watch->capacity)
         return HP_WATCH_NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
+    *entry =
+        (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call, .other = other.node};
     memcpy(entry->what, what, sizeof entry->what);
     watch->sites[watch->sums.used] = thread->site;
+    watch->other_sites[watch->sums.used] = other.site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
@@ -9271,8 +9624,11 @@ static void hp_watch_credit(struct hp_watch *watch, int32_t at, int64_t ns, uint
         hp_watch_add_to(&watch->sums.left_out_ns, ns);
     if (at < 0)
         return;
-    hp_watch_add_to(&watch->entries[at].ns, ns);
-    watch->entries[at].looks += looks;
+    struct hp_wait *entry = &watch->entries[at];
+    hp_watch_add_to(&entry->ns, ns);
+    entry->looks += looks;
+    if (entry->beside_ns > entry->ns)
+        entry->beside_ns = entry->ns;
     watch->is_changed[at] = true;
 }
 
@@ -9292,6 +9648,7 @@ static void hp_watch_credit_waiting(struct hp_watch *watch, struct hp_watched *t
     hp_watch_credit(watch, thread->entry, ns, looks);
     thread->settled += ns;
     thread->of_this_wait += ns;
+    thread->of_this_look += ns;
 }
 
 /*
@@ -9309,14 +9666,20 @@ static void hp_watch_take_back(struct hp_watch *watch, struct hp_watched *thread
     thread->of_this_wait -= ns;
 }
 
-/* Time ready to run is that of where the thread is by its session. */
+static bool hp_watch_has_been_ready(const struct hp_watched *thread)
+{
+    return thread->ready - thread->ready_before > thread->settled_ready;
+}
+
+/* Time ready to run is that of where the thread was found last. */
 static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
     static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
-    if (ready <= thread->settled_ready)
+    if (!hp_watch_has_been_ready(thread))
         return;
-    hp_watch_credit(watch, hp_watch_entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
+    hp_watch_credit(watch, hp_watch_entry_for(watch, thread, &finding, (struct hp_watch_place){0, 0}),
+           (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -9346,18 +9709,23 @@ static bool hp_watch_was_stopped(const struct hp_watch *watch, const struct hp_w
     return thread->entry >= 0 && watch->entries[thread->entry].cause == HP_WAIT_STOPPED;
 }
 
-/* It has run since the last look. What it waited before it did so is known only if that was all it did. */
+/*
+ * It has run since the last look. What it waited before it did so is known only if that was all it did. Who was found waiting has
+ * been ready to run because that wait was over: it belongs to the function that waited, not to what came after.
+ */
 static void hp_watch_end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
     if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || hp_watch_was_stopped(watch, thread)))
         hp_watch_credit_waiting(watch, thread, 0);
     hp_watch_take_back(watch, thread);
+    if (thread->is_waiting)
+        hp_watch_credit_ready(watch, thread, 0);
     thread->is_waiting = false;
 }
 
 static void hp_watch_look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    if (thread->ready - thread->ready_before > thread->settled_ready) {
+    if (hp_watch_has_been_ready(thread)) {
         hp_watch_find_node(watch, thread);
         hp_watch_credit_ready(watch, thread, 1);
     }
@@ -9374,11 +9742,42 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !hp_watch_read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = hp_watch_entry_for(watch, thread, &finding);
+    thread->other = finding.thread;
+    thread->entry = hp_watch_entry_for(watch, thread, &finding, hp_watch_place_of(watch, finding.thread));
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
     hp_watch_credit_waiting(watch, thread, 1);
+}
+
+/* What an entry is about, beside its place. */
+static struct hp_wait_found hp_watch_finding_of(const struct hp_wait *entry)
+{
+    struct hp_wait_found finding = {.cause = entry->cause, .call = entry->call};
+    memcpy(finding.what, entry->what, sizeof finding.what);
+    return finding;
+}
+
+/*
+ * It still waits for the same, but who that is moves on: a thread to another function, a child to another program. From here on
+ * it waits for that.
+ */
+static void hp_watch_follow(struct hp_watch *watch, struct hp_watched *thread)
+{
+    struct hp_wait_found finding;
+    if (thread->entry < 0)
+        return;
+    const bool is_for_child = watch->entries[thread->entry].cause == HP_WAIT_CHILD;
+    if (thread->other == 0 && !is_for_child)
+        return;
+    if (!is_for_child)
+        finding = hp_watch_finding_of(&watch->entries[thread->entry]);
+    else if (!hp_wait_find(&watch->finder, thread->tid, 'S', &finding) || finding.cause != HP_WAIT_CHILD)
+        return;
+    const int32_t now = hp_watch_entry_for(watch, thread, &finding, hp_watch_place_of(watch, thread->other));
+    if (now != thread->entry)
+        thread->of_this_wait = 0;
+    thread->entry = now;
 }
 
 /*
@@ -9388,15 +9787,13 @@ static void hp_watch_look_at_waiting(struct hp_watch *watch, struct hp_watched *
 static void hp_watch_find_late(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int32_t before = thread->entry;
-    struct hp_wait_found finding;
     if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
         return;
     hp_watch_find_node(watch, thread);
     if (thread->node == 0)
         return;
-    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
-    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
-    thread->entry = hp_watch_entry_for(watch, thread, &finding);
+    const struct hp_wait_found finding = hp_watch_finding_of(&watch->entries[before]);
+    thread->entry = hp_watch_entry_for(watch, thread, &finding, hp_watch_place_of(watch, thread->other));
     hp_watch_credit(watch, before, -thread->of_this_wait, 0);
     hp_watch_credit(watch, thread->entry, thread->of_this_wait, 0);
 }
@@ -9443,16 +9840,20 @@ static bool hp_watch_look_at(struct hp_watch *watch, struct hp_watched *thread)
         return false;
     if (is_new)
         hp_watch_begin_thread(watch, thread, start, &account, now);
-    const uint64_t slices_before = thread->slices;
+    const uint64_t slices_before = thread->slices, passed = now - thread->looked_ns;
+    const bool is_busy = state == 'R' || 2 * (account.ran - thread->ran) > passed;
     watch->sums.looks++;
     watch->sums.latest_ns = now;
-    watch->sums.watched_ns += now - thread->looked_ns;
+    watch->sums.watched_ns += passed;
     thread->looked_ns = now;
+    thread->of_this_look = 0;
+    thread->is_at_work = is_new ? state == 'R' : is_busy;
     thread->ran = account.ran;
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
         hp_watch_find_late(watch, thread);
+        hp_watch_follow(watch, thread);
         hp_watch_credit_waiting(watch, thread, 1);
         return true;
     }
@@ -9521,6 +9922,44 @@ static void hp_watch_drop_gone(struct hp_watch *watch)
     watch->thread_count = kept;
 }
 
+/* Nobody of the run could make these any shorter. */
+static bool hp_watch_waits_for_outsiders(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0)
+        return false;
+    switch (watch->entries[thread->entry].cause) {
+    case HP_WAIT_DISK:
+    case HP_WAIT_SOCKET:
+    case HP_WAIT_FAULT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Notes whose waiting was beside the work of another thread, once all have been looked at. */
+static void hp_watch_note_work(struct hp_watch *watch)
+{
+    uint32_t at_work = 0;
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        thread->is_at_work |= hp_watch_waits_for_outsiders(watch, thread);
+        at_work += thread->is_at_work;
+    }
+    watch->at_work = at_work;
+    at_work += watch->target.at_work != NULL ? *watch->target.at_work : 0;
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        const struct hp_watched *thread = &watch->threads[at];
+        if (!thread->is_waiting || thread->entry < 0 || thread->of_this_look <= 0 || at_work <= thread->is_at_work)
+            continue;
+        struct hp_wait *entry = &watch->entries[thread->entry];
+        hp_watch_add_to(&entry->beside_ns, thread->of_this_look);
+        if (entry->beside_ns > entry->ns)
+            entry->beside_ns = entry->ns;
+        watch->is_changed[thread->entry] = true;
+    }
+}
+
 /* What has changed goes into the session: entries first, then how many there are. */
 static bool hp_watch_write_back(struct hp_watch *watch)
 {
@@ -9565,6 +10004,7 @@ bool hp_watch_look(struct hp_watch *watch)
     if (watch->left_alone > watch->sums.unwatched)
         watch->sums.unwatched = watch->left_alone;
     hp_watch_drop_gone(watch);
+    hp_watch_note_work(watch);
     hp_watch_note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && hp_watch_write_back(watch);
@@ -9584,8 +10024,10 @@ static bool hp_watch_read_entries(struct hp_watch *watch)
     if (watch->sums.used > 0 &&
         !hp_watch_read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
         return false;
-    for (uint32_t at = 0; at < watch->sums.used; at++)
+    for (uint32_t at = 0; at < watch->sums.used; at++) {
         watch->sites[at] = hp_watch_site_of(watch, watch->entries[at].node);
+        watch->other_sites[at] = hp_watch_site_of(watch, watch->entries[at].other);
+    }
     return true;
 }
 
@@ -11602,11 +12044,13 @@ HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
 
 /* What was waited for at one place. */
 struct hp_wait_sums {
-    const struct hp_site_sums *site; /* NULL: outside of all zones */
-    uint32_t cause;                  /* enum hp_wait_cause */
-    int32_t call;                    /* number of the system call; -1: none, or not known */
-    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    const struct hp_site_sums *site;  /* NULL: outside of all zones */
+    uint32_t cause;                   /* enum hp_wait_cause */
+    int32_t call;                     /* number of the system call; -1: none, or not known */
+    const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
+    const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
     uint64_t ns;
+    uint64_t beside_ns; /* of that, while another thread of the run was at work */
     uint64_t looks;
 };
 
@@ -17769,7 +18213,9 @@ const char *hp_wait_cause_name(uint32_t cause)
         [HP_WAIT_SLEEP] = "sleep",     [HP_WAIT_POLL] = "poll",           [HP_WAIT_DISK] = "disk",
         [HP_WAIT_SOCKET] = "socket",   [HP_WAIT_PIPE] = "pipe",           [HP_WAIT_TERMINAL] = "terminal",
         [HP_WAIT_CHILD] = "child",     [HP_WAIT_SIGNAL] = "signal",       [HP_WAIT_FAULT] = "page fault",
-        [HP_WAIT_STOPPED] = "stopped",
+        [HP_WAIT_STOPPED] = "stopped", [HP_WAIT_CONDITION] = "condition", [HP_WAIT_SEMAPHORE] = "semaphore",
+        [HP_WAIT_BARRIER] = "barrier", [HP_WAIT_THREAD] = "thread",       [HP_WAIT_FUTEX] = "lock or condition",
+        [HP_WAIT_CLIENT] = "client",
     };
     return cause < HP_WAIT_CAUSES ? names[cause] : "other";
 }
@@ -17812,8 +18258,10 @@ static bool hp_wait_profile_add_wait(struct hp_wait_profile_gathering *gathering
         .site = hp_wait_profile_site_of(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
         .call = wait->call,
+        .other = hp_wait_profile_site_of(gathering->profile, session, wait->other),
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
+        .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
         .looks = wait->looks,
     };
     waits->all[waits->count++] = sums;
@@ -17873,6 +18321,8 @@ static int hp_wait_profile_compare_places(const void *a, const void *b)
         order = hp_by_number(x->cause, y->cause);
     if (order == 0)
         order = hp_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+    if (order == 0)
+        order = hp_by_number(hp_wait_profile_number_of(x->other), hp_wait_profile_number_of(y->other));
     return order != 0 ? order : strcmp(x->what, y->what);
 }
 
@@ -17891,6 +18341,7 @@ static void hp_wait_profile_merge(struct hp_run_waits *waits)
         struct hp_wait_sums *wait = waits->all[at];
         if (kept > 0 && hp_wait_profile_compare_places(waits->all[kept - 1], wait) == 0) {
             waits->all[kept - 1]->ns += wait->ns;
+            waits->all[kept - 1]->beside_ns += wait->beside_ns;
             waits->all[kept - 1]->looks += wait->looks;
         } else {
             waits->all[kept++] = wait;
@@ -17939,7 +18390,7 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
  */
 
 struct hp_wait_table_columns {
-    size_t name, cause, call, what, looks, time, percent, location;
+    size_t name, cause, call, what, looks, time, percent, beside, other, location;
 };
 
 struct hp_wait_table_view {
@@ -17964,6 +18415,8 @@ static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_sectio
     columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns.percent =
         hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
+    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
     columns.location =
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     return columns;
@@ -18063,6 +18516,24 @@ static bool hp_wait_table_choose(struct hp_wait_table_view *view)
     return view->shown != NULL;
 }
 
+/* The file, or where the thread is that has the lock or is waited for: "held in update", "in parse". */
+static bool hp_wait_table_set_what(const struct hp_wait_table_view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+{
+    char bytes[256];
+    struct hp_text line;
+    if (wait->what[0] != '\0')
+        hp_section_set_text(row, view->columns.what, wait->what);
+    if (wait->what[0] != '\0' || wait->other == NULL)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? "held in " : "in ");
+    hp_utf8_put_safe(&line, wait->other->name, strlen(wait->other->name));
+    const char *text = hp_wait_table_keep_line(view, &line);
+    if (text != NULL)
+        hp_section_set_text(row, view->columns.what, text);
+    return text != NULL;
+}
+
 static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct hp_wait_table_view *view = context;
@@ -18073,11 +18544,14 @@ static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
-    if (wait->what[0] != '\0')
-        hp_section_set_text(row, columns->what, wait->what);
+    if (!hp_wait_table_set_what(view, row, wait))
+        return false;
     hp_section_set_count(row, columns->looks, wait->looks);
     hp_section_set_number(row, columns->time, (double)wait->ns);
     hp_section_set_number(row, columns->percent, hp_wait_table_share(view, wait->ns));
+    hp_section_set_number(row, columns->beside, (double)wait->beside_ns);
+    if (wait->other != NULL)
+        hp_section_set_text(row, columns->other, wait->other->name);
     return wait->site == NULL ||
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }

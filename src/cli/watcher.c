@@ -53,6 +53,7 @@ static struct {
     struct process *processes[MOST_PROCESSES];
     size_t count;
     uint32_t files;
+    uint32_t at_work; /* threads of other processes than the one that is looked at */
     struct names known;
     struct timespec changed; /* when the folder was, as it was last looked through */
     uint64_t scanned_ns;
@@ -180,7 +181,8 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                            .read = read_session,
                                            .write = write_session,
                                            .context = process,
-                                           .files = &watcher.files};
+                                           .files = &watcher.files,
+                                           .at_work = &watcher.at_work};
     process->fd = fd;
     /* In this order: a program that comes in between is noticed later as another one. */
     if (hp_watch_begin(&process->watch, &target) && has_in_memory(header->pid, name)) {
@@ -250,6 +252,15 @@ static void scan(void)
 
 /* --------------------------------------------------------------------------------------------- thread */
 
+/* By the latest looks at them. */
+static uint32_t at_work_beside(size_t process)
+{
+    uint32_t threads = 0;
+    for (size_t at = 0; at < watcher.count; at++)
+        threads += at != process ? watcher.processes[at]->watch.at_work : 0;
+    return threads;
+}
+
 /* One look at all processes. */
 static void look_at_all(void)
 {
@@ -257,6 +268,7 @@ static void look_at_all(void)
     scan();
     for (size_t at = 0; at < watcher.count;) {
         struct hp_watch *watch = &watcher.processes[at]->watch;
+        watcher.at_work = at_work_beside(at);
         if (!hp_watch_look(watch)) {
             end_process(at);
             continue;

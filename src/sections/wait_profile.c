@@ -14,7 +14,9 @@ const char *hp_wait_cause_name(uint32_t cause)
         [HP_WAIT_SLEEP] = "sleep",     [HP_WAIT_POLL] = "poll",           [HP_WAIT_DISK] = "disk",
         [HP_WAIT_SOCKET] = "socket",   [HP_WAIT_PIPE] = "pipe",           [HP_WAIT_TERMINAL] = "terminal",
         [HP_WAIT_CHILD] = "child",     [HP_WAIT_SIGNAL] = "signal",       [HP_WAIT_FAULT] = "page fault",
-        [HP_WAIT_STOPPED] = "stopped",
+        [HP_WAIT_STOPPED] = "stopped", [HP_WAIT_CONDITION] = "condition", [HP_WAIT_SEMAPHORE] = "semaphore",
+        [HP_WAIT_BARRIER] = "barrier", [HP_WAIT_THREAD] = "thread",       [HP_WAIT_FUTEX] = "lock or condition",
+        [HP_WAIT_CLIENT] = "client",
     };
     return cause < HP_WAIT_CAUSES ? names[cause] : "other";
 }
@@ -57,8 +59,10 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
         .site = site_of(gathering->profile, session, wait->node),
         .cause = wait->cause < HP_WAIT_CAUSES ? wait->cause : (uint32_t)HP_WAIT_OTHER,
         .call = wait->call,
+        .other = site_of(gathering->profile, session, wait->other),
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
+        .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
         .looks = wait->looks,
     };
     waits->all[waits->count++] = sums;
@@ -118,6 +122,8 @@ static int compare_places(const void *a, const void *b)
         order = hp_by_number(x->cause, y->cause);
     if (order == 0)
         order = hp_by_number((uint64_t)(int64_t)x->call, (uint64_t)(int64_t)y->call);
+    if (order == 0)
+        order = hp_by_number(number_of(x->other), number_of(y->other));
     return order != 0 ? order : strcmp(x->what, y->what);
 }
 
@@ -136,6 +142,7 @@ static void merge(struct hp_run_waits *waits)
         struct hp_wait_sums *wait = waits->all[at];
         if (kept > 0 && compare_places(waits->all[kept - 1], wait) == 0) {
             waits->all[kept - 1]->ns += wait->ns;
+            waits->all[kept - 1]->beside_ns += wait->beside_ns;
             waits->all[kept - 1]->looks += wait->looks;
         } else {
             waits->all[kept++] = wait;

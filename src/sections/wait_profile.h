@@ -11,11 +11,13 @@
 
 /* What was waited for at one place. */
 struct hp_wait_sums {
-    const struct hp_site_sums *site; /* NULL: outside of all zones */
-    uint32_t cause;                  /* enum hp_wait_cause */
-    int32_t call;                    /* number of the system call; -1: none, or not known */
-    const char *what;                /* the file, socket or pipe; "": none, or not known */
+    const struct hp_site_sums *site;  /* NULL: outside of all zones */
+    uint32_t cause;                   /* enum hp_wait_cause */
+    int32_t call;                     /* number of the system call; -1: none, or not known */
+    const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
+    const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
     uint64_t ns;
+    uint64_t beside_ns; /* of that, while another thread of the run was at work */
     uint64_t looks;
 };
 

@@ -4,15 +4,18 @@
  */
 #include "wait_table.h"
 
+#include <string.h>
+
 #include "arena.h"
 #include "order.h"
 #include "system_calls.h"
 #include "text.h"
 #include "units.h"
+#include "utf8.h"
 #include "wait_profile.h"
 
 struct columns {
-    size_t name, cause, call, what, looks, time, percent, location;
+    size_t name, cause, call, what, looks, time, percent, beside, other, location;
 };
 
 struct view {
@@ -37,6 +40,8 @@ static struct columns describe(struct hotpath_section *section)
     columns.time = hp_section_add_column(section, "waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns.percent =
         hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.beside = hp_section_add_column(section, "beside_ns", "Beside", HOTPATH_UNIT_NS, 0, false);
+    columns.other = hp_section_add_column(section, "other", "Other", HOTPATH_UNIT_TEXT, 0, false);
     columns.location =
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     return columns;
@@ -136,6 +141,24 @@ static bool choose(struct view *view)
     return view->shown != NULL;
 }
 
+/* The file, or where the thread is that has the lock or is waited for: "held in update", "in parse". */
+static bool set_what(const struct view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+{
+    char bytes[256];
+    struct hp_text line;
+    if (wait->what[0] != '\0')
+        hp_section_set_text(row, view->columns.what, wait->what);
+    if (wait->what[0] != '\0' || wait->other == NULL)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? "held in " : "in ");
+    hp_utf8_put_safe(&line, wait->other->name, strlen(wait->other->name));
+    const char *text = keep_line(view, &line);
+    if (text != NULL)
+        hp_section_set_text(row, view->columns.what, text);
+    return text != NULL;
+}
+
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct view *view = context;
@@ -146,11 +169,14 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
     if (call != NULL)
         hp_section_set_text(row, columns->call, call);
-    if (wait->what[0] != '\0')
-        hp_section_set_text(row, columns->what, wait->what);
+    if (!set_what(view, row, wait))
+        return false;
     hp_section_set_count(row, columns->looks, wait->looks);
     hp_section_set_number(row, columns->time, (double)wait->ns);
     hp_section_set_number(row, columns->percent, share(view, wait->ns));
+    hp_section_set_number(row, columns->beside, (double)wait->beside_ns);
+    if (wait->other != NULL)
+        hp_section_set_text(row, columns->other, wait->other->name);
     return wait->site == NULL ||
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }

@@ -34,7 +34,7 @@
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 4u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1488u /* bytes of the header that have a meaning */
@@ -444,7 +444,7 @@ struct hp_sample_chunk {
 enum hp_wait_cause {
     HP_WAIT_OTHER,     /* a system call that is none of the following */
     HP_WAIT_RUN_QUEUE, /* ready to run, with no processor to run on */
-    HP_WAIT_LOCK,      /* futex: mutexes, condition variables, the end of a thread */
+    HP_WAIT_LOCK,      /* a mutex, a lock for reading or writing, a lock of a file */
     HP_WAIT_SLEEP,     /* nanosleep and the like */
     HP_WAIT_POLL,      /* poll, select, epoll_wait: one of several descriptors */
     HP_WAIT_DISK,      /* a file system or a block device */
@@ -455,6 +455,12 @@ enum hp_wait_cause {
     HP_WAIT_SIGNAL,  /* sigwait, pause */
     HP_WAIT_FAULT,   /* a page that had to be read */
     HP_WAIT_STOPPED, /* by a signal, or by a debugger */
+    HP_WAIT_CONDITION,
+    HP_WAIT_SEMAPHORE,
+    HP_WAIT_BARRIER,
+    HP_WAIT_THREAD, /* the end of a thread */
+    HP_WAIT_FUTEX,  /* one of these, or a lock: cannot be told */
+    HP_WAIT_CLIENT, /* somebody who connects: accept */
     HP_WAIT_CAUSES
 };
 
@@ -466,7 +472,10 @@ struct hp_wait {
     int32_t call;   /* number of the system call; -1: none */
     uint32_t looks; /* how often it was found so */
     uint64_t ns;
-    char what[40]; /* the file, socket or pipe, if known: its end, if it is longer; filled up with zeros */
+    uint64_t beside_ns; /* of that, while another thread of the run was at work */
+    uint32_t other;     /* node where the thread was that is waited for, or that has the lock; 0: not known */
+    uint32_t reserved;
+    char what[40]; /* the file, socket, pipe or child, if known: its end, if it is longer; filled up with zeros */
 };
 
 /*
@@ -507,7 +516,7 @@ _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
 _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 56, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
-_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 64, "part of the file");
+_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 

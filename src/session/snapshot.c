@@ -637,7 +637,8 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
     if (!has(snapshot, offset, sizeof *ret_wait, 8) || !may_step(snapshot, walk, sizeof *ret_wait))
         return false;
     walk->offset = (uint32_t)offset;
-    copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait, BIT_OF(struct hp_wait, ns));
+    copy_words(ret_wait, snapshot->bytes + offset, sizeof *ret_wait,
+               BIT_OF(struct hp_wait, ns) | BIT_OF(struct hp_wait, beside_ns));
     ret_wait->what[sizeof ret_wait->what - 1] = '\0';
     return walk->is_begun = true;
 }

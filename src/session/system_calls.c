@@ -13,39 +13,43 @@
 
 #define PLAIN(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false                                                  \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false                                           \
     }
 #define ABOUT(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false                                                   \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false, false                                            \
     }
 #define BY_FILE(call, cause)                                                                                       \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true                                                    \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true, false                                             \
+    }
+#define BY_WORDS(call, cause)                                                                                      \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, true                                            \
     }
 
 /* clang-format off */
 static const struct hp_system_call calls[] = {
 #ifdef SYS_futex
-    PLAIN(futex, LOCK),
+    BY_WORDS(futex, FUTEX),
 #endif
 #ifdef SYS_futex_time64
-    PLAIN(futex_time64, LOCK),
+    BY_WORDS(futex_time64, FUTEX),
 #endif
 #ifdef SYS_futex_wait
-    PLAIN(futex_wait, LOCK),
+    PLAIN(futex_wait, FUTEX),
 #endif
 #ifdef SYS_futex_waitv
-    PLAIN(futex_waitv, LOCK),
+    PLAIN(futex_waitv, FUTEX),
 #endif
 #ifdef SYS_semop
-    PLAIN(semop, LOCK),
+    PLAIN(semop, SEMAPHORE),
 #endif
 #ifdef SYS_semtimedop
-    PLAIN(semtimedop, LOCK),
+    PLAIN(semtimedop, SEMAPHORE),
 #endif
 #ifdef SYS_semtimedop_time64
-    PLAIN(semtimedop_time64, LOCK),
+    PLAIN(semtimedop_time64, SEMAPHORE),
 #endif
 #ifdef SYS_flock
     ABOUT(flock, LOCK),
@@ -414,10 +418,10 @@ static const struct hp_system_call calls[] = {
     BY_FILE(send, SOCKET),
 #endif
 #ifdef SYS_accept
-    BY_FILE(accept, SOCKET),
+    ABOUT(accept, CLIENT),
 #endif
 #ifdef SYS_accept4
-    BY_FILE(accept4, SOCKET),
+    ABOUT(accept4, CLIENT),
 #endif
 #ifdef SYS_connect
     BY_FILE(connect, SOCKET),

@@ -14,6 +14,7 @@ struct hp_system_call {
     uint32_t cause;      /* enum hp_wait_cause; of one about a descriptor, where the file does not say it better */
     bool has_descriptor; /* its first argument is one */
     bool is_by_file;     /* the file behind it says what is waited for */
+    bool is_futex;       /* its arguments are those of futex */
 };
 
 /* The call of that number on this machine, or NULL: one that is none of those. */

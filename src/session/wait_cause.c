@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "futex.h"
 #include "sys.h"
 #include "system_calls.h"
 #include "task_files.h"
 #include "text.h"
+
+#define MOST_CHILDREN 16u /* that are looked at for one that is busy */
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
@@ -128,6 +131,107 @@ static void look_at_place(const struct hp_wait_finder *finder, uint32_t tid, cha
         set_what(finding, text, strlen(text));
 }
 
+/* ----------------------------------------------------------------------------------------------- futexes */
+
+static bool is_thread(const void *context, uint32_t tid)
+{
+    const struct hp_wait_finder *finder = context;
+    char path[HP_TASK_PATH];
+    return access(hp_task_path(path, finder->pid, tid, "comm"), F_OK) == 0;
+}
+
+/* Of the process's memory, as a file: who may see the system call may read that, too, and it cannot fault. */
+static bool read_memory(const struct hp_wait_finder *finder, uint64_t address, void *to, size_t bytes)
+{
+    char path[HP_TASK_PATH];
+    const int fd = hp_sys_open(hp_task_path(path, finder->pid, 0, "mem"), O_RDONLY, 0);
+    if (fd < 0)
+        return false;
+    const ssize_t length = address <= INT64_MAX ? pread(fd, to, bytes, (off_t)address) : -1;
+    hp_sys_close(fd);
+    return length == (ssize_t)bytes;
+}
+
+/* At the beginning of a page that may be the first one. */
+static void read_words(const struct hp_wait_finder *finder, struct hp_futex *futex)
+{
+    const uint64_t before = HP_FUTEX_BEFORE * sizeof futex->words[0];
+    futex->has_words =
+        futex->address > before &&
+        (read_memory(finder, futex->address - before, futex->words, sizeof futex->words) ||
+         read_memory(finder, futex->address, &futex->words[HP_FUTEX_BEFORE], sizeof futex->words - (size_t)before));
+}
+
+/* `arguments` goes on with those of the call, then with where the stack ends. */
+static void look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *finding, const char *arguments)
+{
+    struct hp_futex futex = {.is_thread = is_thread, .context = finder};
+    futex.address = hp_task_hex(&arguments);
+    futex.operation = (uint32_t)hp_task_hex(&arguments);
+    futex.value = (uint32_t)hp_task_hex(&arguments);
+    for (int skipped = 0; skipped < 3; skipped++)
+        hp_task_hex(&arguments);
+    futex.stack = hp_task_hex(&arguments);
+    read_words(finder, &futex);
+    finding->cause = hp_futex_cause(&futex, &finding->thread);
+}
+
+/* ---------------------------------------------------------------------------------------------- children */
+
+/* Of those that a text lists, one that is busy, else the first; 0: there is none. Sets its state. */
+static uint32_t choose_child(const char *listed, char *ret_state)
+{
+    uint32_t chosen = 0;
+    for (unsigned tries = 0; tries < MOST_CHILDREN; tries++) {
+        uint64_t start;
+        const uint32_t child = (uint32_t)hp_task_number(&listed);
+        if (child == 0)
+            break;
+        const char state = hp_task_state(child, 0, &start);
+        if (chosen == 0 || state == 'R' || state == 'D') {
+            chosen = child;
+            *ret_state = state;
+        }
+        if (state == 'R' || state == 'D')
+            break;
+    }
+    return chosen;
+}
+
+/* What a thread has started and not waited for yet. */
+static uint32_t child_of(uint32_t pid, uint32_t tid, char *ret_state)
+{
+    char listed[512];
+    return hp_task_read(pid, tid, "children", listed, sizeof listed) ? choose_child(listed, ret_state) : 0;
+}
+
+/*
+ * The program that is waited for: of a shell that waits itself the one that it has started. Whether it is busy is found anew
+ * at each look, so that the longest of both is what it mostly was.
+ */
+static void look_at_child(const struct hp_wait_finder *finder, uint32_t tid, struct hp_wait_found *finding)
+{
+    static const char busy[] = " (busy)";
+    char state = 'S', name[64];
+    uint32_t child = child_of(finder->pid, tid, &state);
+    if (child == 0)
+        child = child_of(finder->pid, finder->pid, &state);
+    for (unsigned depth = 0; depth < MOST_CHILDREN && child != 0 && state != 'R' && state != 'D'; depth++) {
+        const uint32_t below = child_of(child, child, &state);
+        if (below == 0)
+            break;
+        child = below;
+    }
+    if (child == 0 || !hp_task_read(child, 0, "comm", name, sizeof name - sizeof busy))
+        return;
+    size_t length = strcspn(name, "\n");
+    if (state == 'R' || state == 'D') {
+        memcpy(name + length, busy, sizeof busy);
+        length += sizeof busy - 1;
+    }
+    set_what(finding, name, length);
+}
+
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_finding)
 {
     char text[256];
@@ -153,5 +257,9 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         ret_finding->cause = call->cause;
     if (call != NULL && call->has_descriptor)
         look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
+    if (ret_finding->cause == HP_WAIT_FUTEX && call->is_futex)
+        look_at_futex(finder, ret_finding, at);
+    if (ret_finding->cause == HP_WAIT_CHILD)
+        look_at_child(finder, tid, ret_finding);
     return true;
 }

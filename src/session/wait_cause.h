@@ -29,6 +29,7 @@ struct hp_wait_finder {
 struct hp_wait_found {
     uint32_t cause;
     int32_t call;
+    uint32_t thread;           /* of the process, that has what is waited for, or is; 0: not known */
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
 };
 

@@ -181,15 +181,37 @@ static void find_node(struct hp_watch *watch, struct hp_watched *thread)
     thread->seen_without = node == 0 ? watch->threads_seen : UINT32_MAX;
 }
 
+/* Where another thread is: a node and its site, or zeros. */
+struct place {
+    uint32_t node, site;
+};
+
+/* Its record is remembered for the next time, and nothing else of it is touched: it is looked at in its turn. */
+static struct place place_of(struct hp_watch *watch, uint32_t tid)
+{
+    for (uint32_t at = 0; tid != 0 && at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        if (thread->tid != tid)
+            continue;
+        struct hp_watched there = *thread;
+        find_node(watch, &there);
+        thread->record = there.record;
+        return (struct place){there.node, there.node != 0 ? there.site : 0};
+    }
+    return (struct place){0, 0};
+}
+
 /* ---------------------------------------------------------------------------------------------- entries */
 
 static bool is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_watched *thread,
-                     const struct hp_wait_found *finding)
+                     const struct hp_wait_found *finding, struct place other)
 {
     const struct hp_wait *entry = &watch->entries[at];
     const bool is_there =
         thread->node == 0 ? entry->node == 0 : entry->node != 0 && watch->sites[at] == thread->site;
-    return is_there && entry->cause == finding->cause && entry->call == finding->call;
+    const bool is_for =
+        other.node == 0 ? entry->other == 0 : entry->other != 0 && watch->other_sites[at] == other.site;
+    return is_there && is_for && entry->cause == finding->cause && entry->call == finding->call;
 }
 
 /*
@@ -197,14 +219,14 @@ static bool is_entry(const struct hp_watch *watch, uint32_t at, const struct hp_
  * taken.
  */
 static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread,
-                         const struct hp_wait_found *finding)
+                         const struct hp_wait_found *finding, struct place other)
 {
     static const char others[sizeof finding->what] = "(others)";
     const char *what = finding->what;
     uint32_t whats = 0;
     for (uint32_t at = 0; at < watch->sums.used; at++) {
         const struct hp_wait *entry = &watch->entries[at];
-        if (!is_entry(watch, at, thread, finding))
+        if (!is_entry(watch, at, thread, finding, other))
             continue;
         if (memcmp(entry->what, what, sizeof entry->what) == 0)
             return (int32_t)at;
@@ -216,9 +238,11 @@ static int32_t entry_for(struct hp_watch *watch, const struct hp_watched *thread
     if (watch->sums.used >= watch->capacity)
         return NO_PLACE;
     struct hp_wait *entry = &watch->entries[watch->sums.used];
-    *entry = (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call};
+    *entry =
+        (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call, .other = other.node};
     memcpy(entry->what, what, sizeof entry->what);
     watch->sites[watch->sums.used] = thread->site;
+    watch->other_sites[watch->sums.used] = other.site;
     watch->is_changed[watch->sums.used] = true;
     return (int32_t)watch->sums.used++;
 }
@@ -232,8 +256,11 @@ static void credit(struct hp_watch *watch, int32_t at, int64_t ns, uint32_t look
         add_to(&watch->sums.left_out_ns, ns);
     if (at < 0)
         return;
-    add_to(&watch->entries[at].ns, ns);
-    watch->entries[at].looks += looks;
+    struct hp_wait *entry = &watch->entries[at];
+    add_to(&entry->ns, ns);
+    entry->looks += looks;
+    if (entry->beside_ns > entry->ns)
+        entry->beside_ns = entry->ns;
     watch->is_changed[at] = true;
 }
 
@@ -253,6 +280,7 @@ static void credit_waiting(struct hp_watch *watch, struct hp_watched *thread, ui
     credit(watch, thread->entry, ns, looks);
     thread->settled += ns;
     thread->of_this_wait += ns;
+    thread->of_this_look += ns;
 }
 
 /*
@@ -270,14 +298,20 @@ static void take_back(struct hp_watch *watch, struct hp_watched *thread)
     thread->of_this_wait -= ns;
 }
 
-/* Time ready to run is that of where the thread is by its session. */
+static bool has_been_ready(const struct hp_watched *thread)
+{
+    return thread->ready - thread->ready_before > thread->settled_ready;
+}
+
+/* Time ready to run is that of where the thread was found last. */
 static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
     static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
-    if (ready <= thread->settled_ready)
+    if (!has_been_ready(thread))
         return;
-    credit(watch, entry_for(watch, thread, &finding), (int64_t)(ready - thread->settled_ready), looks);
+    credit(watch, entry_for(watch, thread, &finding, (struct place){0, 0}),
+           (int64_t)(ready - thread->settled_ready), looks);
     thread->settled_ready = ready;
 }
 
@@ -307,18 +341,23 @@ static bool was_stopped(const struct hp_watch *watch, const struct hp_watched *t
     return thread->entry >= 0 && watch->entries[thread->entry].cause == HP_WAIT_STOPPED;
 }
 
-/* It has run since the last look. What it waited before it did so is known only if that was all it did. */
+/*
+ * It has run since the last look. What it waited before it did so is known only if that was all it did. Who was found waiting has
+ * been ready to run because that wait was over: it belongs to the function that waited, not to what came after.
+ */
 static void end_wait(struct hp_watch *watch, struct hp_watched *thread, bool is_running, uint64_t slices_before)
 {
     if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || was_stopped(watch, thread)))
         credit_waiting(watch, thread, 0);
     take_back(watch, thread);
+    if (thread->is_waiting)
+        credit_ready(watch, thread, 0);
     thread->is_waiting = false;
 }
 
 static void look_at_running(struct hp_watch *watch, struct hp_watched *thread)
 {
-    if (thread->ready - thread->ready_before > thread->settled_ready) {
+    if (has_been_ready(thread)) {
         find_node(watch, thread);
         credit_ready(watch, thread, 1);
     }
@@ -335,11 +374,42 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
     /* Has it run meanwhile, then cause and place do not belong together. */
     if (!is_found || !read_account(watch, thread, &again) || again.slices != thread->slices)
         return;
-    thread->entry = entry_for(watch, thread, &finding);
+    thread->other = finding.thread;
+    thread->entry = entry_for(watch, thread, &finding, place_of(watch, finding.thread));
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
     credit_waiting(watch, thread, 1);
+}
+
+/* What an entry is about, beside its place. */
+static struct hp_wait_found finding_of(const struct hp_wait *entry)
+{
+    struct hp_wait_found finding = {.cause = entry->cause, .call = entry->call};
+    memcpy(finding.what, entry->what, sizeof finding.what);
+    return finding;
+}
+
+/*
+ * It still waits for the same, but who that is moves on: a thread to another function, a child to another program. From here on
+ * it waits for that.
+ */
+static void follow(struct hp_watch *watch, struct hp_watched *thread)
+{
+    struct hp_wait_found finding;
+    if (thread->entry < 0)
+        return;
+    const bool is_for_child = watch->entries[thread->entry].cause == HP_WAIT_CHILD;
+    if (thread->other == 0 && !is_for_child)
+        return;
+    if (!is_for_child)
+        finding = finding_of(&watch->entries[thread->entry]);
+    else if (!hp_wait_find(&watch->finder, thread->tid, 'S', &finding) || finding.cause != HP_WAIT_CHILD)
+        return;
+    const int32_t now = entry_for(watch, thread, &finding, place_of(watch, thread->other));
+    if (now != thread->entry)
+        thread->of_this_wait = 0;
+    thread->entry = now;
 }
 
 /*
@@ -349,15 +419,13 @@ static void look_at_waiting(struct hp_watch *watch, struct hp_watched *thread, c
 static void find_late(struct hp_watch *watch, struct hp_watched *thread)
 {
     const int32_t before = thread->entry;
-    struct hp_wait_found finding;
     if (thread->node != 0 || thread->seen_without == watch->threads_seen || before < 0)
         return;
     find_node(watch, thread);
     if (thread->node == 0)
         return;
-    finding = (struct hp_wait_found){.cause = watch->entries[before].cause, .call = watch->entries[before].call};
-    memcpy(finding.what, watch->entries[before].what, sizeof finding.what);
-    thread->entry = entry_for(watch, thread, &finding);
+    const struct hp_wait_found finding = finding_of(&watch->entries[before]);
+    thread->entry = entry_for(watch, thread, &finding, place_of(watch, thread->other));
     credit(watch, before, -thread->of_this_wait, 0);
     credit(watch, thread->entry, thread->of_this_wait, 0);
 }
@@ -404,16 +472,20 @@ static bool look_at(struct hp_watch *watch, struct hp_watched *thread)
         return false;
     if (is_new)
         begin_thread(watch, thread, start, &account, now);
-    const uint64_t slices_before = thread->slices;
+    const uint64_t slices_before = thread->slices, passed = now - thread->looked_ns;
+    const bool is_busy = state == 'R' || 2 * (account.ran - thread->ran) > passed;
     watch->sums.looks++;
     watch->sums.latest_ns = now;
-    watch->sums.watched_ns += now - thread->looked_ns;
+    watch->sums.watched_ns += passed;
     thread->looked_ns = now;
+    thread->of_this_look = 0;
+    thread->is_at_work = is_new ? state == 'R' : is_busy;
     thread->ran = account.ran;
     thread->ready = account.ready;
     thread->slices = account.slices;
     if (is_still) {
         find_late(watch, thread);
+        follow(watch, thread);
         credit_waiting(watch, thread, 1);
         return true;
     }
@@ -482,6 +554,44 @@ static void drop_gone(struct hp_watch *watch)
     watch->thread_count = kept;
 }
 
+/* Nobody of the run could make these any shorter. */
+static bool waits_for_outsiders(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0)
+        return false;
+    switch (watch->entries[thread->entry].cause) {
+    case HP_WAIT_DISK:
+    case HP_WAIT_SOCKET:
+    case HP_WAIT_FAULT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Notes whose waiting was beside the work of another thread, once all have been looked at. */
+static void note_work(struct hp_watch *watch)
+{
+    uint32_t at_work = 0;
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        struct hp_watched *thread = &watch->threads[at];
+        thread->is_at_work |= waits_for_outsiders(watch, thread);
+        at_work += thread->is_at_work;
+    }
+    watch->at_work = at_work;
+    at_work += watch->target.at_work != NULL ? *watch->target.at_work : 0;
+    for (uint32_t at = 0; at < watch->thread_count; at++) {
+        const struct hp_watched *thread = &watch->threads[at];
+        if (!thread->is_waiting || thread->entry < 0 || thread->of_this_look <= 0 || at_work <= thread->is_at_work)
+            continue;
+        struct hp_wait *entry = &watch->entries[thread->entry];
+        add_to(&entry->beside_ns, thread->of_this_look);
+        if (entry->beside_ns > entry->ns)
+            entry->beside_ns = entry->ns;
+        watch->is_changed[thread->entry] = true;
+    }
+}
+
 /* What has changed goes into the session: entries first, then how many there are. */
 static bool write_back(struct hp_watch *watch)
 {
@@ -526,6 +636,7 @@ bool hp_watch_look(struct hp_watch *watch)
     if (watch->left_alone > watch->sums.unwatched)
         watch->sums.unwatched = watch->left_alone;
     drop_gone(watch);
+    note_work(watch);
     note_period(watch, now);
     watch->round_ns = now;
     return watch->thread_count > 0 && write_back(watch);
@@ -545,8 +656,10 @@ static bool read_entries(struct hp_watch *watch)
     if (watch->sums.used > 0 &&
         !read_session(watch, end, watch->entries, watch->sums.used * sizeof watch->entries[0]))
         return false;
-    for (uint32_t at = 0; at < watch->sums.used; at++)
+    for (uint32_t at = 0; at < watch->sums.used; at++) {
         watch->sites[at] = site_of(watch, watch->entries[at].node);
+        watch->other_sites[at] = site_of(watch, watch->entries[at].other);
+    }
     return true;
 }
 

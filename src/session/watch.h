@@ -40,7 +40,8 @@ struct hp_watch_target {
     hp_watch_read *read;
     hp_watch_write *write;
     void *context;
-    uint32_t *files; /* descriptors that may be kept open, counted down; NULL: none */
+    uint32_t *files;         /* descriptors that may be kept open, counted down; NULL: none */
+    const uint32_t *at_work; /* threads of other processes that were found at work; NULL: there are none */
 };
 
 /* One thread. */
@@ -63,7 +64,10 @@ struct hp_watched {
     uint64_t settled_ready;
     int64_t of_this_wait; /* credited to `entry` since it was found there */
     int32_t entry;        /* where it was found waiting last; -1: nowhere yet, -2: there was no place for that */
+    int64_t of_this_look; /* credited to `entry` at this look */
+    uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
     bool is_waiting;
+    bool is_at_work;        /* it runs, or waits for what nobody of the run does */
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;
@@ -81,12 +85,14 @@ struct hp_watch {
     uint32_t hint; /* place in `threads` where the next one is expected */
     uint32_t thread_count;
     uint32_t left_alone; /* threads for which there was no place at this look */
+    uint32_t at_work;    /* threads that were found so at the last look */
     uint64_t executable; /* which one it was */
     uint32_t capacity;
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];
     struct hp_wait entries[HP_WATCH_ENTRIES];
     uint32_t sites[HP_WATCH_ENTRIES]; /* of their nodes: threads share entries, while each has nodes of its own */
+    uint32_t other_sites[HP_WATCH_ENTRIES]; /* the same of `other` */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
 };

@@ -54,6 +54,7 @@ CASES = {
     "udp": ("socket", ("read",), "udp at 127.0.0.1:"),
     "terminal": ("terminal", ("read",), "/dev/pts/"),
     "lock": ("lock", ("futex", "futex_time64"), ""),
+    "busy": ("child", ("wait4", "waitid", "waitpid"), "waits (busy)"),
 }
 
 
@@ -85,6 +86,32 @@ def test_cause(cli, case):
     assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1 and totals["unwatched_threads"] == 0
     assert totals["waited_ns"] == sum_of(rows_of(done.report))
     assert totals["waited_ns"] <= totals["watched_ns"]
+
+
+# What one thread waits for that another has or brings, and where that one is said to be.
+KINDS = {"mutex": ("lock", True), "recursive": ("lock", True), "robust": ("lock", True), "inheriting": ("lock", True),
+         "timed_mutex": ("lock", True), "read": ("lock", True), "write": ("lock", True), "condition": ("condition", False),
+         "timed_condition": ("condition", False), "semaphore": ("semaphore", False), "timed_semaphore": ("semaphore", False),
+         "barrier": ("barrier", False), "thread": ("thread", True), "client": ("client", False)}
+UNOWNED = {"mutex", "timed_mutex", "read", "write"}  # with musl, which does not write down who has it
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_waiting(cli, kind):
+    """What threads wait for one another with is told apart, and followed to the other one where memory says which that is."""
+    cause, is_followed = KINDS[kind]
+    done = cli.run("--", PROGRAMS / "futexes", kind)
+    found = [row for row in rows_of(done.report, "waiter") if row.cause != "run queue"]
+    longest = max(found, key=lambda row: row.waited_ns)
+    assert longest.cause == cause, found
+    assert 2 * longest.waited_ns > sum_of(found)
+    if os.environ.get("HOTPATH_IS_GLIBC", "1") == "" and kind in UNOWNED:
+        is_followed = False
+    if is_followed:
+        assert longest.other == "holder"
+        assert longest.what == ("held in holder" if cause == "lock" else "in holder")
+    else:
+        assert longest.other is None
 
 
 def test_page_fault(cli):

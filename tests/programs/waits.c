@@ -149,6 +149,22 @@ static void in_child(void)
     end(&start);
 }
 
+/* One that is busy all the time. */
+static void in_busy(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    const pid_t pid = fork();
+    MUST(pid >= 0);
+    if (pid == 0) {
+        spin_us(STEP_US);
+        _exit(0);
+    }
+    begin(&start);
+    MUST(waitpid(pid, NULL, 0) == pid);
+    end(&start);
+}
+
 static void read_from(int from, int to)
 {
     char byte;
@@ -392,13 +408,13 @@ static const struct {
     const char *name;
     void (*run)(void);
     int rounds;
-} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS},    {"signal", in_signal, ROUNDS},
-             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS},    {"socket", in_socket, ROUNDS},
-             {"tcp", in_tcp, ROUNDS},     {"udp", in_udp, ROUNDS},      {"terminal", in_terminal, ROUNDS},
-             {"fault", in_fault, ROUNDS}, {"disk", in_disk, ROUNDS},    {"lock", in_lock, ROUNDS},
-             {"queue", in_queue, ROUNDS}, {"crowd", in_crowd, 1},       {"stop", in_stop, 1},
-             {"work", in_work, ROUNDS},   {"none", in_none, 1},         {"kill", in_kill, 1},
-             {"exec", in_exec, 1},        {"hiding", in_hiding, ROUNDS}};
+} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS},     {"signal", in_signal, ROUNDS},
+             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS},     {"socket", in_socket, ROUNDS},
+             {"tcp", in_tcp, ROUNDS},     {"udp", in_udp, ROUNDS},       {"terminal", in_terminal, ROUNDS},
+             {"fault", in_fault, ROUNDS}, {"disk", in_disk, ROUNDS},     {"lock", in_lock, ROUNDS},
+             {"queue", in_queue, ROUNDS}, {"crowd", in_crowd, 1},        {"stop", in_stop, 1},
+             {"work", in_work, ROUNDS},   {"none", in_none, 1},          {"kill", in_kill, 1},
+             {"exec", in_exec, 1},        {"hiding", in_hiding, ROUNDS}, {"busy", in_busy, ROUNDS}};
 
 static void prepare(const char *name)
 {

@@ -29,6 +29,7 @@ static struct hp_watch *watch;
 static struct hp_waits *waits;
 static uint32_t thread, root, outer, inner;
 static bool is_cut_off;
+static uint32_t at_work;     /* threads of other processes */
 static uint32_t late_record; /* is linked as soon as the header has been read */
 
 /* ------------------------------------------------------------------------------------------- the session */
@@ -63,6 +64,7 @@ static int set_up(void **state)
     (void)state;
     builder_init(&session, 1u << 20);
     is_cut_off = false;
+    at_work = 0;
     thread = builder_thread(&session);
     root = record()->root;
     outer = builder_node(&session, thread, 0, builder_site(&session, "outer", "a.c", 1));
@@ -94,7 +96,8 @@ static bool begin(void)
     const struct hp_watch_target target = {.pid = (uint32_t)getpid(),
                                            .left_out = (uint32_t)syscall(SYS_gettid),
                                            .read = read_session,
-                                           .write = write_session};
+                                           .write = write_session,
+                                           .at_work = &at_work};
     return hp_watch_begin(watch, &target);
 }
 
@@ -460,6 +463,51 @@ static void the_last_time_ready_to_run_is_no_waiting(void **state)
     end_sleeper();
 }
 
+/* Who was woken had to wait for a processor because of that wait, wherever it goes from there. */
+static void time_ready_to_run_belongs_to_the_wait(void **state)
+{
+    (void)state;
+    builder_open(&session, thread, outer, 0, 0);
+    builder_open(&session, thread, inner, 0, 0);
+    start_sleeper(2);
+    assert_true(begin());
+    find_pipe(0);
+    while (!watched_sleeper()->is_waiting)
+        assert_true(hp_watch_look(watch));
+    struct hotpath_frame_ *frames = builder_at(&session, record()->frames);
+    frames[2].zone = 0; /* `inner` ends */
+    watched_sleeper()->ready_before -= 1000000000;
+    wake(0);
+    assert_int_equal(find_pipe(1)->node, outer);
+    uint64_t ready = 0;
+    for (uint32_t at = 0; at < waits->used; at++)
+        ready += entry(at)->cause == HP_WAIT_RUN_QUEUE && entry(at)->node == inner ? entry(at)->ns : 0;
+    assert_true(ready >= 1000000000);
+    wake(1);
+    end_sleeper();
+}
+
+/* Waiting while somebody else of the run works is told apart. */
+static void waiting_beside_work(void **state)
+{
+    (void)state;
+    start_sleeper(1);
+    assert_true(begin());
+    const struct hp_wait *found = find_pipe(0);
+    while (found->looks < 3)
+        assert_true(hp_watch_look(watch));
+    assert_int_equal(found->beside_ns, 0);
+    const uint64_t ns = found->ns;
+    at_work = 1;
+    assert_true(hp_watch_look(watch));
+    assert_int_equal(found->beside_ns, found->ns - ns);
+    at_work = 0;
+    assert_true(hp_watch_look(watch));
+    assert_true(found->beside_ns < found->ns - ns);
+    wake(0);
+    end_sleeper();
+}
+
 /* Nor is it counted twice where there is no place. */
 static void what_finds_no_place_is_taken_back(void **state)
 {
@@ -621,6 +669,8 @@ int main(void)
         TEST(a_watcher_goes_on),
         TEST(what_finds_no_place_is_counted),
         TEST(the_last_time_ready_to_run_is_no_waiting),
+        TEST(time_ready_to_run_belongs_to_the_wait),
+        TEST(waiting_beside_work),
         TEST(what_finds_no_place_is_taken_back),
         TEST(threads_without_a_place_are_counted),
         TEST(many_files_share_an_entry),
