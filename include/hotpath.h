@@ -589,6 +589,10 @@ HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format
  */
 /* Said once by each library that watches: from then on allocations are counted. */
 HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
+/* By one that cannot. Why is said at once or when a session begins. */
+HOTPATH_API_ void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once);
+#define HOTPATH_ALLOC_SANITIZED_                                                                                   \
+    "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted"
 /* After an allocation that succeeded; before a block is freed, while its address is not anybody else's yet. */
 HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack);
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);

@@ -19649,10 +19649,11 @@ HP_PRIVATE void hp_sampler_touch(void);
  */
 
 #ifdef HP_HAS_SANITIZER /* the build knows */
-#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||      \
+    __has_feature(hwaddress_sanitizer)
 #define HP_HAS_SANITIZER
 #endif
 #endif
@@ -20067,6 +20068,10 @@ static inline bool hp_records_allocations(void)
 }
 
 /* --- allocations.c */
+
+/* Says why allocations are not counted, if they are not although functions are there to count them. */
+HP_PRIVATE void hp_allocations_explain(void);
+
 /* What was asked for, and how often. */
 struct hp_alloc_sums {
     uint64_t bytes;
@@ -20580,6 +20585,24 @@ void hotpath_v1_alloc_is_watched(void)
 {
     hp_copies_join();
     __atomic_store_n(&hotpath_runtime_->alloc_is_watched, true, __ATOMIC_RELAXED);
+}
+
+/* What is to be said of it, once. */
+static const char *hp_allocations_why_not_watched;
+
+void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once)
+{
+    hp_copies_join();
+    __atomic_store_n(&hp_allocations_why_not_watched, reason, __ATOMIC_RELAXED);
+    if (at_once)
+        hp_allocations_explain();
+}
+
+void hp_allocations_explain(void)
+{
+    const char *const reason = __atomic_exchange_n(&hp_allocations_why_not_watched, NULL, __ATOMIC_RELAXED);
+    if (reason != NULL)
+        hp_say(reason);
 }
 
 /* `block` is never NULL, which the compiler is told so that it need not ask. */
@@ -22661,6 +22684,8 @@ static void hp_lifecycle_explain(int status)
                "1 MB free); the session is kept in memory and ends with the process");
     if (status == HOTPATH_OK && (hotpath_runtime_->settings.record & HP_RECORD_CPU) && hotpath_runtime_->settings.reserve)
         hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
+    if (status == HOTPATH_OK)
+        hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");
@@ -26138,22 +26163,15 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
     errno = saved;
 }
 
-#if defined HOTPATH_ALLOC || defined HOTPATH_ALLOC_WRAP
-
-/* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
-
-#if defined HOTPATH_ALLOC
-/* Finding the allocator behind us, for the table of next.h. */
-
-/* If that has not been done. False: this thread is just doing so. */
-HP_PRIVATE bool hp_find_next(void);
-
-/* A function of this name behind us; NULL: there is none. */
-HP_PRIVATE void *hp_find_symbol(const char *name);
-
-/* Whether that function is in the same image as malloc behind us, and that is not another copy of ours. */
-HP_PRIVATE bool hp_find_is_of_allocator(const void *function);
+#if defined HOTPATH_ALLOC && defined HP_HAS_SANITIZER
+#undef HOTPATH_ALLOC
+__attribute__((constructor(102))) static void hp_alloc_keep_out(void)
+{
+    hotpath_v1_alloc_is_not_watched(HOTPATH_ALLOC_SANITIZED_, 0);
+}
 #endif
+
+#if defined HOTPATH_ALLOC || defined HOTPATH_ALLOC_WRAP
 
 /* ---- src/alloc/next.h ---------------------------------------------------------------------------------------- */
 
@@ -26206,6 +26224,33 @@ HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
 HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
+
+#if defined HOTPATH_ALLOC
+/* Finding the allocator behind us, for the table of next.h. */
+
+/* If that has not been done. False: this thread is just doing so. */
+HP_PRIVATE bool hp_find_next(void);
+
+/* A function of this name behind us; NULL: there is none. */
+HP_PRIVATE void *hp_find_symbol(const char *name);
+
+/* Whether that function is in the same image as malloc behind us, and that is not another copy of ours. */
+HP_PRIVATE bool hp_find_is_of_allocator(const void *function);
+
+/*
+ * Whether a sanitizer is in this process, which has malloc for itself. It allocates before it has begun, but cannot be asked then
+ * how large a block is. Known once the allocator is found.
+ */
+HP_PRIVATE bool hp_find_has_sanitizer(void);
+
+/*
+ * Another copy of these functions is in front of this one and counts, or this one has reason to keep out: calls are passed on, and
+ * nothing is counted. Yields the function that knows how large a block is.
+ */
+HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
+#endif
 
 /* ---- src/alloc/cxx.c ----------------------------------------------------------------------------------------- */
 
@@ -26636,6 +26681,18 @@ static bool hp_find_is_complete(const void *image, void *const *functions, size_
     return true;
 }
 
+static bool hp_find_has_sanitizer_;
+
+static void hp_find_look_for_sanitizer(void)
+{
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
+    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0] && !hp_find_has_sanitizer_; at++)
+        hp_find_has_sanitizer_ = dlsym(RTLD_DEFAULT, beginnings[at]) != NULL;
+}
+
+bool hp_find_has_sanitizer(void) { return hp_find_has_sanitizer_; }
+
 static void hp_find_find_heart(hp_next_usable_size *of_copy_behind)
 {
     void *const allocate = hp_find_symbol("malloc"), *const release = hp_find_symbol("free"),
@@ -26646,7 +26703,7 @@ static void hp_find_find_heart(hp_next_usable_size *of_copy_behind)
     if (of_copy_behind != NULL)
         __atomic_store_n(&hotpath_next_.usable_size, of_copy_behind, __ATOMIC_RELAXED);
     else
-        HP_FIND_STORE_OR(hotpath_next_.usable_size, knows_sizes ? size : NULL, hp_find_unknown_size);
+        HP_FIND_STORE_OR(hotpath_next_.usable_size, knows_sizes && !hp_find_has_sanitizer_ ? size : NULL, hp_find_unknown_size);
     HP_FIND_STORE(hotpath_next_.calloc, zeroed);
     HP_FIND_STORE(hotpath_next_.realloc, resize);
     HP_FIND_STORE(hotpath_next_.free, release);
@@ -26725,15 +26782,19 @@ bool hp_find_next(void)
     const uintptr_t around = hotpath_inside_;
     hotpath_inside_ = HP_INSIDE_OURSELVES;
     const void *const image = hp_find_image_of(hp_find_symbol("malloc"));
+    hp_find_look_for_sanitizer();
     hp_next_usable_size *const of_copy_behind = hp_find_silence_copy_behind();
     __atomic_store_n(&hp_find_image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
     hp_find_find_aligned(image);
     hp_find_find_heart(of_copy_behind);
     HP_NEXT(usable_size)(NULL); /* tcmalloc allocates when it is asked for the first time */
-    hp_find_look_for_heads();
+    if (!hp_find_has_sanitizer_)
+        hp_find_look_for_heads();
     hotpath_inside_ = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
+    if (hp_find_has_sanitizer_)
+        hotpath_v1_alloc_yield();
     return true;
 }
 
@@ -27116,11 +27177,6 @@ static size_t hp_watch_no_size(void *block)
 
 static uint32_t hp_watch_is_aside;
 
-/*
- * Another copy of these functions is in front of this one and counts, or this one has reason to keep out. Yields the
- * function that knows how large a block is.
- */
-HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
     static hp_next_usable_size *real;
@@ -27168,22 +27224,12 @@ static bool hp_watch_is_called(void)
 
 /* -------------------------------------------------------------------------------------------------- the decision */
 
-static bool hp_watch_is_sanitized(void)
-{
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
-                                             "__lsan_init"};
-    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
-        if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
-            return true;
-    return false;
-}
-
 static const char *hp_watch_reason_to_keep_out(void)
 {
-    if (hp_watch_is_sanitized())
-        return "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted\n";
+    if (hp_find_has_sanitizer())
+        return HOTPATH_ALLOC_SANITIZED_;
     if (!hp_watch_is_called())
-        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted\n";
+        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted";
     return NULL;
 }
 
@@ -27191,7 +27237,7 @@ static void hp_watch_decide(void)
 {
     if (!hp_preload_is_for_children())
         hp_preload_end_here();
-    if (__atomic_load_n(&hp_watch_is_aside, __ATOMIC_RELAXED) != 0)
+    if (__atomic_load_n(&hp_watch_is_aside, __ATOMIC_RELAXED) != 0 && !hp_find_has_sanitizer())
         return;
     const char *reason = hp_watch_reason_to_keep_out();
     if (reason == NULL) {
@@ -27199,8 +27245,7 @@ static void hp_watch_decide(void)
         return;
     }
     hotpath_v1_alloc_yield();
-    if (hp_preload_is_asked_for() && hp_sys_write(2, reason, strlen(reason)) < 0)
-        return; /* nobody listens */
+    hotpath_v1_alloc_is_not_watched(reason, hp_preload_is_asked_for());
 }
 
 /* After the recorder's, which is 101. */

@@ -85,6 +85,17 @@ TOP = """\
 #endif
 """
 
+# Functions in front of malloc are called before the runtime of a sanitizer is ready for what the compiler puts into them.
+KEEP_OUT = """
+#if defined HOTPATH_ALLOC && defined HP_HAS_SANITIZER
+#undef HOTPATH_ALLOC
+__attribute__((constructor(102))) static void hp_alloc_keep_out(void)
+{
+    hotpath_v1_alloc_is_not_watched(HOTPATH_ALLOC_SANITIZED_, 0);
+}
+#endif
+"""
+
 BOTTOM = """
 #pragma GCC diagnostic pop
 """
@@ -493,7 +504,7 @@ def amalgamate(root):
         if 0 < len(some) < len(ASKED_PARTS):
             body = f"{asked_by(some)}{body}\n#endif"
         if asked and path == asked[0]:
-            bodies.append("\n" + asked_by(ASKED_PARTS.values()))
+            bodies.append(KEEP_OUT + "\n" + asked_by(ASKED_PARTS.values()))
         bodies.append(boundary(unit) + body + "\n")
     if asked:
         bodies.append("\n#endif\n")

@@ -153,6 +153,18 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
     return true;
 }
 
+static bool has_sanitizer;
+
+static void look_for_sanitizer(void)
+{
+    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
+                                             "__lsan_init"};
+    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0] && !has_sanitizer; at++)
+        has_sanitizer = dlsym(RTLD_DEFAULT, beginnings[at]) != NULL;
+}
+
+bool hp_find_has_sanitizer(void) { return has_sanitizer; }
+
 static void find_heart(hp_next_usable_size *of_copy_behind)
 {
     void *const allocate = hp_find_symbol("malloc"), *const release = hp_find_symbol("free"),
@@ -163,7 +175,7 @@ static void find_heart(hp_next_usable_size *of_copy_behind)
     if (of_copy_behind != NULL)
         __atomic_store_n(&hp_next.usable_size, of_copy_behind, __ATOMIC_RELAXED);
     else
-        STORE_OR(hp_next.usable_size, knows_sizes ? size : NULL, unknown_size);
+        STORE_OR(hp_next.usable_size, knows_sizes && !has_sanitizer ? size : NULL, unknown_size);
     STORE(hp_next.calloc, zeroed);
     STORE(hp_next.realloc, resize);
     STORE(hp_next.free, release);
@@ -242,15 +254,19 @@ bool hp_find_next(void)
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
     const void *const image = image_of(hp_find_symbol("malloc"));
+    look_for_sanitizer();
     hp_next_usable_size *const of_copy_behind = silence_copy_behind();
     __atomic_store_n(&image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
     find_aligned(image);
     find_heart(of_copy_behind);
     HP_NEXT(usable_size)(NULL); /* tcmalloc allocates when it is asked for the first time */
-    look_for_heads();
+    if (!has_sanitizer)
+        look_for_heads();
     hp_inside = around;
     errno = saved;
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
+    if (has_sanitizer)
+        hotpath_v1_alloc_yield();
     return true;
 }
 

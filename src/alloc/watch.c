@@ -12,7 +12,6 @@
 #include "hotpath.h"
 #include "next.h"
 #include "preload.h"
-#include "sys.h"
 
 /* ------------------------------------------------------------------------------------------- telling nobody */
 
@@ -39,11 +38,6 @@ static size_t no_size(void *block)
 
 static uint32_t is_aside;
 
-/*
- * Another copy of these functions is in front of this one and counts, or this one has reason to keep out. Yields the
- * function that knows how large a block is.
- */
-HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
     static hp_next_usable_size *real;
@@ -91,22 +85,12 @@ static bool is_called(void)
 
 /* -------------------------------------------------------------------------------------------------- the decision */
 
-static bool is_sanitized(void)
-{
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
-                                             "__lsan_init"};
-    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0]; at++)
-        if (dlsym(RTLD_DEFAULT, beginnings[at]) != NULL)
-            return true;
-    return false;
-}
-
 static const char *reason_to_keep_out(void)
 {
-    if (is_sanitized())
-        return "hotpath: a sanitizer is in this process and has malloc for itself; allocations are not counted\n";
+    if (hp_find_has_sanitizer())
+        return HOTPATH_ALLOC_SANITIZED_;
     if (!is_called())
-        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted\n";
+        return "hotpath: the program brings its own malloc, or a library of it does; allocations are not counted";
     return NULL;
 }
 
@@ -114,7 +98,7 @@ static void decide(void)
 {
     if (!hp_preload_is_for_children())
         hp_preload_end_here();
-    if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0)
+    if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0 && !hp_find_has_sanitizer())
         return;
     const char *reason = reason_to_keep_out();
     if (reason == NULL) {
@@ -122,8 +106,7 @@ static void decide(void)
         return;
     }
     hotpath_v1_alloc_yield();
-    if (hp_preload_is_asked_for() && hp_sys_write(2, reason, strlen(reason)) < 0)
-        return; /* nobody listens */
+    hotpath_v1_alloc_is_not_watched(reason, hp_preload_is_asked_for());
 }
 
 /* After the recorder's, which is 101. */

@@ -382,6 +382,24 @@ void hotpath_v1_alloc_is_watched(void)
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
 }
 
+/* What is to be said of it, once. */
+static const char *why_not_watched;
+
+void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once)
+{
+    hp_copies_join();
+    __atomic_store_n(&why_not_watched, reason, __ATOMIC_RELAXED);
+    if (at_once)
+        hp_allocations_explain();
+}
+
+void hp_allocations_explain(void)
+{
+    const char *const reason = __atomic_exchange_n(&why_not_watched, NULL, __ATOMIC_RELAXED);
+    if (reason != NULL)
+        hp_say(reason);
+}
+
 /* `block` is never NULL, which the compiler is told so that it need not ask. */
 #define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 

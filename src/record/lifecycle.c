@@ -237,6 +237,8 @@ static void explain(int status)
                "1 MB free); the session is kept in memory and ends with the process");
     if (status == HOTPATH_OK && (hp_runtime->settings.record & HP_RECORD_CPU) && hp_runtime->settings.reserve)
         hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
+    if (status == HOTPATH_OK)
+        hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
                "set HOTPATH_DIR to a folder with space, or raise the limit of the address space");

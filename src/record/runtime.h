@@ -343,6 +343,10 @@ static inline bool hp_records_allocations(void)
 }
 
 /* --- allocations.c */
+
+/* Says why allocations are not counted, if they are not although functions are there to count them. */
+void hp_allocations_explain(void);
+
 /* What was asked for, and how often. */
 struct hp_alloc_sums {
     uint64_t bytes;

@@ -35,10 +35,11 @@
 #include "signals.h"
 
 #ifdef HP_HAS_SANITIZER /* the build knows */
-#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
 #define HP_HAS_SANITIZER
 #elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||      \
+    __has_feature(hwaddress_sanitizer)
 #define HP_HAS_SANITIZER
 #endif
 #endif
