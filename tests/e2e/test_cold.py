@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator,
+from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, with_glibc, without_emulator,
                      without_sanitizer)
 
 ON = {"HOTPATH": "1"}
@@ -172,3 +172,86 @@ def test_files_that_are_gone_or_others(box):
     subprocess.run(["strip", str(program)], check=True)
     _, report = cold_of(box, result)
     assert len(report.values["warnings"]) == 2 and report.rows("cold") == []
+
+
+# ----------------------------------------------------------------------------------------- files that lie
+
+HUGE = (0, 1, 8, 0x7fff, 0xffff, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1)
+SYMTAB, STRTAB, RELA, DYNSYM = 2, 3, 4, 11
+
+
+class Elf:
+    """A 64-bit file of this machine, of which single fields can be changed."""
+
+    HEADER = {"phoff": (32, 8), "shoff": (40, 8), "phentsize": (54, 2), "phnum": (56, 2), "shentsize": (58, 2), "shnum": (60, 2)}
+    PART = {"type": (0, 4), "flags": (4, 4), "offset": (8, 8), "address": (16, 8), "size": (32, 8)}
+    SECTION = {"type": (4, 4), "offset": (24, 8), "size": (32, 8), "link": (40, 4), "entry": (56, 8)}
+    SYMBOL = {"name": (0, 4), "info": (4, 1), "section": (6, 2), "value": (8, 8), "size": (16, 8)}
+    RELOCATION = {"offset": (0, 8), "symbol": (12, 4), "addend": (16, 8)}
+
+    def __init__(self, content):
+        self.content = bytearray(content)
+
+    def get(self, at, field):
+        return int.from_bytes(self.content[at + field[0]:at + field[0] + field[1]], "little")
+
+    def put(self, at, field, value):
+        self.content[at + field[0]:at + field[0] + field[1]] = (value % (1 << 8 * field[1])).to_bytes(field[1], "little")
+
+    def records(self, offset, count, size):
+        return [self.get(0, self.HEADER[offset]) + at * size for at in range(self.get(0, self.HEADER[count]))]
+
+    def parts(self):
+        return self.records("phoff", "phnum", 56)
+
+    def sections(self, kind):
+        return [at for at in self.records("shoff", "shnum", 64) if self.get(at, self.SECTION["type"]) == kind]
+
+    def entries(self, kind):
+        return [start for at in self.sections(kind)
+                for start in range(self.get(at, self.SECTION["offset"]),
+                                   self.get(at, self.SECTION["offset"]) + self.get(at, self.SECTION["size"]), 24)]
+
+
+def lies(content):
+    """Contents that are wrong in one thing each: a field of all records of a kind, or where the file ends."""
+    kinds = [(Elf.HEADER, lambda elf: [0]), (Elf.PART, Elf.parts)]
+    kinds += [(Elf.SECTION, lambda elf, kind=kind: elf.sections(kind)) for kind in (SYMTAB, STRTAB, RELA, DYNSYM)]
+    kinds += [(Elf.SYMBOL, lambda elf, kind=kind: elf.entries(kind)) for kind in (SYMTAB, DYNSYM)]
+    kinds += [(Elf.RELOCATION, lambda elf: elf.entries(RELA))]
+    for fields, find in kinds:
+        for field in fields.values():
+            for value in HUGE:
+                if value < 1 << 8 * field[1]:
+                    elf = Elf(content)
+                    for at in find(elf):
+                        elf.put(at, field, value)
+                    yield elf.content
+    for length in (0, 3, 16, 63, 64, 100, 4096, len(content) // 2, len(content) - 1):
+        yield content[:length]
+    names = Elf(content)  # no name ends
+    for at in names.sections(STRTAB):
+        start, size = names.get(at, Elf.SECTION["offset"]), names.get(at, Elf.SECTION["size"])
+        names.content[start:start + size] = b"x" * size
+    yield names.content
+
+
+@without_emulator("it takes long")
+def test_files_that_lie(box):
+    """Whatever stands where the program was: the report comes, and says what it could not look into."""
+    program = box.folder() / "cold"
+    shutil.copy(PROGRAMS / "cold", program)
+    result = box.run(program, env=ON)
+    found, report = cold_of(box, result)
+    content = program.read_bytes()
+    if not can_be_looked_into(report) or content[4] != 2:
+        pytest.skip("machine code of this kind is not looked into")
+    assert found == everything()
+    cases = list(lies(content))[::3 if not SANITIZER else 15]
+    for case in cases:
+        program.write_bytes(case)
+        report = box.read(result.folder, "--section", "cold")
+        follows_the_schema(report)
+        cold = {(row.name, row.image) for row in report.rows("cold")}
+        assert {(name, "libcold_library.so") for name in LIBRARY_NEVER} <= cold
+    assert len(cases) > 20
