@@ -1,9 +1,31 @@
-/* For the reader of sessions in fuzz_live: something may happen before each of its loads. SPDX-License-Identifier: MIT */
+/*
+ * Sessions that change while they are read: the reader (src/session/snapshot.c) is compiled with this header in front, so that
+ * it calls us before each of its loads. SPDX-License-Identifier: MIT
+ */
 #ifndef FUZZ_BETWEEN_LOADS_H
 #define FUZZ_BETWEEN_LOADS_H
 
 void fuzz_before_load(void);
 
+#ifdef FUZZ_READER
 #define __atomic_load_n(at, order) (fuzz_before_load(), __atomic_load_n(at, order))
+#else
+#include "check.h"
+#include "shapes.h"
+
+extern struct fuzz_between {
+    void (*happen)(void); /* before a load, while there is input; NULL: nothing */
+    unsigned calm;        /* loads before which nothing happens */
+    bool is_cut;          /* a file that has lost its end */
+    struct fuzz_input input;
+    struct fuzz_session live; /* what is written to */
+} fuzz_between;
+
+/* An hp_snapshot_read: from what is written to, as from a file. */
+bool fuzz_read_live(void *context, uint32_t offset, void *to, size_t bytes);
+
+/* With the zeros that follow a session in the copy of a file. */
+struct fuzz_session fuzz_copy_of(const struct fuzz_session *session);
+#endif
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Compact JSON. Of the writer: what an input says is written both ways and has to be JSON, the same but for blanks, with
- * every text readable. Of reports: a session with changes, likewise. SPDX-License-Identifier: MIT
+ * The writer of JSON: what an input says is written compact and pretty. Both have to be JSON, and the same but for blanks;
+ * numbers are read again as what they were. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
+#include "check.h"
+#include "input.h"
 #include "json.h"
-#include "reports.h"
-#include "shapes.h"
 
 #define DEEPEST 1000u
 
@@ -102,40 +102,17 @@ static void check_number(struct fuzz_input input)
     hp_text_end(&text);
     REQUIRE(!text.is_cut);
     const double again = strtod(bytes, &end);
-    if (number - number == 0 && (number > 1e-290 || number < -1e-290)) {
+    const double size = number < 0 ? -number : number;
+    if (size > 1e-290 && size < 1e308) { /* at the ends there are fewer digits, or rounding leads beyond */
         const double error = again / number - 1;
         REQUIRE(*end == '\0' && error < 1e-13 && error > -1e-13);
     }
 }
 
-static void check_report(struct fuzz_input *input, struct fuzz_output *compact, struct fuzz_output *pretty)
-{
-    static struct hp_settings settings;
-    struct hp_snapshot snapshot;
-    const struct hp_snapshot *const list[] = {&snapshot, &snapshot};
-    const uint8_t how = fuzz_byte(input);
-    struct fuzz_session session = fuzz_session_take(input);
-    if (hp_snapshot_open(&snapshot, session.bytes, session.size, how & 1 ? &fuzz_now : NULL) == NULL) {
-        fuzz_choose(&settings, HP_FORMAT_JSON, how & 2);
-        fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, compact);
-        settings.format = HP_FORMAT_JSON_PRETTY;
-        fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, pretty);
-        fuzz_require_json(compact);
-        fuzz_require_same_json(compact, pretty);
-        const char *const end = memchr(compact->bytes, '\n', compact->length);
-        REQUIRE(end == NULL || end == compact->bytes + compact->length - 1);
-    }
-    fuzz_session_free(&session);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static struct fuzz_output compact, pretty;
-    struct fuzz_input input = {bytes, size};
-    if (fuzz_byte(&input) % 4 == 0) {
-        check_report(&input, &compact, &pretty);
-        return 0;
-    }
+    const struct fuzz_input input = {bytes, size};
     write_values(input, false, &compact);
     write_values(input, true, &pretty);
     fuzz_require_json(&compact);

@@ -1,105 +1,14 @@
 /*
- * Sessions that change while they are read. The reader is compiled so that it calls us before each of its loads, and then:
- *
- *   changes   anything in the session may become anything else: nothing may crash, hang or read outside
- *   a writer  goes on step by step, as recording does: calls that are read are whole ones, never halves of two; or it
- *             writes anything where calls are kept, and what is read is within its bounds
+ * Calls that are kept, read while a writer goes on. Step by step, as recording does: then calls that are read are whole ones,
+ * never halves of two. Or it writes anything there: then what is read is within its bounds.
  *
  * The session is the memory that is written to, as in the report of a process about itself; or a copy of it, of which single
  * calls are read anew, as in `hotpath report`. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
-#include "reports.h"
-#include "shapes.h"
-
 #include "between_loads.h"
-
-/* What happens before a load. NULL: nothing. */
-static void (*happen)(void);
-static unsigned calm; /* loads before which nothing happens */
-static struct fuzz_input input;
-static struct fuzz_session live; /* what is written to */
-
-void fuzz_before_load(void)
-{
-    if (happen == NULL || input.left == 0)
-        return;
-    if (calm > 0)
-        calm--;
-    else
-        happen();
-}
-
-/* A file may also be cut off. */
-static bool is_cut;
-
-static bool read_live(void *context, uint32_t offset, void *to, size_t bytes)
-{
-    (void)context;
-    fuzz_before_load();
-    if (is_cut || offset > live.size || bytes > live.size - offset)
-        return false;
-    memcpy(to, live.bytes + offset, bytes);
-    return true;
-}
-
-/* ----------------------------------------------------------------------------------------------- changes */
-
-static void change(void)
-{
-    fuzz_session_change(&live, &input);
-    const uint8_t next = fuzz_byte(&input);
-    is_cut = next == 255;
-    calm = next < 200 ? next : next * 50u;
-}
-
-/*
- * Texts are written once and before anybody knows of them, and are read where they lie. Here they may lose their ends, so
- * that zeros have to follow the session, as in the file reader's copy.
- */
-static void add_zeros(struct fuzz_session *session)
-{
-    session->bytes = realloc(session->bytes, session->size + 8);
-    REQUIRE(session->bytes != NULL);
-    memset(session->bytes + session->size, 0, 8);
-}
-
-static struct fuzz_session copy_of(const struct fuzz_session *session)
-{
-    struct fuzz_session copy = {malloc(session->size + 8), session->size};
-    REQUIRE(copy.bytes != NULL);
-    memcpy(copy.bytes, session->bytes, session->size + 8);
-    return copy;
-}
-
-static void report_changing(uint8_t how)
-{
-    static struct hp_settings settings;
-    static struct fuzz_output output;
-    struct hp_snapshot snapshot;
-    const struct hp_snapshot *const list[] = {&snapshot};
-    live = fuzz_session_take(&input);
-    add_zeros(&live);
-    struct fuzz_session copy = how & 1 ? copy_of(&live) : live;
-    calm = fuzz_byte(&input);
-    is_cut = false;
-    happen = change;
-    if (hp_snapshot_open(&snapshot, copy.bytes, copy.size, &fuzz_now) == NULL) {
-        if (how & 1)
-            snapshot.read_anew = read_live;
-        fuzz_choose(&settings, how & 2 ? HP_FORMAT_JSON : HP_FORMAT_TABLE, how & 4);
-        fuzz_render(list, 1, &settings, 72, &output);
-        if (how & 2)
-            fuzz_require_json(&output);
-    }
-    happen = NULL;
-    if (how & 1)
-        fuzz_session_free(&copy);
-    fuzz_session_free(&live);
-}
-
-/* ---------------------------------------------------------------------------------------------- a writer */
+#include "reports.h"
 
 /* All of a call follows from its number, so that a reader can tell whether it is whole. */
 #define LOGGED 3u
@@ -193,10 +102,10 @@ static void write_slow(void)
 
 static void go_on(void)
 {
-    const uint8_t what = fuzz_byte(&input);
+    const uint8_t what = fuzz_byte(&fuzz_between.input);
     for (unsigned steps = what % 64; steps > 0; steps--)
         (what & 64 ? write_slow : write_logged)();
-    calm = what & 128 ? 3 : 0;
+    fuzz_between.calm = what & 128 ? 3 : 0;
 }
 
 /* Anything, but only where calls are kept: from there to the end of the session. */
@@ -206,8 +115,8 @@ static void scribble(void)
 {
     const size_t kept = (size_t)((unsigned char *)call_log - builder.bytes);
     struct fuzz_session part = {builder.bytes + kept, builder_size(&builder) - kept};
-    fuzz_session_change(&part, &input);
-    calm = fuzz_byte(&input) % 32;
+    fuzz_session_change(&part, &fuzz_between.input);
+    fuzz_between.calm = fuzz_byte(&fuzz_between.input) % 32;
 }
 
 static uint64_t sum_of(const char *bytes, size_t length)
@@ -313,35 +222,31 @@ static void read_written(uint8_t how)
 {
     struct hp_snapshot snapshot;
     const struct hotpath_stat_ stat = *build_kept();
-    live = (struct fuzz_session){builder.bytes, builder_size(&builder)};
-    calm = 0;
-    is_cut = false;
+    fuzz_between.live = (struct fuzz_session){builder.bytes, builder_size(&builder)};
+    fuzz_between.calm = 0;
+    fuzz_between.is_cut = false;
     go_on();
-    REQUIRE(hp_snapshot_open(&snapshot, live.bytes, live.size, &fuzz_now) == NULL);
-    struct fuzz_session copy = {NULL, live.size};
+    REQUIRE(hp_snapshot_open(&snapshot, fuzz_between.live.bytes, fuzz_between.live.size, &fuzz_now) == NULL);
+    struct fuzz_session copy = {NULL, fuzz_between.live.size};
     if (how & 1) {
-        copy = copy_of(&live);
+        copy = fuzz_copy_of(&fuzz_between.live);
         snapshot.bytes = copy.bytes;
-        snapshot.read_anew = read_live;
+        snapshot.read_anew = fuzz_read_live;
     }
     is_hostile = how & 2;
-    happen = is_hostile ? scribble : go_on;
+    fuzz_between.happen = is_hostile ? scribble : go_on;
     for (unsigned rounds = 0; rounds < 4; rounds++) {
         read_logged(&snapshot, &stat);
         read_slow(&snapshot, &stat);
     }
-    happen = NULL;
+    fuzz_between.happen = NULL;
     fuzz_session_free(&copy);
     builder_free(&builder);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    input = (struct fuzz_input){bytes, size};
-    const uint8_t how = fuzz_byte(&input);
-    if (how & 0x80)
-        report_changing(how);
-    else
-        read_written(how);
+    fuzz_between.input = (struct fuzz_input){bytes, size};
+    read_written(fuzz_byte(&fuzz_between.input));
     return 0;
 }

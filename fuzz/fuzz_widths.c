@@ -2,29 +2,10 @@
  * Tables at any width, with any names, notes, labels and paths. Lines are no wider than the terminal, those of a table
  * equally wide, and nothing in them steers it. SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
-
 #include "reports.h"
 #include "shapes.h"
-#include "utf8.h"
 
 #define LONGEST_INPUT 16384u
-
-/* The fitted text takes what it says, and no more than it may. */
-static void check_fitted(const char *bytes, size_t length, size_t columns)
-{
-    static char safe[8 * LONGEST_INPUT], fitted[8 * LONGEST_INPUT + 8];
-    struct hp_text text;
-    hp_text_init(&text, safe, sizeof safe);
-    hp_utf8_put_safe(&text, bytes, length);
-    REQUIRE(!text.is_cut);
-    const size_t safe_length = text.length;
-    fuzz_require_harmless(safe, safe_length);
-    hp_text_init(&text, fitted, sizeof fitted);
-    const size_t taken = hp_utf8_put_fitted(&text, safe, safe_length, columns);
-    REQUIRE(!text.is_cut && taken <= columns);
-    REQUIRE(fuzz_require_harmless(fitted, text.length) == taken);
-}
 
 /* A + of its own would look like the rule of a table. */
 static void leave_out_plus(uint8_t *bytes, size_t size)
@@ -65,8 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const uint8_t how = fuzz_byte(&input);
     const uint32_t width = (uint32_t)fuzz_number(&input, 2) % 400;
     leave_out_plus(copy, size);
-    check_fitted((const char *)input.at, input.left, width);
-    if (how & 0x80) /* most inputs are quick */
-        check_tables(&input, width, how);
+    check_tables(&input, width, how);
     return 0;
 }
