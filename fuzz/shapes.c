@@ -83,16 +83,28 @@ static void build_kept(struct session_builder *builder)
     }
 }
 
+/* A thread of two nodes, one in the other, and a call of the inner one. */
+struct parser {
+    uint32_t thread, node, inner;
+};
+
+static struct parser add_parser(struct session_builder *builder, uint32_t parse, uint32_t lex)
+{
+    struct parser parser = {.thread = builder_thread(builder)};
+    parser.node = builder_node(builder, parser.thread, 0, parse);
+    parser.inner = builder_node(builder, parser.thread, parser.node, lex);
+    builder_call(builder, parser.thread, parser.inner, 500, 0);
+    return parser;
+}
+
 /* Ended and open zones that allocate, a recursion, a thread that frees what another has allocated, pools. */
 static void build_allocations(struct session_builder *builder)
 {
     const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
     const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
     for (int64_t threads = 0; threads < 2; threads++) {
-        const uint32_t thread = builder_thread(builder);
-        const uint32_t node = builder_node(builder, thread, 0, parse);
-        const uint32_t inner = builder_node(builder, thread, node, lex);
-        builder_call(builder, thread, inner, 500, 0);
+        const struct parser parser = add_parser(builder, parse, lex);
+        const uint32_t thread = parser.thread, node = parser.node, inner = parser.inner;
         builder_nested_call(builder, thread, inner, 200, 0);
         for (int nested = 0; nested < 2; nested++) {
             const struct builder_allocs allocs = {
@@ -134,10 +146,8 @@ static void build_processor_time(struct session_builder *builder)
     const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
     const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
     for (uint32_t threads = 0; threads < 2; threads++) {
-        const uint32_t thread = builder_thread(builder);
-        const uint32_t node = builder_node(builder, thread, 0, parse);
-        const uint32_t inner = builder_node(builder, thread, node, lex);
-        builder_call(builder, thread, inner, 500, 0);
+        const struct parser parser = add_parser(builder, parse, lex);
+        const uint32_t thread = parser.thread, node = parser.node, inner = parser.inner;
         builder_call(builder, thread, node, 900, 500);
         struct hp_cpu_thread *cpu = builder_cpu_thread(builder, thread, 8);
         builder_cpu(builder, thread, ((struct hp_thread *)builder_at(builder, thread))->root, 1, 10, 0);

@@ -80,6 +80,18 @@ void fixture_build_at(const struct hp_clock_pair *now)
 
 void fixture_build(void) { fixture_build_at(NULL); }
 
+size_t fixture_builds_that_fail(void)
+{
+    const struct hp_snapshots *sessions = fixture_open(NULL);
+    for (size_t failures = 0;; failures++) {
+        struct hp_arena small = {.limit = 16 + failures * 160};
+        const bool is_built = hp_results_build(&small, sessions, &settings) != NULL;
+        hp_arena_release(&small);
+        if (is_built)
+            return failures;
+    }
+}
+
 static bool collect(void *context, const char *bytes, size_t length)
 {
     (void)context;

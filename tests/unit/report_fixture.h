@@ -42,6 +42,9 @@ void fixture_build(void);
 /* Takes the snapshots and renders them; the text stays until the next one. */
 const char *fixture_render(uint32_t width, bool color);
 
+/* Makes the rows with more and more memory until it suffices; how often it did not. */
+size_t fixture_builds_that_fail(void);
+
 /* The section of that name, or NULL. */
 const hotpath_section *section_named(const char *name);
 bool has_column(const hotpath_section *section, const char *key);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "report_fixture.h"
+#include "report_asserts.h"
 #include "text.h"
 #include "trust.h"
 
@@ -26,23 +26,6 @@ static void assert_row(size_t row, const char *name, uint64_t calls, double tota
     assert_float_equal(cell_of(timing, row, "total_ns").number, total, 0.001);
     assert_float_equal(cell_of(timing, row, "self_ns").number, self, 0.001);
     assert_float_equal(cell_of(timing, row, "percent_total").number, percent, 0.001);
-}
-
-static void assert_number(size_t row, const char *key, double number)
-{
-    const struct hotpath_cell cell = cell_of(section_named("timing"), row, key);
-    assert_true(cell.has_value);
-    assert_float_equal(cell.number, number, 0.001);
-}
-
-static void assert_place(size_t row, uint32_t depth, const char *name, uint64_t calls, double total, double self)
-{
-    const hotpath_section *tree = section_named("calltree");
-    assert_string_equal(cell_of(tree, row, "name").text, name);
-    assert_int_equal(tree->rows[row].depth, depth);
-    assert_int_equal(cell_of(tree, row, "calls").count, calls);
-    assert_float_equal(cell_of(tree, row, "total_ns").number, total, 0.001);
-    assert_float_equal(cell_of(tree, row, "self_ns").number, self, 0.001);
 }
 
 static bool has_note(const char *section, const char *part)
@@ -682,17 +665,7 @@ static void running_out_of_memory_is_an_answer(void **state)
     build_parser(&builder, true);
     build_parser(fixture_add_session(), false);
     build_parser(fixture_add_session(), true);
-    const struct hp_snapshots *snapshots = fixture_open(NULL);
-    unsigned failures = 0;
-    for (size_t limit = 16;; limit += 160) {
-        struct hp_arena small = {.limit = limit};
-        const bool is_built = hp_results_build(&small, snapshots, &settings) != NULL;
-        hp_arena_release(&small);
-        if (is_built)
-            break;
-        failures++;
-    }
-    assert_true(failures > 100);
+    assert_true(fixture_builds_that_fail() > 100);
 }
 
 /* -------------------------------------------------------------------------------------------- hostile */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report_fixture.h"
+#include "report_asserts.h"
 #include "text.h"
 #include "trust.h"
 
@@ -23,13 +23,6 @@ static void assert_row(size_t row, const char *name, uint64_t calls, double avg,
     assert_float_equal(cell_of(timing, row, "avg_ns").number, avg, 0.001);
     assert_float_equal(cell_of(timing, row, "total_ns").number, total, 0.001);
     assert_float_equal(cell_of(timing, row, "percent_total").number, percent, 0.001);
-}
-
-static void assert_number(size_t row, const char *key, double number)
-{
-    const struct hotpath_cell cell = cell_of(section_named("timing"), row, key);
-    assert_true(cell.has_value);
-    assert_float_equal(cell.number, number, 0.001);
 }
 
 /* main 1000 ticks, of which parse takes 2 x 300 and lex inside parse 4 x 100; on two threads. */
@@ -581,16 +574,6 @@ static void same_names_are_told_apart(void **state)
 
 /* ---------------------------------------------------------------------------------------------- tree */
 
-static void assert_place(size_t row, uint32_t depth, const char *name, uint64_t calls, double total, double self)
-{
-    const hotpath_section *tree = section_named("calltree");
-    assert_string_equal(cell_of(tree, row, "name").text, name);
-    assert_int_equal(tree->rows[row].depth, depth);
-    assert_int_equal(cell_of(tree, row, "calls").count, calls);
-    assert_float_equal(cell_of(tree, row, "total_ns").number, total, 0.001);
-    assert_float_equal(cell_of(tree, row, "self_ns").number, self, 0.001);
-}
-
 static void the_tree_merges_threads_by_path(void **state)
 {
     (void)state;
@@ -778,17 +761,7 @@ static void running_out_of_memory_is_an_answer(void **state)
     (void)state;
     build_small_session();
     strcpy(settings.report, "all");
-    const struct hp_snapshots *snapshots = fixture_open(NULL);
-    unsigned failures = 0;
-    for (size_t limit = 16;; limit += 160) {
-        struct hp_arena small = {.limit = limit};
-        const bool is_built = hp_results_build(&small, snapshots, &settings) != NULL;
-        hp_arena_release(&small);
-        if (is_built)
-            break;
-        failures++;
-    }
-    assert_true(failures > 100);
+    assert_true(fixture_builds_that_fail() > 100);
 }
 
 int main(void)
