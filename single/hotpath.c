@@ -2336,7 +2336,12 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
 
 void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
-void hp_text_string(struct hp_text *text, const char *string) { hp_text_bytes(text, string, strlen(string)); }
+/* Of a string that does not fit, the end is not looked for: many rows may share a long one. */
+void hp_text_string(struct hp_text *text, const char *string)
+{
+    const size_t most = text->flush == NULL ? text->capacity - text->length + 1 : SIZE_MAX;
+    hp_text_bytes(text, string, strnlen(string, most));
+}
 
 void hp_text_repeat(struct hp_text *text, char c, size_t count)
 {
@@ -3477,6 +3482,8 @@ struct hp_elf {
     size_t symbols_size;
     ElfW(Sym) * *sorted; /* functions by address */
     size_t count;
+    ElfW(Sym) * *sources; /* symbols that name sources, as they are in the file */
+    size_t source_count;
 };
 
 /* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */
@@ -3576,6 +3583,8 @@ static bool hp_elf_file_is_function(const ElfW(Sym) * symbol)
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
 }
 
+static bool hp_elf_file_is_source(const ElfW(Sym) * symbol) { return (symbol->st_info & 15) == STT_FILE; }
+
 /* Of several names of one function a global one comes last, which is the one that is found. */
 static int hp_elf_file_compare_symbols(const void *a, const void *b)
 {
@@ -3588,16 +3597,25 @@ static int hp_elf_file_compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
+/*
+ * Functions from the beginning of the table, in order of their addresses; from its end the names of sources, in the order of
+ * the file. No symbol is both, so there is room. `count` comes last: a child that is forked meanwhile finds a table that is
+ * sorted, or none.
+ */
 static void hp_elf_file_sort_symbols(struct hp_elf *elf, size_t total)
 {
     size_t count = 0;
     elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
     if (elf->sorted == NULL)
         return;
+    elf->sources = elf->sorted + total + 1;
     for (size_t at = 0; at < total; at++)
         if (hp_elf_file_is_function(&elf->symbols[at]))
             elf->sorted[count++] = &elf->symbols[at];
+    for (size_t at = total; at-- > 0;)
+        if (hp_elf_file_is_source(&elf->symbols[at]))
+            *--elf->sources = &elf->symbols[at];
+    elf->source_count = (size_t)(elf->sorted + total + 1 - elf->sources);
     hp_sort(elf->sorted, count, hp_elf_file_compare_symbols);
     __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
 }
@@ -3683,15 +3701,20 @@ const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
     return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
 }
 
-/* Static functions stand behind the name of their source. */
+/* Static functions stand behind the name of their source. There may be millions behind one. */
 const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
 {
+    size_t low = 0, high = elf->source_count;
     if (symbol->st_info >> 4 != STB_LOCAL)
         return "";
-    for (const ElfW(Sym) *at = symbol; at >= elf->symbols; at--)
-        if ((at->st_info & 15) == STT_FILE)
-            return hp_elf_name(elf, at);
-    return "";
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (elf->sources[middle] <= symbol)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? hp_elf_name(elf, elf->sources[low - 1]) : "";
 }
 
 /* ---- src/os/signals.h ---------------------------------------------------------------------------------------- */
@@ -10614,6 +10637,7 @@ struct hp_site_sums {
     const char *plain_name; /* the name alone, which others may have, too */
     const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
+    char *name_room; /* of names above level 0 */
     bool is_named;
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
@@ -13322,6 +13346,7 @@ HP_SHARED hp_functions_reader *hotpath_cold_reader_;
  */
 
 #define HP_COLD_MOST_IMAGES 256u
+#define HP_COLD_NAME_MAX_BYTES 1024u
 
 hp_functions_reader *hotpath_cold_reader_;
 
@@ -13363,8 +13388,9 @@ struct hp_cold_view {
     struct hp_cold_cold **rows;
     size_t row_count;
     size_t row_room;
-    size_t images;       /* that were looked into */
-    size_t unrecognised; /* functions that were called and do not look like it */
+    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
+    size_t images;                    /* that were looked into */
+    size_t unrecognised;              /* functions that were called and do not look like it */
 };
 
 /* ------------------------------------------------------------------------------------------ what was called */
@@ -13615,7 +13641,7 @@ static int hp_cold_compare_sizes(const void *a, const void *b)
     const struct hp_cold_cold *x = a, *y = b;
     if (x->function->size != y->function->size)
         return x->function->size > y->function->size ? -1 : 1;
-    const int order = strcmp(x->function->name, y->function->name);
+    const int order = hp_cold_by_text(x->function->name, y->function->name);
     if (order != 0)
         return order;
     const int image = hp_cold_by_text(x->image, y->image);
@@ -13625,19 +13651,30 @@ static int hp_cold_compare_sizes(const void *a, const void *b)
                                                           : 1;
 }
 
-/* As names of other functions are shown; that of the linker where there is no memory or no way. */
-static const char *hp_cold_readable_name(const struct hp_cold_view *view, const char *linked)
+/* Rows that share a long name stand one after the other, mostly. */
+static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
 {
-    char signature[1024], name[1024];
+    if (linked != view->long_name) {
+        const char *copy = hp_arena_copy(view->results->arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
+        view->cut_name = copy != NULL ? copy : "";
+        view->long_name = linked;
+    }
+    return view->cut_name;
+}
+
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
+{
+    char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
     hp_read_name *read_name = view->results->run.read_name;
     if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
-        return linked;
+        return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
     hp_cxx_short_name(signature, name, sizeof name);
     const char *copy = hp_arena_copy(view->results->arena, name, strlen(name));
     return copy != NULL ? copy : linked;
 }
 
-static void hp_cold_fill_row(const struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
+static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
     hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
@@ -16816,6 +16853,24 @@ static void hp_site_table_put_place(struct hp_text *text, const char *file, uint
     hp_text_char(text, ' ');
 }
 
+/* One that changes has a place, however often it does: there may be 200,000 sites with one long name. */
+static bool hp_site_table_keep_name(const struct hp_site_table *table, struct hp_site_sums *site, const char *bytes,
+                      size_t length)
+{
+    if (site->name_level == 0) {
+        site->name = hp_arena_copy(table->arena, bytes, length);
+        return site->name != NULL;
+    }
+    if (site->name_room == NULL)
+        site->name_room = hp_arena_take(table->arena, HP_SITE_TABLE_NAME_MAX_BYTES);
+    if (site->name_room == NULL)
+        return false;
+    memcpy(site->name_room, bytes, length);
+    site->name_room[length] = '\0';
+    site->name = site->name_room;
+    return true;
+}
+
 /*
  * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
  * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
@@ -16846,8 +16901,7 @@ static bool hp_site_table_set_name(const struct hp_site_table *table, struct hp_
     }
     hp_text_string(&text, site->name_level == 0 ? site->plain_name : hp_site_table_long_name(site));
     hp_text_end(&text);
-    site->name = hp_arena_copy(table->arena, bytes, text.length);
-    return site->name != NULL;
+    return hp_site_table_keep_name(table, site, bytes, text.length);
 }
 
 static int hp_site_table_compare_names(const void *a, const void *b)
@@ -16869,11 +16923,10 @@ static bool hp_site_table_tell_apart(const struct hp_site_table *table, struct h
             if (sites[at]->name_level + 1 < HP_SITE_TABLE_NAME_LEVELS) {
                 sites[at]->name_level++;
                 *ret_moved = true;
+                if (!hp_site_table_set_name(table, sites[at]))
+                    return false;
             }
     }
-    for (size_t at = 0; at < count; at++)
-        if (!hp_site_table_set_name(table, sites[at]))
-            return false;
     return true;
 }
 

@@ -38,7 +38,12 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
 
 void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
-void hp_text_string(struct hp_text *text, const char *string) { hp_text_bytes(text, string, strlen(string)); }
+/* Of a string that does not fit, the end is not looked for: many rows may share a long one. */
+void hp_text_string(struct hp_text *text, const char *string)
+{
+    const size_t most = text->flush == NULL ? text->capacity - text->length + 1 : SIZE_MAX;
+    hp_text_bytes(text, string, strnlen(string, most));
+}
 
 void hp_text_repeat(struct hp_text *text, char c, size_t count)
 {

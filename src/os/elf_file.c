@@ -81,6 +81,8 @@ static bool is_function(const ElfW(Sym) * symbol)
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
 }
 
+static bool is_source(const ElfW(Sym) * symbol) { return (symbol->st_info & 15) == STT_FILE; }
+
 /* Of several names of one function a global one comes last, which is the one that is found. */
 static int compare_symbols(const void *a, const void *b)
 {
@@ -93,16 +95,25 @@ static int compare_symbols(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* `count` comes last: a child that is forked meanwhile finds a table that is sorted, or none. */
+/*
+ * Functions from the beginning of the table, in order of their addresses; from its end the names of sources, in the order of
+ * the file. No symbol is both, so there is room. `count` comes last: a child that is forked meanwhile finds a table that is
+ * sorted, or none.
+ */
 static void sort_symbols(struct hp_elf *elf, size_t total)
 {
     size_t count = 0;
     elf->sorted = hp_memory_map((total + 1) * sizeof(ElfW(Sym) *));
     if (elf->sorted == NULL)
         return;
+    elf->sources = elf->sorted + total + 1;
     for (size_t at = 0; at < total; at++)
         if (is_function(&elf->symbols[at]))
             elf->sorted[count++] = &elf->symbols[at];
+    for (size_t at = total; at-- > 0;)
+        if (is_source(&elf->symbols[at]))
+            *--elf->sources = &elf->symbols[at];
+    elf->source_count = (size_t)(elf->sorted + total + 1 - elf->sources);
     hp_sort(elf->sorted, count, compare_symbols);
     __atomic_store_n(&elf->count, count, __ATOMIC_RELEASE);
 }
@@ -188,13 +199,18 @@ const char *hp_elf_name(const struct hp_elf *elf, const ElfW(Sym) * symbol)
     return symbol->st_name < elf->names_size ? elf->names + symbol->st_name : "";
 }
 
-/* Static functions stand behind the name of their source. */
+/* Static functions stand behind the name of their source. There may be millions behind one. */
 const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) * symbol)
 {
+    size_t low = 0, high = elf->source_count;
     if (symbol->st_info >> 4 != STB_LOCAL)
         return "";
-    for (const ElfW(Sym) *at = symbol; at >= elf->symbols; at--)
-        if ((at->st_info & 15) == STT_FILE)
-            return hp_elf_name(elf, at);
-    return "";
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (elf->sources[middle] <= symbol)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? hp_elf_name(elf, elf->sources[low - 1]) : "";
 }

@@ -30,6 +30,8 @@ struct hp_elf {
     size_t symbols_size;
     ElfW(Sym) * *sorted; /* functions by address */
     size_t count;
+    ElfW(Sym) * *sources; /* symbols that name sources, as they are in the file */
+    size_t source_count;
 };
 
 /* Reads the file into a zeroed struct. False: it is no such file; without symbols there are no functions. */

@@ -19,6 +19,7 @@
 #include "sort.h"
 
 #define MOST_IMAGES 256u
+#define NAME_MAX_BYTES 1024u
 
 hp_functions_reader *hp_cold_reader;
 
@@ -60,8 +61,9 @@ struct view {
     struct cold **rows;
     size_t row_count;
     size_t row_room;
-    size_t images;       /* that were looked into */
-    size_t unrecognised; /* functions that were called and do not look like it */
+    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
+    size_t images;                    /* that were looked into */
+    size_t unrecognised;              /* functions that were called and do not look like it */
 };
 
 /* ------------------------------------------------------------------------------------------ what was called */
@@ -312,7 +314,7 @@ static int compare_sizes(const void *a, const void *b)
     const struct cold *x = a, *y = b;
     if (x->function->size != y->function->size)
         return x->function->size > y->function->size ? -1 : 1;
-    const int order = strcmp(x->function->name, y->function->name);
+    const int order = by_text(x->function->name, y->function->name);
     if (order != 0)
         return order;
     const int image = by_text(x->image, y->image);
@@ -322,19 +324,30 @@ static int compare_sizes(const void *a, const void *b)
                                                           : 1;
 }
 
-/* As names of other functions are shown; that of the linker where there is no memory or no way. */
-static const char *readable_name(const struct view *view, const char *linked)
+/* Rows that share a long name stand one after the other, mostly. */
+static const char *cut_name(struct view *view, const char *linked)
 {
-    char signature[1024], name[1024];
+    if (linked != view->long_name) {
+        const char *copy = hp_arena_copy(view->results->arena, linked, NAME_MAX_BYTES - 1);
+        view->cut_name = copy != NULL ? copy : "";
+        view->long_name = linked;
+    }
+    return view->cut_name;
+}
+
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *readable_name(struct view *view, const char *linked)
+{
+    char signature[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
     hp_read_name *read_name = view->results->run.read_name;
     if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
-        return linked;
+        return strnlen(linked, NAME_MAX_BYTES) < NAME_MAX_BYTES ? linked : cut_name(view, linked);
     hp_cxx_short_name(signature, name, sizeof name);
     const char *copy = hp_arena_copy(view->results->arena, name, strlen(name));
     return copy != NULL ? copy : linked;
 }
 
-static void fill_row(const struct view *view, struct hp_row *row, const struct cold *cold)
+static void fill_row(struct view *view, struct hp_row *row, const struct cold *cold)
 {
     const char *slash = strrchr(cold->image, '/');
     hp_section_set_text(row, view->columns.name, readable_name(view, cold->function->name));

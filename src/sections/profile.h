@@ -74,6 +74,7 @@ struct hp_site_sums {
     const char *plain_name; /* the name alone, which others may have, too */
     const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
+    char *name_room; /* of names above level 0 */
     bool is_named;
     struct hp_site_sums *next;
     struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */

@@ -294,6 +294,24 @@ static void put_place(struct hp_text *text, const char *file, uint32_t line)
     hp_text_char(text, ' ');
 }
 
+/* One that changes has a place, however often it does: there may be 200,000 sites with one long name. */
+static bool keep_name(const struct hp_site_table *table, struct hp_site_sums *site, const char *bytes,
+                      size_t length)
+{
+    if (site->name_level == 0) {
+        site->name = hp_arena_copy(table->arena, bytes, length);
+        return site->name != NULL;
+    }
+    if (site->name_room == NULL)
+        site->name_room = hp_arena_take(table->arena, NAME_MAX_BYTES);
+    if (site->name_room == NULL)
+        return false;
+    memcpy(site->name_room, bytes, length);
+    site->name_room[length] = '\0';
+    site->name = site->name_room;
+    return true;
+}
+
 /*
  * The name with more and more of what tells sites apart: alone, whole signature, file stem, file and line, whole path,
  * number. Where a level has nothing to add, the name stays as it is, and goes up another one.
@@ -324,8 +342,7 @@ static bool set_name(const struct hp_site_table *table, struct hp_site_sums *sit
     }
     hp_text_string(&text, site->name_level == 0 ? site->plain_name : long_name(site));
     hp_text_end(&text);
-    site->name = hp_arena_copy(table->arena, bytes, text.length);
-    return site->name != NULL;
+    return keep_name(table, site, bytes, text.length);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -347,11 +364,10 @@ static bool tell_apart(const struct hp_site_table *table, struct hp_site_sums **
             if (sites[at]->name_level + 1 < NAME_LEVELS) {
                 sites[at]->name_level++;
                 *ret_moved = true;
+                if (!set_name(table, sites[at]))
+                    return false;
             }
     }
-    for (size_t at = 0; at < count; at++)
-        if (!set_name(table, sites[at]))
-            return false;
     return true;
 }
 

@@ -26,8 +26,9 @@
 
 #define HOOK "__cyg_profile_func_enter"
 #define MOST_PLACES 32u
-#define OVERLAPS                                                                                                   \
-    4u /* functions that lie on one another, at most on average; else somebody wants us to work forever */
+/* Functions, names or tables that lie on one another, at most on average; else somebody wants us to work forever. */
+#define OVERLAPS 4u
+#define LONGEST_TEXT 4095u /* of which as much is recorded */
 
 /* Loaded code, as it is in the file. */
 struct code {
@@ -48,13 +49,22 @@ struct places {
     size_t count;
 };
 
+/* A text of the file, and the copy that all who have it share: a million functions may have one name. */
+struct copy {
+    const char *from, *text;
+};
+
 struct reading {
     int fd;
     struct hp_elf elf;
     struct code code[HP_ELF_PARTS];
     size_t code_count;
-    uint64_t bytes_left; /* of functions that may still be looked at */
-    struct slot *slots;  /* by address */
+    uint64_t bytes_left;  /* of functions that may still be looked at */
+    uint64_t texts_left;  /* bytes of texts that may still be copied */
+    uint64_t tables_left; /* bytes of relocations and their symbols that may still be read */
+    struct copy *copies;  /* by where the text is, a hash table */
+    size_t copy_mask;
+    struct slot *slots; /* by address */
     size_t slot_count;
     struct places hook_slots; /* slots that lead to the hook */
     struct places hooks;      /* the hook and stubs that jump there */
@@ -118,13 +128,23 @@ struct dynamic {
     size_t names_size;
 };
 
-static void read_dynamic(const struct reading *reading, size_t index, struct dynamic *ret_dynamic)
+/* Many sections may be about the same bytes. */
+static bool may_read(struct reading *reading, uint64_t size)
+{
+    if (size > reading->tables_left)
+        return false;
+    reading->tables_left -= size;
+    return true;
+}
+
+static void read_dynamic(struct reading *reading, size_t index, struct dynamic *ret_dynamic)
 {
     ElfW(Shdr) table, strings;
     *ret_dynamic = (struct dynamic){.count = 0};
     if (!hp_elf_section(&reading->elf, reading->fd, index, &table) || table.sh_type != SHT_DYNSYM ||
         table.sh_entsize != sizeof(ElfW(Sym)) ||
-        !hp_elf_section(&reading->elf, reading->fd, table.sh_link, &strings))
+        !hp_elf_section(&reading->elf, reading->fd, table.sh_link, &strings) || !may_read(reading, table.sh_size) ||
+        !may_read(reading, strings.sh_size))
         return;
     ret_dynamic->symbols = hp_elf_copy(reading->fd, table.sh_offset, table.sh_size);
     ret_dynamic->names = hp_elf_copy(reading->fd, strings.sh_offset, strings.sh_size);
@@ -164,6 +184,8 @@ static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
     struct dynamic dynamic;
     if (count == 0)
         return true;
+    if (!may_read(reading, section->sh_size))
+        return false;
     ElfW(Rela) *entries = hp_elf_copy(reading->fd, section->sh_offset, count * sizeof *entries);
     if (entries == NULL)
         return false;
@@ -380,21 +402,49 @@ static void find_own_hook(struct reading *reading)
             add_place(&reading->hooks, hp_elf_start(reading->elf.sorted[at]));
 }
 
+static bool make_copies(struct reading *reading)
+{
+    size_t room = 16;
+    while (room < 2 * (reading->elf.count + reading->elf.source_count))
+        room *= 2;
+    reading->copies = calloc(room, sizeof *reading->copies);
+    reading->copy_mask = room - 1;
+    reading->texts_left = OVERLAPS * (uint64_t)reading->elf.names_size;
+    return reading->copies != NULL;
+}
+
+/* A name of a function or a source, cut as in a session. NULL: no memory, or too much of it. */
+static const char *copy_of(struct reading *reading, struct hp_arena *arena, const char *from)
+{
+    size_t at = (size_t)((uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15) >> 24) & reading->copy_mask;
+    while (reading->copies[at].from != NULL && reading->copies[at].from != from)
+        at = (at + 1) & reading->copy_mask;
+    if (reading->copies[at].from != NULL)
+        return reading->copies[at].text;
+    const size_t length = strnlen(from, LONGEST_TEXT);
+    if (length > reading->texts_left)
+        return NULL;
+    reading->texts_left -= length;
+    const char *text = hp_arena_copy(arena, from, length);
+    if (text != NULL)
+        reading->copies[at] = (struct copy){from, text};
+    return text;
+}
+
 static bool list_functions(struct reading *reading, look *look_at, struct hp_arena *arena,
                            struct hp_functions *ret_functions)
 {
     const struct hp_elf *elf = &reading->elf;
-    struct hp_function *all = hp_arena_take_array(arena, elf->count + 1, sizeof *all);
+    struct hp_function *all = make_copies(reading) ? hp_arena_take_array(arena, elf->count + 1, sizeof *all) : NULL;
     size_t count = 0;
     for (size_t at = 0; all != NULL && at < elf->count; at++) {
         const ElfW(Sym) *symbol = elf->sorted[at];
         if (at + 1 < elf->count && elf->sorted[at + 1]->st_value == symbol->st_value)
             continue; /* the last of several names is the one that counts */
-        const char *name = hp_elf_name(elf, symbol), *source = hp_elf_source(elf, symbol);
         struct hp_function *function = &all[count++];
         *function = (struct hp_function){
-            .name = hp_arena_copy(arena, name, strlen(name)),
-            .source = hp_arena_copy(arena, source, strlen(source)),
+            .name = copy_of(reading, arena, hp_elf_name(elf, symbol)),
+            .source = copy_of(reading, arena, hp_elf_source(elf, symbol)),
             .address = hp_elf_start(symbol),
             .size = symbol->st_size,
             .is_instrumented = is_instrumented(reading, look_at, hp_elf_start(symbol), symbol->st_size),
@@ -416,6 +466,7 @@ static const char *read_file(struct reading *reading, struct hp_arena *arena, st
         return "has machine code that cannot be looked into: only that of x86-64 and aarch64 can";
     if (reading->elf.count == 0)
         return "has no symbols: it was stripped";
+    reading->tables_left = OVERLAPS * (uint64_t)status.st_size;
     read_code(reading);
     if (!read_slots(reading))
         return "cannot be read";
@@ -440,6 +491,7 @@ const char *hp_instrumented_read(struct hp_arena *arena, const char *path, struc
     for (size_t at = 0; at < reading->code_count; at++)
         hp_memory_unmap((void *)(uintptr_t)reading->code[at].bytes, (size_t)reading->code[at].size);
     hp_elf_free(&reading->elf);
+    free(reading->copies);
     free(reading->slots);
     free(reading);
     return problem;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "arena.h"
+#include "elf_file.h"
 #include "instrumented.h"
 
 #define SOURCE TEST_PROGRAMS "/cold_library.c"
@@ -209,6 +210,126 @@ static void broken_files_do_no_harm(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- large files */
+
+#define FUNCTIONS_START 0x1000u
+#define FUNCTION_BYTES 2u
+
+/* A file with nothing in it but symbols of functions, one behind the other; its names are the caller's. */
+struct large {
+    size_t functions;
+    size_t sources; /* names of sources, evenly among the functions */
+    size_t first_name, name_step;
+    const char *names;
+    size_t names_size;
+};
+
+static void write_symbols(FILE *stream, const struct large *large)
+{
+    const size_t each = large->functions / (large->sources > 0 ? large->sources : 1);
+    ElfW(Sym) symbol = {0};
+    fwrite(&symbol, sizeof symbol, 1, stream);
+    for (size_t at = 0; at < large->functions; at++) {
+        if (large->sources > 0 && at % each == 0) {
+            symbol =
+                (ElfW(Sym)){.st_name = (uint32_t)(1 + 4 * (at / each)), .st_info = STT_FILE, .st_shndx = SHN_ABS};
+            fwrite(&symbol, sizeof symbol, 1, stream);
+        }
+        symbol = (ElfW(Sym)){.st_name = (uint32_t)(large->first_name + at * large->name_step),
+                             .st_info = STT_FUNC,
+                             .st_shndx = 1,
+                             .st_value = FUNCTIONS_START + at * FUNCTION_BYTES,
+                             .st_size = FUNCTION_BYTES};
+        fwrite(&symbol, sizeof symbol, 1, stream);
+    }
+}
+
+static void write_large(const struct large *large)
+{
+    const size_t symbols = 1 + large->functions + large->sources, code = large->functions * FUNCTION_BYTES;
+    /* What is loaded is the beginning of the file: whatever is there, none of it is a call. */
+    const ElfW(Phdr)
+        part = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = FUNCTIONS_START, .p_filesz = code};
+    ElfW(Ehdr) header = {.e_ident = {0x7f, 'E', 'L', 'F', sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, 1, 1},
+                         .e_type = ET_DYN,
+                         .e_machine = EM_X86_64,
+                         .e_phoff = sizeof header,
+                         .e_phentsize = sizeof part,
+                         .e_phnum = 1,
+                         .e_shoff = sizeof header + sizeof part,
+                         .e_shentsize = sizeof(ElfW(Shdr)),
+                         .e_shnum = 3};
+    const size_t strings_at = header.e_shoff + 3 * sizeof(ElfW(Shdr)), symbols_at = strings_at + large->names_size;
+    const ElfW(Shdr) sections[3] = {
+        {.sh_type = SHT_NULL},
+        {.sh_type = SHT_SYMTAB,
+         .sh_offset = symbols_at,
+         .sh_size = symbols * sizeof(ElfW(Sym)),
+         .sh_link = 2,
+         .sh_entsize = sizeof(ElfW(Sym))},
+        {.sh_type = SHT_STRTAB, .sh_offset = strings_at, .sh_size = large->names_size},
+    };
+    FILE *stream = fopen(file, "wb");
+    assert_non_null(stream);
+    fwrite(&header, sizeof header, 1, stream);
+    fwrite(&part, sizeof part, 1, stream);
+    fwrite(sections, sizeof sections, 1, stream);
+    fwrite(large->names, 1, large->names_size, stream);
+    write_symbols(stream, large);
+    assert_int_equal(fclose(stream), 0);
+}
+
+/* A search for its source with every function would take hours here. */
+static void a_million_static_functions_are_read(void **state)
+{
+    (void)state;
+    struct hp_functions functions = {0};
+    const struct large large = {
+        .functions = 1000000, .sources = 2, .first_name = 9, .names = "\0a.c\0b.c\0f", .names_size = 11};
+    write_large(&large);
+    assert_null(hp_instrumented_read(&arena, file, &functions));
+    assert_int_equal(functions.count, large.functions);
+    for (size_t at = 0; at < functions.count; at++) {
+        assert_string_equal(functions.all[at].name, "f");
+        assert_string_equal(functions.all[at].source, at < large.functions / 2 ? "a.c" : "b.c");
+        assert_false(functions.all[at].is_instrumented);
+    }
+}
+
+/* One name for all of them is there once, and no longer than it is recorded. */
+static void a_long_name_that_is_shared_is_kept_once(void **state)
+{
+    (void)state;
+    struct hp_functions functions = {0};
+    const size_t length = 1000000;
+    char *names = calloc(1, length + 2);
+    assert_non_null(names);
+    memset(names + 1, 'n', length);
+    write_large(&(struct large){.functions = 200000, .first_name = 1, .names = names, .names_size = length + 2});
+    free(names);
+    assert_null(hp_instrumented_read(&arena, file, &functions));
+    assert_int_equal(functions.count, 200000);
+    assert_int_equal(strlen(functions.all[0].name), 4095);
+    assert_ptr_equal(functions.all[0].name, functions.all[199999].name);
+    assert_true(arena.taken < 200000 * (sizeof functions.all[0] + 16));
+}
+
+/* Names that are all parts of one another: much longer together than the file. */
+static void names_that_lie_on_one_another_are_refused(void **state)
+{
+    (void)state;
+    struct hp_functions functions = {0};
+    const size_t length = 1000000;
+    char *names = calloc(1, length + 2);
+    assert_non_null(names);
+    memset(names + 1, 'n', length);
+    write_large(&(struct large){
+        .functions = 500000, .first_name = 1, .name_step = 1, .names = names, .names_size = length + 2});
+    free(names);
+    assert_string_equal(hp_instrumented_read(&arena, file, &functions), "is too large");
+    assert_true(arena.taken < 500000 * sizeof(struct hp_function) + 6 * length);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +337,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_without_hooks_has_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_files_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_million_static_functions_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_long_name_that_is_shared_is_kept_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_that_lie_on_one_another_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
