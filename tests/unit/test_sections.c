@@ -764,6 +764,33 @@ static void running_out_of_memory_is_an_answer(void **state)
     assert_true(fixture_builds_that_fail() > 100);
 }
 
+/* Many sites may point at one text. What is made of it, more than once, is bounded. */
+static void sites_that_share_a_long_name_take_little_memory(void **state)
+{
+    (void)state;
+    static char name[4001];
+    const uint32_t sites = 4000, thread = builder_thread(&builder);
+    memset(name, 'n', sizeof name - 1);
+    const uint32_t text = builder_text(&builder, name);
+    for (uint32_t at = 0; at < sites; at++) {
+        const uint32_t id = builder_site(&builder, "", "file.c", 7);
+        struct hp_site *site =
+            (struct hp_site *)builder_at(&builder, builder_header(&builder)->site_chunks[id / HP_SITES_PER_CHUNK]) +
+            id % HP_SITES_PER_CHUNK;
+        site->name = site->function = text;
+        HOTPATH_ADD_(((struct hotpath_node_ *)builder_at(&builder, builder_node(&builder, thread, 0, id)))->calls,
+                     1);
+    }
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.report, "timing");
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_int_equal(hotpath_section_rows(timing), sites);
+    assert_string_not_equal(cell_of(timing, 0, "name").text, cell_of(timing, 1, "name").text);
+    assert_true(strlen(cell_of(timing, 0, "name").text) < 512);
+    assert_true(results->arena->taken / sites < 3000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -799,6 +826,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(running_out_of_memory_is_an_answer, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sites_that_share_a_long_name_take_little_memory, fixture_set_up,
+                                        fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
