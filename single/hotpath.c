@@ -5468,8 +5468,9 @@ struct hp_wait {
     int32_t call;   /* number of the system call; -1: none */
     uint32_t looks; /* how often it was found so */
     uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was at work */
-    uint32_t other;     /* node where the thread was that is waited for, or that has the lock; 0: not known */
+    uint64_t
+        beside_ns; /* of that, while another thread of the run was at work; run queue: after a wait that was idle */
+    uint32_t other; /* node where the thread was that is waited for, or that has the lock; 0: not known */
     uint32_t reserved;
     char what[40]; /* the file, socket, pipe or child, if known: its end, if it is longer; filled up with zeros */
 };
@@ -9030,6 +9031,13 @@ struct hp_wait_found {
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
 };
 
+/*
+ * Whether waiting is idle, that is nobody's work: for others to come, to bring something or to end it always is, a sleep, a pipe or an unknown
+ * futex while others work. A report, the console and the page mean this by the word.
+ */
+enum hp_idleness { HP_IDLE_NEVER, HP_IDLE_BESIDE_WORK, HP_IDLE_ALWAYS };
+HP_PRIVATE enum hp_idleness hp_wait_idleness(uint32_t cause);
+
 /* `state` is that of hp_task_state. False: it does not wait. */
 HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_found);
 
@@ -9040,6 +9048,28 @@ HP_PRIVATE bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char s
 #define HP_WAIT_CAUSE_MOST_CHILDREN 16u /* that are looked at for one that is busy */
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
+
+enum hp_idleness hp_wait_idleness(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+    case HP_WAIT_CHILD:
+    case HP_WAIT_CLIENT:
+    case HP_WAIT_POLL:
+    case HP_WAIT_SIGNAL:
+    case HP_WAIT_TERMINAL:
+        return HP_IDLE_ALWAYS;
+    case HP_WAIT_SLEEP:
+    case HP_WAIT_PIPE:
+    case HP_WAIT_FUTEX:
+        return HP_IDLE_BESIDE_WORK;
+    default:
+        return HP_IDLE_NEVER;
+    }
+}
 
 /*
  * What can be said of a socket. That stays the same but for one that is connected after it was looked up: it keeps its own address, which
@@ -9352,6 +9382,7 @@ struct hp_watched {
     uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
     bool is_waiting;
     bool is_at_work;        /* it runs, or waits for what nobody of the run does */
+    bool is_beside;         /* at the last look, somebody else of the run was at work */
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;
@@ -9694,6 +9725,26 @@ static bool hp_watch_has_been_ready(const struct hp_watched *thread)
     return thread->ready - thread->ready_before > thread->settled_ready;
 }
 
+static void hp_watch_credit_beside(struct hp_watch *watch, int32_t at, int64_t ns)
+{
+    if (at < 0)
+        return;
+    struct hp_wait *entry = &watch->entries[at];
+    hp_watch_add_to(&entry->beside_ns, ns);
+    if (entry->beside_ns > entry->ns)
+        entry->beside_ns = entry->ns;
+    watch->is_changed[at] = true;
+}
+
+/* Whether what it was found waiting for is nobody's work. */
+static bool hp_watch_is_idle(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0)
+        return false;
+    const enum hp_idleness idleness = hp_wait_idleness(watch->entries[thread->entry].cause);
+    return idleness == HP_IDLE_ALWAYS || (idleness == HP_IDLE_BESIDE_WORK && thread->is_beside);
+}
+
 /* Time ready to run is that of where the thread was found last. */
 static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
@@ -9701,8 +9752,11 @@ static void hp_watch_credit_ready(struct hp_watch *watch, struct hp_watched *thr
     const uint64_t ready = thread->ready - thread->ready_before;
     if (!hp_watch_has_been_ready(thread))
         return;
-    hp_watch_credit(watch, hp_watch_entry_for(watch, thread, &finding, (struct hp_watch_place){0, 0}),
-           (int64_t)(ready - thread->settled_ready), looks);
+    const int64_t ns = (int64_t)(ready - thread->settled_ready);
+    const int32_t at = hp_watch_entry_for(watch, thread, &finding, (struct hp_watch_place){0, 0});
+    hp_watch_credit(watch, at, ns, looks);
+    if (hp_watch_is_idle(watch, thread))
+        hp_watch_credit_beside(watch, at, ns);
     thread->settled_ready = ready;
 }
 
@@ -9972,14 +10026,10 @@ static void hp_watch_note_work(struct hp_watch *watch)
     watch->at_work = at_work;
     at_work += watch->target.at_work != NULL ? *watch->target.at_work : 0;
     for (uint32_t at = 0; at < watch->thread_count; at++) {
-        const struct hp_watched *thread = &watch->threads[at];
-        if (!thread->is_waiting || thread->entry < 0 || thread->of_this_look <= 0 || at_work <= thread->is_at_work)
-            continue;
-        struct hp_wait *entry = &watch->entries[thread->entry];
-        hp_watch_add_to(&entry->beside_ns, thread->of_this_look);
-        if (entry->beside_ns > entry->ns)
-            entry->beside_ns = entry->ns;
-        watch->is_changed[thread->entry] = true;
+        struct hp_watched *thread = &watch->threads[at];
+        thread->is_beside = at_work > thread->is_at_work;
+        if (thread->is_waiting && thread->is_beside && thread->of_this_look > 0)
+            hp_watch_credit_beside(watch, thread->entry, thread->of_this_look);
     }
 }
 
@@ -12008,6 +12058,12 @@ HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
 #define HP_VERDICT_STARVED_PART 0.25
 /* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
 #define HP_VERDICT_QUEUE_PART 0.5
+/* Who does nobody's work for that long is idle, whatever else it waits for. */
+#define HP_VERDICT_IDLE_PART 0.6
+/* A program with less work than this, of the time it ran, and that much idling, is idle. */
+#define HP_VERDICT_IDLE_RUN 0.5
+/* Idle time is mentioned where it is more than this of all. */
+#define HP_VERDICT_IDLE_SAID 0.05
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
@@ -12023,6 +12079,7 @@ enum hp_verdict {
     HP_VERDICT_WAITING,
     HP_VERDICT_ALLOCATION_HEAVY,
     HP_VERDICT_STARVED,
+    HP_VERDICT_IDLE,
     HP_VERDICT_MIXED,
     HP_VERDICT_TOO_SHORT, /* too few samples to tell */
     HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
@@ -12038,6 +12095,7 @@ struct hp_evidence {
     bool has_waits;
     double waited_ns; /* as watched: found in looks, so not exact */
     double queue_ns;  /* of that, ready to run */
+    double idle_ns;   /* of that, nobody's work */
     bool has_allocs;
     double alloc_count;
 };
@@ -12049,6 +12107,7 @@ struct hp_judgement {
     double waiting_ns;   /* all the rest, ready to run included */
     double queue_ns;     /* of that, ready to run */
     double waited_scale; /* what was watched, by this, is what was waited */
+    double idle_ns;      /* of the waiting, nobody's work */
     double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
 };
 
@@ -12074,7 +12133,7 @@ struct hp_wait_sums {
     const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
     const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
     uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was at work */
+    uint64_t beside_ns; /* of that, while another thread of the run was at work; see struct hp_wait */
     uint64_t looks;
 };
 
@@ -12098,11 +12157,16 @@ HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, co
 /* Whether somebody watched a session of the run. */
 HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
 
+/* What of it is idle, by hp_wait_idleness. */
+HP_PRIVATE uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
+
 /* A site alone. */
 struct hp_site_waits {
     uint64_t ns; /* all of it, the run queue included */
+    uint64_t idle_ns;
     uint64_t by_cause[HP_WAIT_CAUSES];
-    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+    uint64_t idle_by_cause[HP_WAIT_CAUSES]; /* of that, idle */
+    const struct hp_wait_sums *longest;     /* single cause, call and file; NULL: it never waited */
 };
 
 /* Of a site of the profile; NULL: of what is outside of all zones. */
@@ -12134,13 +12198,15 @@ HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 struct hp_bottlenecks_columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
-    size_t self, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count, location, open;
+    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
+        location, open;
 };
 
 /* What becomes a row. */
 struct hp_bottlenecks_entry {
     const struct hp_site_sums *site;
     double wall_ns;
+    double work_ns;                /* the same without what is idle */
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
     const char *cause;             /* what it was seen to wait for most, or NULL */
     bool is_named;                 /* and that is most of why it waits */
@@ -12158,8 +12224,9 @@ struct hp_bottlenecks_view {
     bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
-    double whole_ns;                  /* what 100 % is */
+    double whole_ns;                  /* what 100 % is: idle time is no part of it */
     double inside_ns;                 /* of that, in measured functions */
+    double idle_ns;                   /* beside that */
     double observations;              /* samples or looks for a second */
     struct hp_bottlenecks_columns columns;
     struct hp_bottlenecks_entry **entries;
@@ -12201,6 +12268,8 @@ static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
         hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
     columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->work = hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, 0, false);
+    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
     columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
     columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
@@ -12241,17 +12310,39 @@ static double hp_bottlenecks_part_of(double part, double whole) { return whole >
 
 /* ------------------------------------------------------------------------------------------- waiting */
 
-/* "sleep", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody anything. */
+/* What says all of it alone: the system call would only say how. */
+static bool hp_bottlenecks_is_plain(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_SLEEP:
+    case HP_WAIT_RUN_QUEUE:
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+    case HP_WAIT_FUTEX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody
+ * anything.
+ */
 static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *view, const struct hp_wait_sums *wait)
 {
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
     struct hp_text line;
-    const bool is_plain = wait->cause == HP_WAIT_SLEEP || wait->cause == HP_WAIT_RUN_QUEUE;
     const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
     const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, hp_wait_cause_name(wait->cause));
-    if (!is_plain && detail != NULL) {
+    if (wait->other != NULL) {
+        hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? " held in " : " in ");
+        hp_bottlenecks_put_name(&line, wait->other);
+    } else if (!hp_bottlenecks_is_plain(wait->cause) && detail != NULL) {
         hp_text_string(&line, ": ");
         hp_utf8_put_safe(&line, detail, strlen(detail));
     }
@@ -12259,20 +12350,33 @@ static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *v
 }
 
 /* The sum of all that have a cause in common counts, not one long wait. */
-static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits, bool has_queue)
+static uint32_t hp_bottlenecks_largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_queue)
 {
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
-        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
+        if (by_cause[cause] > by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
             largest = cause;
     return largest;
+}
+
+/* Who idles does that for something; who does not may idle, too, and is not asked about that. */
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle)
+{
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        by_cause[cause] =
+            is_idle ? waits->idle_by_cause[cause] : waits->by_cause[cause] - waits->idle_by_cause[cause];
+    const uint32_t largest = hp_bottlenecks_largest_of(by_cause, has_queue);
+    return by_cause[largest] > 0 ? largest : hp_bottlenecks_largest_of(waits->by_cause, has_queue);
 }
 
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
 {
     /* Who waits for something has not been starved: there the run queue is what came on top. */
-    const uint32_t cause = hp_bottlenecks_largest_cause(waits, entry->judgement.verdict != HP_VERDICT_WAITING);
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
+    const uint32_t cause = hp_bottlenecks_largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
     if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
@@ -12326,10 +12430,12 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
         .has_waits = view->waits != NULL,
         .waited_ns = (double)waits.ns,
         .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .idle_ns = (double)waits.idle_ns,
         .has_allocs = view->allocs != NULL,
         .alloc_count = (double)entry->allocs.own_count,
     };
     hp_judge(evidence, &entry->judgement);
+    entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
     if (!hp_bottlenecks_find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
@@ -12342,6 +12448,8 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
 static int hp_bottlenecks_compare_entries(const void *a, const void *b)
 {
     const struct hp_bottlenecks_entry *x = a, *y = b;
+    if (x->work_ns != y->work_ns)
+        return x->work_ns > y->work_ns ? -1 : 1;
     if (x->wall_ns != y->wall_ns)
         return x->wall_ns > y->wall_ns ? -1 : 1;
     const int order = strcmp(x->site->name, y->site->name);
@@ -12378,11 +12486,35 @@ static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
     view->whole_ns = hp_run_ns(&results->run, whole);
 }
 
+/* Idle time is in no share. */
+static void hp_bottlenecks_leave_out_idle(struct hp_bottlenecks_view *view)
+{
+    view->inside_ns -= view->idle_ns;
+    view->whole_ns -= view->idle_ns;
+    if (view->whole_ns < view->inside_ns && view->idle_ns > 0)
+        view->whole_ns = view->inside_ns;
+}
+
+/* What is known of each site, shown or not. NULL: no memory. */
+static struct hp_bottlenecks_entry *hp_bottlenecks_weigh_all(struct hp_bottlenecks_view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct hp_bottlenecks_entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
+        if (!hp_bottlenecks_weigh(view, &entries[at], at))
+            return NULL;
+        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
+            view->idle_ns += entries[at].judgement.idle_ns;
+    }
+    hp_bottlenecks_leave_out_idle(view);
+    return entries;
+}
+
 /* Leaves what is to be shown, in order. False: no memory. */
 static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
 {
     const struct hp_profile *profile = view->results->profile;
-    struct hp_bottlenecks_entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    struct hp_bottlenecks_entry *entries = hp_bottlenecks_weigh_all(view);
     view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
@@ -12390,9 +12522,7 @@ static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
         if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
             continue;
         view->section->total_rows++;
-        if (!hp_bottlenecks_weigh(view, &entries[at], at))
-            return false;
-        if (100 * hp_bottlenecks_part_of(entries[at].wall_ns, view->whole_ns) >= view->results->settings->min_percent)
+        if (100 * hp_bottlenecks_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->min_percent)
             view->entries[view->count++] = &entries[at];
     }
     hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
@@ -12482,6 +12612,10 @@ static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bott
         hp_bottlenecks_put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
         hp_bottlenecks_put_cause(line, entry);
         break;
+    case HP_VERDICT_IDLE:
+        hp_bottlenecks_put_of_own(line, "idle for ", judgement->idle_ns, entry);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
     case HP_VERDICT_ALLOCATION_HEAVY:
         hp_bottlenecks_put_allocs(line, entry);
         break;
@@ -12519,8 +12653,11 @@ static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, st
     const struct hp_bottlenecks_columns *columns = &view->columns;
     const struct hp_judgement *judgement = &entry->judgement;
     hp_section_set_number(row, columns->self, entry->wall_ns);
+    hp_section_set_number(row, columns->work, entry->work_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->idle, judgement->idle_ns);
     if (view->whole_ns > 0)
-        hp_section_set_number(row, columns->wall_percent, 100 * entry->wall_ns / view->whole_ns);
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->work_ns / view->whole_ns);
     if (entry->cpu != NULL) {
         hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
         hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
@@ -12596,7 +12733,9 @@ static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bot
     hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
                          : verdict == HP_VERDICT_STARVED ? "starved of processors"
                                                          : hp_verdict_name(verdict));
-    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->is_named) {
+    const bool has_cause =
+        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
+    if (has_cause && entry->is_named) {
         hp_text_string(line, " (");
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
@@ -12627,72 +12766,305 @@ static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, s
     hp_bottlenecks_put_name(line, other->site);
 }
 
-/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
-static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first)
+/* --- the first line */
+
+/* What is outside of all measured functions, as far as it was seen. */
+struct hp_bottlenecks_outside {
+    double cpu_ns;
+    double waiting_ns;
+    double idle_ns;
+};
+
+static struct hp_bottlenecks_outside hp_bottlenecks_outside_of(const struct hp_bottlenecks_view *view)
 {
-    const enum hp_verdict verdict = first->judgement.verdict;
-    const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
-    const double part = hp_bottlenecks_part_of(first->wall_ns, view->whole_ns);
-    hp_text_string(line, is_told      ? "The bottleneck is "
-                         : part > 0.5 ? "Most of the time is spent in "
-                                      : "More time than elsewhere is spent in ");
-    hp_bottlenecks_put_name(line, first->site);
-    hp_text_string(line, ": ");
+    struct hp_bottlenecks_outside outside = {0};
+    struct hp_site_waits waits;
+    if (view->cpu != NULL)
+        outside.cpu_ns = (double)hp_cpu_ns(&view->cpu->outside);
+    if (view->waits == NULL)
+        return outside;
+    hp_waits_of_site(view->waits, NULL, &waits);
+    outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
+    outside.idle_ns = (double)waits.idle_ns;
+    return outside;
+}
+
+/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
+static double hp_bottlenecks_idle_part_of_run(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
+    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
+                         work < HP_VERDICT_IDLE_RUN * elapsed;
+    return is_idle ? 1 - hp_bottlenecks_part_of(work, elapsed) : 0;
+}
+
+/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
+static unsigned hp_bottlenecks_depth_of(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_THREAD:
+    case HP_WAIT_BARRIER:
+        return 1;
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_FUTEX:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/* What a program idles for. */
+struct hp_bottlenecks_idling {
+    const struct hp_site_sums *site; /* NULL: outside */
+    uint32_t cause;
+    uint64_t ns; /* 0: for nothing yet */
+};
+
+/* Short ones are nobody's reason, however deep. */
+static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site, struct hp_bottlenecks_idling *deepest)
+{
+    const uint64_t least = hp_run_elapsed_ns(&view->results->run) / 4;
+    struct hp_site_waits waits;
+    hp_waits_of_site(view->waits, site, &waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        const uint64_t ns = waits.idle_by_cause[cause];
+        const bool is_long = ns >= least, was_long = deepest->ns >= least;
+        const unsigned depth = hp_bottlenecks_depth_of(cause), before = hp_bottlenecks_depth_of(deepest->cause);
+        if (ns == 0 || is_long < was_long)
+            continue;
+        if (deepest->ns == 0 || is_long > was_long || (is_long && depth > before) ||
+            ((!is_long || depth == before) && ns > deepest->ns))
+            *deepest = (struct hp_bottlenecks_idling){site, cause, ns};
+    }
+}
+
+/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
+static const char *hp_bottlenecks_name_idling(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_idling *idling)
+{
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site == idling->site && wait->cause == idling->cause)
+            return hp_bottlenecks_name_cause(view, wait);
+    }
+    return hp_wait_cause_name(idling->cause);
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+static bool hp_bottlenecks_put_idle(struct hp_text *line, const struct hp_bottlenecks_view *view, double part)
+{
+    struct hp_bottlenecks_idling idling = {0};
+    hp_bottlenecks_find_deeper(view, NULL, &idling);
+    for (size_t at = 0; at < view->results->profile->site_count; at++)
+        hp_bottlenecks_find_deeper(view, view->results->profile->sites[at], &idling);
+    const char *cause = hp_bottlenecks_name_idling(view, &idling);
+    hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
+                                                       : "The program is idle for ");
     hp_bottlenecks_put_share(line, part);
-    hp_text_string(line, " of the time, ");
-    if (is_told)
-        hp_bottlenecks_put_verdict(line, first);
+    hp_text_string(line, " of the time: ");
+    if (idling.site != NULL)
+        hp_bottlenecks_put_name(line, idling.site);
     else
-        hp_text_string(line, verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
-                                                             : "whether busy or waiting was not measured");
+        hp_text_string(line, "it");
+    hp_text_string(line, " waits (");
+    hp_text_string(line, cause != NULL ? cause : "");
+    hp_text_char(line, ')');
+    return cause != NULL;
+}
+
+static bool hp_bottlenecks_is_told(const struct hp_bottlenecks_entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+}
+
+static const char *hp_bottlenecks_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* If it is not the first one: " in the process sort", " in a child process". */
+static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session)
+{
+    const struct hp_run *run = &view->results->run;
+    if (session == 0 || session >= run->count)
+        return;
+    const struct hp_snapshot *first = run->sessions[0], *its = run->sessions[session];
+    const char *name = hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
+    if (name[0] == '\0' || strcmp(name, hp_bottlenecks_base_name(hp_snapshot_text(first, first->header.executable))) == 0) {
+        hp_text_string(line, " in a child process");
+        return;
+    }
+    hp_text_string(line, " in the process ");
+    hp_utf8_put_safe(line, name, strlen(name));
+}
+
+/* What its share is of. */
+static const char *hp_bottlenecks_measure_of(const struct hp_bottlenecks_view *view)
+{
+    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
+               ? " of the time that is not idle, "
+               : " of the time, ";
+}
+
+/* "async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_entry(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *entry)
+{
+    hp_bottlenecks_put_name(line, entry->site);
+    hp_bottlenecks_put_process(line, view, entry->site->session);
+    hp_text_string(line, ": ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(entry->work_ns, view->whole_ns));
+    hp_text_string(line, hp_bottlenecks_measure_of(view));
+    if (hp_bottlenecks_is_told(entry))
+        hp_bottlenecks_put_verdict(line, entry);
+    else
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
+                                 ? "too short to tell what it does"
+                                 : "whether busy or waiting was not measured");
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first, bool is_second)
+{
+    hp_text_string(line, is_second                                       ? "Inside of them it is "
+                         : hp_bottlenecks_is_told(first)                                ? "The bottleneck is "
+                         : hp_bottlenecks_part_of(first->work_ns, view->whole_ns) > 0.5 ? "Most of the time is spent in "
+                                                                         : "More time than elsewhere is spent in ");
+    hp_bottlenecks_put_entry(line, view, first);
+}
+
+/* The process without measured functions that used most of that much; 0: the first one, or none. */
+static size_t hp_bottlenecks_busiest_process(const struct hp_bottlenecks_view *view, double ns)
+{
+    const struct hp_profile *profile = view->results->profile;
+    for (size_t at = 1; at < profile->run->count; at++) {
+        const struct hp_header *header = &profile->run->sessions[at]->header;
+        if (profile->sessions[at].calls == 0 && 2 * (double)(header->cpu_latest_ns - header->cpu_start_ns) > ns)
+            return at;
+    }
+    return 0;
+}
+
+/*
+ * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
+ * bottleneck is there.
+ */
+static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside,
+                        const struct hp_bottlenecks_entry *first)
+{
+    const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
+    const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
+    if (outside->cpu_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+        hp_text_string(line, "The bottleneck is outside of all measured functions,");
+        hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest_process(view, outside->cpu_ns));
+        hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
+        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside->cpu_ns, total_cpu_ns));
+        hp_text_string(line, " of the processor time. ");
+        return true;
+    }
+    if (outside_ns > first->work_ns) {
+        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
+        hp_text_string(line, " of the time is outside of all measured functions. ");
+    }
+    return false;
+}
+
+/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
+static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bottlenecks_view *view, double waited_ns)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    if (waited_ns <= elapsed || elapsed <= 0) {
+        hp_text_string(line, "waited ");
+        hp_units_ns(line, waited_ns);
+        return;
+    }
+    hp_text_string(line, "had ");
+    hp_text_fixed(line, waited_ns / elapsed, 1);
+    hp_text_string(line, " threads waiting on average");
 }
 
 /* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
-static bool hp_bottlenecks_sum_up_program(struct hp_bottlenecks_view *view)
+static void hp_bottlenecks_put_program(struct hp_text *line, const struct hp_bottlenecks_view *view)
 {
-    char bytes[HP_BOTTLENECKS_LINE_BYTES];
-    struct hp_text line;
-    struct hp_site_waits waits;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "The program ");
+    struct hp_site_waits waits = {0};
     const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
-    if (has_used) {
-        hp_text_string(&line, "used ");
-        hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
-        hp_text_string(&line, " of processor time");
-    }
-    if (view->waits != NULL && view->waits->waited_ns > 0) {
-        hp_text_string(&line, has_used ? " and waited " : "waited ");
-        hp_units_ns(&line, (double)view->waits->waited_ns);
+    if (view->waits != NULL)
         hp_waits_of_site(view->waits, NULL, &waits);
-        if (waits.longest != NULL) {
-            hp_text_string(&line, ", longest for ");
-            hp_text_string(&line, hp_wait_cause_name(hp_bottlenecks_largest_cause(&waits, true)));
-        }
+    const uint64_t waited_ns = waits.ns - waits.idle_ns;
+    if (!has_used && waited_ns == 0)
+        return;
+    hp_text_string(line, "The program ");
+    if (has_used) {
+        hp_text_string(line, "used ");
+        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_text_string(line, " of processor time");
     }
-    if (line.length == sizeof "The program " - 1)
-        return true;
-    view->section->summary = hp_bottlenecks_keep_line(view, &line);
-    return view->section->summary != NULL;
+    if (waited_ns == 0)
+        return;
+    hp_text_string(line, has_used ? " and " : "");
+    hp_bottlenecks_put_waited(line, view, (double)waited_ns);
+    hp_text_string(line, ", longest for ");
+    hp_text_string(line, hp_wait_cause_name(hp_bottlenecks_largest_cause(&waits, true, false)));
+}
+
+/* What idles is no bottleneck, whatever else it does, while there is another row. */
+static const struct hp_bottlenecks_entry *hp_bottlenecks_first_at_work(const struct hp_bottlenecks_view *view)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (view->entries[at]->judgement.verdict != HP_VERDICT_IDLE)
+            return view->entries[at];
+    return view->entries[0];
+}
+
+static void hp_bottlenecks_put_work(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
+{
+    if (view->results->profile->site_count == 0) {
+        hp_bottlenecks_put_program(line, view);
+        return;
+    }
+    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
+    const bool is_second = hp_bottlenecks_put_outside(line, view, outside, first);
+    hp_bottlenecks_put_first(line, view, first, is_second);
+    if (!is_second)
+        hp_bottlenecks_put_busiest(view, line, first);
+}
+
+/* Beside what it idles for: ". Of the rest, ..." */
+static void hp_bottlenecks_put_rest(struct hp_text *line, const struct hp_bottlenecks_view *view)
+{
+    if (view->count == 0) {
+        const size_t before = line->length;
+        hp_text_string(line, ". ");
+        hp_bottlenecks_put_program(line, view);
+        line->length = line->length == before + 2 ? before : line->length;
+        return;
+    }
+    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
+    if (!hp_bottlenecks_is_told(first) || first->judgement.verdict == HP_VERDICT_IDLE)
+        return;
+    hp_text_string(line, ". Otherwise, the bottleneck is ");
+    hp_bottlenecks_put_entry(line, view, first);
 }
 
 static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
 {
     char bytes[HP_BOTTLENECKS_LINE_BYTES];
     struct hp_text line;
-    if (view->results->profile->site_count == 0)
-        return hp_bottlenecks_sum_up_program(view);
-    if (view->count == 0)
+    const struct hp_bottlenecks_outside outside = hp_bottlenecks_outside_of(view);
+    const double idle_part = hp_bottlenecks_idle_part_of_run(view, &outside);
+    if (view->results->profile->site_count > 0 && view->count == 0)
         return true;
-    const struct hp_bottlenecks_entry *first = view->entries[0];
-    const double outside_ns = view->whole_ns - view->inside_ns;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (outside_ns > first->wall_ns) {
-        hp_bottlenecks_put_share(&line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
-        hp_text_string(&line, " of the time is outside of all measured functions. ");
-    }
-    hp_bottlenecks_put_first(&line, view, first);
-    hp_bottlenecks_put_busiest(view, &line, first);
+    if (idle_part == 0)
+        hp_bottlenecks_put_work(&line, view, &outside);
+    else if (!hp_bottlenecks_put_idle(&line, view, idle_part))
+        return false;
+    else
+        hp_bottlenecks_put_rest(&line, view);
+    if (line.length == 0)
+        return true;
     view->section->summary = hp_bottlenecks_keep_line(view, &line);
     return view->section->summary != NULL;
 }
@@ -12742,7 +13114,7 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     if (!hp_bottlenecks_take_measures(&view))
         return false;
     hp_bottlenecks_describe(&view);
-    if (!hp_order_choose(results, section, view.columns.self, view.columns.wall_percent))
+    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
         return false;
     hp_bottlenecks_set_whole(&view);
     if (!hp_bottlenecks_has_data(results)) {
@@ -18188,6 +18560,7 @@ const char *hp_verdict_name(enum hp_verdict verdict)
         [HP_VERDICT_WAITING] = "waiting",
         [HP_VERDICT_ALLOCATION_HEAVY] = "allocation-heavy",
         [HP_VERDICT_STARVED] = "starved",
+        [HP_VERDICT_IDLE] = "idle",
         [HP_VERDICT_MIXED] = "mixed",
         [HP_VERDICT_TOO_SHORT] = "too-short",
         [HP_VERDICT_UNKNOWN] = "unknown",
@@ -18196,6 +18569,13 @@ const char *hp_verdict_name(enum hp_verdict verdict)
 }
 
 static double hp_verdict_least(double a, double b) { return a < b ? a : b; }
+
+/* If most of the waiting was seen, what nobody saw of it is taken for the same. */
+static double hp_verdict_idle_part(const struct hp_evidence *evidence, const struct hp_judgement *judgement)
+{
+    const bool is_seen = 2 * evidence->waited_ns >= judgement->waiting_ns && evidence->waited_ns > 0;
+    return is_seen ? judgement->waiting_ns * evidence->idle_ns / evidence->waited_ns : evidence->idle_ns;
+}
 
 /*
  * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
@@ -18215,6 +18595,7 @@ static void hp_verdict_split_time(const struct hp_evidence *evidence, struct hp_
     if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
         judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
     judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+    judgement->idle_ns = hp_verdict_idle_part(evidence, judgement);
 }
 
 /* What allocations take at least, as a part of that. */
@@ -18236,6 +18617,8 @@ static enum hp_verdict hp_verdict_judge_by_times(const struct hp_judgement *judg
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
         judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
+    if (judgement->idle_ns >= HP_VERDICT_IDLE_PART * wall_ns)
+        return HP_VERDICT_IDLE;
     if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
         return HP_VERDICT_WAITING;
     return hp_verdict_judge_by_counts(judgement, judgement->busy_ns >= HP_VERDICT_BUSY_PART * wall_ns ? HP_VERDICT_CPU_BOUND
@@ -18420,6 +18803,20 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
     return gathering.waits;
 }
 
+uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait)
+{
+    switch (hp_wait_idleness(wait->cause)) {
+    case HP_IDLE_ALWAYS:
+        return wait->ns;
+    case HP_IDLE_BESIDE_WORK:
+        return wait->beside_ns;
+    case HP_IDLE_NEVER:
+        break;
+    }
+    /* Of the run queue, what came after a wait that was idle. */
+    return wait->cause == HP_WAIT_RUN_QUEUE ? wait->beside_ns : 0;
+}
+
 void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
                       struct hp_site_waits *ret_waits)
 {
@@ -18432,6 +18829,8 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
             ret_waits->longest = wait;
         ret_waits->ns += wait->ns;
         ret_waits->by_cause[wait->cause] += wait->ns;
+        ret_waits->idle_ns += hp_wait_idle_ns(wait);
+        ret_waits->idle_by_cause[wait->cause] += hp_wait_idle_ns(wait);
     }
 }
 
@@ -18488,7 +18887,7 @@ static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
 static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
 {
     char bytes[256];
@@ -18501,6 +18900,7 @@ static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
     hp_units_ns(&line, (double)waits->waited_ns);
     hp_text_string(&line, " of ");
     hp_units_ns(&line, (double)waits->watched_ns);
+    hp_text_string(&line, " together");
     if (waits->watched_ns > 0) {
         hp_text_string(&line, " (");
         hp_units_percent(&line, hp_wait_table_share(view, waits->waited_ns));

@@ -33,13 +33,15 @@
 
 struct columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
-    size_t self, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count, location, open;
+    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
+        location, open;
 };
 
 /* What becomes a row. */
 struct entry {
     const struct hp_site_sums *site;
     double wall_ns;
+    double work_ns;                /* the same without what is idle */
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
     const char *cause;             /* what it was seen to wait for most, or NULL */
     bool is_named;                 /* and that is most of why it waits */
@@ -57,8 +59,9 @@ struct view {
     bool is_unsampled;                /* it was to be, but hardly a sample came */
     const struct hp_run_waits *waits; /* NULL: nobody watched */
     const struct hp_allocs *allocs;   /* NULL: not counted */
-    double whole_ns;                  /* what 100 % is */
+    double whole_ns;                  /* what 100 % is: idle time is no part of it */
     double inside_ns;                 /* of that, in measured functions */
+    double idle_ns;                   /* beside that */
     double observations;              /* samples or looks for a second */
     struct columns columns;
     struct entry **entries;
@@ -100,6 +103,8 @@ static void describe(struct view *view)
         hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
     columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->work = hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, 0, false);
+    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
     columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
     columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
@@ -140,17 +145,39 @@ static double part_of(double part, double whole) { return whole > 0 ? part / who
 
 /* ------------------------------------------------------------------------------------------- waiting */
 
-/* "sleep", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody anything. */
+/* What says all of it alone: the system call would only say how. */
+static bool is_plain(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_SLEEP:
+    case HP_WAIT_RUN_QUEUE:
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+    case HP_WAIT_FUTEX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody
+ * anything.
+ */
 static const char *name_cause(const struct view *view, const struct hp_wait_sums *wait)
 {
     char bytes[LINE_BYTES];
     struct hp_text line;
-    const bool is_plain = wait->cause == HP_WAIT_SLEEP || wait->cause == HP_WAIT_RUN_QUEUE;
     const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
     const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, hp_wait_cause_name(wait->cause));
-    if (!is_plain && detail != NULL) {
+    if (wait->other != NULL) {
+        hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? " held in " : " in ");
+        put_name(&line, wait->other);
+    } else if (!is_plain(wait->cause) && detail != NULL) {
         hp_text_string(&line, ": ");
         hp_utf8_put_safe(&line, detail, strlen(detail));
     }
@@ -158,20 +185,33 @@ static const char *name_cause(const struct view *view, const struct hp_wait_sums
 }
 
 /* The sum of all that have a cause in common counts, not one long wait. */
-static uint32_t largest_cause(const struct hp_site_waits *waits, bool has_queue)
+static uint32_t largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_queue)
 {
     uint32_t largest = 0;
     for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
-        if (waits->by_cause[cause] > waits->by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
+        if (by_cause[cause] > by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
             largest = cause;
     return largest;
+}
+
+/* Who idles does that for something; who does not may idle, too, and is not asked about that. */
+static uint32_t largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle)
+{
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        by_cause[cause] =
+            is_idle ? waits->idle_by_cause[cause] : waits->by_cause[cause] - waits->idle_by_cause[cause];
+    const uint32_t largest = largest_of(by_cause, has_queue);
+    return by_cause[largest] > 0 ? largest : largest_of(waits->by_cause, has_queue);
 }
 
 /* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
 static bool find_cause(const struct view *view, struct entry *entry, const struct hp_site_waits *waits)
 {
     /* Who waits for something has not been starved: there the run queue is what came on top. */
-    const uint32_t cause = largest_cause(waits, entry->judgement.verdict != HP_VERDICT_WAITING);
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
+    const uint32_t cause = largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
     if (view->waits == NULL || waits->by_cause[cause] == 0)
         return true;
     for (size_t at = 0; at < view->waits->count; at++) {
@@ -225,10 +265,12 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
         .has_waits = view->waits != NULL,
         .waited_ns = (double)waits.ns,
         .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .idle_ns = (double)waits.idle_ns,
         .has_allocs = view->allocs != NULL,
         .alloc_count = (double)entry->allocs.own_count,
     };
     hp_judge(evidence, &entry->judgement);
+    entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
     if (!find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
@@ -241,6 +283,8 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
+    if (x->work_ns != y->work_ns)
+        return x->work_ns > y->work_ns ? -1 : 1;
     if (x->wall_ns != y->wall_ns)
         return x->wall_ns > y->wall_ns ? -1 : 1;
     const int order = strcmp(x->site->name, y->site->name);
@@ -277,11 +321,35 @@ static void set_whole(struct view *view)
     view->whole_ns = hp_run_ns(&results->run, whole);
 }
 
+/* Idle time is in no share. */
+static void leave_out_idle(struct view *view)
+{
+    view->inside_ns -= view->idle_ns;
+    view->whole_ns -= view->idle_ns;
+    if (view->whole_ns < view->inside_ns && view->idle_ns > 0)
+        view->whole_ns = view->inside_ns;
+}
+
+/* What is known of each site, shown or not. NULL: no memory. */
+static struct entry *weigh_all(struct view *view)
+{
+    const struct hp_profile *profile = view->results->profile;
+    struct entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
+        if (!weigh(view, &entries[at], at))
+            return NULL;
+        if (!is_left_out(view, profile->sites[at]))
+            view->idle_ns += entries[at].judgement.idle_ns;
+    }
+    leave_out_idle(view);
+    return entries;
+}
+
 /* Leaves what is to be shown, in order. False: no memory. */
 static bool gather(struct view *view)
 {
     const struct hp_profile *profile = view->results->profile;
-    struct entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    struct entry *entries = weigh_all(view);
     view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
@@ -289,9 +357,7 @@ static bool gather(struct view *view)
         if (is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
             continue;
         view->section->total_rows++;
-        if (!weigh(view, &entries[at], at))
-            return false;
-        if (100 * part_of(entries[at].wall_ns, view->whole_ns) >= view->results->settings->min_percent)
+        if (100 * part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->min_percent)
             view->entries[view->count++] = &entries[at];
     }
     hp_sort(view->entries, view->count, compare_entries);
@@ -381,6 +447,10 @@ static void put_reason(struct hp_text *line, const struct entry *entry)
         put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
         put_cause(line, entry);
         break;
+    case HP_VERDICT_IDLE:
+        put_of_own(line, "idle for ", judgement->idle_ns, entry);
+        put_cause(line, entry);
+        break;
     case HP_VERDICT_ALLOCATION_HEAVY:
         put_allocs(line, entry);
         break;
@@ -418,8 +488,11 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
     const struct columns *columns = &view->columns;
     const struct hp_judgement *judgement = &entry->judgement;
     hp_section_set_number(row, columns->self, entry->wall_ns);
+    hp_section_set_number(row, columns->work, entry->work_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->idle, judgement->idle_ns);
     if (view->whole_ns > 0)
-        hp_section_set_number(row, columns->wall_percent, 100 * entry->wall_ns / view->whole_ns);
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->work_ns / view->whole_ns);
     if (entry->cpu != NULL) {
         hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
         hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
@@ -495,7 +568,9 @@ static void put_verdict(struct hp_text *line, const struct entry *entry)
     hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
                          : verdict == HP_VERDICT_STARVED ? "starved of processors"
                                                          : hp_verdict_name(verdict));
-    if ((verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED) && entry->is_named) {
+    const bool has_cause =
+        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
+    if (has_cause && entry->is_named) {
         hp_text_string(line, " (");
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
@@ -526,72 +601,305 @@ static void put_busiest(const struct view *view, struct hp_text *line, const str
     put_name(line, other->site);
 }
 
-/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
-static void put_first(struct hp_text *line, const struct view *view, const struct entry *first)
+/* --- the first line */
+
+/* What is outside of all measured functions, as far as it was seen. */
+struct outside {
+    double cpu_ns;
+    double waiting_ns;
+    double idle_ns;
+};
+
+static struct outside outside_of(const struct view *view)
 {
-    const enum hp_verdict verdict = first->judgement.verdict;
-    const bool is_told = verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
-    const double part = part_of(first->wall_ns, view->whole_ns);
-    hp_text_string(line, is_told      ? "The bottleneck is "
-                         : part > 0.5 ? "Most of the time is spent in "
-                                      : "More time than elsewhere is spent in ");
-    put_name(line, first->site);
-    hp_text_string(line, ": ");
+    struct outside outside = {0};
+    struct hp_site_waits waits;
+    if (view->cpu != NULL)
+        outside.cpu_ns = (double)hp_cpu_ns(&view->cpu->outside);
+    if (view->waits == NULL)
+        return outside;
+    hp_waits_of_site(view->waits, NULL, &waits);
+    outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
+    outside.idle_ns = (double)waits.idle_ns;
+    return outside;
+}
+
+/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
+static double idle_part_of_run(const struct view *view, const struct outside *outside)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
+    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
+                         work < HP_VERDICT_IDLE_RUN * elapsed;
+    return is_idle ? 1 - part_of(work, elapsed) : 0;
+}
+
+/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
+static unsigned depth_of(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_THREAD:
+    case HP_WAIT_BARRIER:
+        return 1;
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_FUTEX:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/* What a program idles for. */
+struct idling {
+    const struct hp_site_sums *site; /* NULL: outside */
+    uint32_t cause;
+    uint64_t ns; /* 0: for nothing yet */
+};
+
+/* Short ones are nobody's reason, however deep. */
+static void find_deeper(const struct view *view, const struct hp_site_sums *site, struct idling *deepest)
+{
+    const uint64_t least = hp_run_elapsed_ns(&view->results->run) / 4;
+    struct hp_site_waits waits;
+    hp_waits_of_site(view->waits, site, &waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        const uint64_t ns = waits.idle_by_cause[cause];
+        const bool is_long = ns >= least, was_long = deepest->ns >= least;
+        const unsigned depth = depth_of(cause), before = depth_of(deepest->cause);
+        if (ns == 0 || is_long < was_long)
+            continue;
+        if (deepest->ns == 0 || is_long > was_long || (is_long && depth > before) ||
+            ((!is_long || depth == before) && ns > deepest->ns))
+            *deepest = (struct idling){site, cause, ns};
+    }
+}
+
+/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
+static const char *name_idling(const struct view *view, const struct idling *idling)
+{
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site == idling->site && wait->cause == idling->cause)
+            return name_cause(view, wait);
+    }
+    return hp_wait_cause_name(idling->cause);
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+static bool put_idle(struct hp_text *line, const struct view *view, double part)
+{
+    struct idling idling = {0};
+    find_deeper(view, NULL, &idling);
+    for (size_t at = 0; at < view->results->profile->site_count; at++)
+        find_deeper(view, view->results->profile->sites[at], &idling);
+    const char *cause = name_idling(view, &idling);
+    hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
+                                                       : "The program is idle for ");
     put_share(line, part);
-    hp_text_string(line, " of the time, ");
-    if (is_told)
-        put_verdict(line, first);
+    hp_text_string(line, " of the time: ");
+    if (idling.site != NULL)
+        put_name(line, idling.site);
     else
-        hp_text_string(line, verdict == HP_VERDICT_TOO_SHORT ? "too short to tell what it does"
-                                                             : "whether busy or waiting was not measured");
+        hp_text_string(line, "it");
+    hp_text_string(line, " waits (");
+    hp_text_string(line, cause != NULL ? cause : "");
+    hp_text_char(line, ')');
+    return cause != NULL;
+}
+
+static bool is_told(const struct entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* If it is not the first one: " in the process sort", " in a child process". */
+static void put_process(struct hp_text *line, const struct view *view, size_t session)
+{
+    const struct hp_run *run = &view->results->run;
+    if (session == 0 || session >= run->count)
+        return;
+    const struct hp_snapshot *first = run->sessions[0], *its = run->sessions[session];
+    const char *name = base_name(hp_snapshot_text(its, its->header.executable));
+    if (name[0] == '\0' || strcmp(name, base_name(hp_snapshot_text(first, first->header.executable))) == 0) {
+        hp_text_string(line, " in a child process");
+        return;
+    }
+    hp_text_string(line, " in the process ");
+    hp_utf8_put_safe(line, name, strlen(name));
+}
+
+/* What its share is of. */
+static const char *measure_of(const struct view *view)
+{
+    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
+               ? " of the time that is not idle, "
+               : " of the time, ";
+}
+
+/* "async_sleep: 75 % of the time, waiting (sleep)" */
+static void put_entry(struct hp_text *line, const struct view *view, const struct entry *entry)
+{
+    put_name(line, entry->site);
+    put_process(line, view, entry->site->session);
+    hp_text_string(line, ": ");
+    put_share(line, part_of(entry->work_ns, view->whole_ns));
+    hp_text_string(line, measure_of(view));
+    if (is_told(entry))
+        put_verdict(line, entry);
+    else
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
+                                 ? "too short to tell what it does"
+                                 : "whether busy or waiting was not measured");
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void put_first(struct hp_text *line, const struct view *view, const struct entry *first, bool is_second)
+{
+    hp_text_string(line, is_second                                       ? "Inside of them it is "
+                         : is_told(first)                                ? "The bottleneck is "
+                         : part_of(first->work_ns, view->whole_ns) > 0.5 ? "Most of the time is spent in "
+                                                                         : "More time than elsewhere is spent in ");
+    put_entry(line, view, first);
+}
+
+/* The process without measured functions that used most of that much; 0: the first one, or none. */
+static size_t busiest_process(const struct view *view, double ns)
+{
+    const struct hp_profile *profile = view->results->profile;
+    for (size_t at = 1; at < profile->run->count; at++) {
+        const struct hp_header *header = &profile->run->sessions[at]->header;
+        if (profile->sessions[at].calls == 0 && 2 * (double)(header->cpu_latest_ns - header->cpu_start_ns) > ns)
+            return at;
+    }
+    return 0;
+}
+
+/*
+ * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
+ * bottleneck is there.
+ */
+static bool put_outside(struct hp_text *line, const struct view *view, const struct outside *outside,
+                        const struct entry *first)
+{
+    const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
+    const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
+    if (outside->cpu_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+        hp_text_string(line, "The bottleneck is outside of all measured functions,");
+        put_process(line, view, busiest_process(view, outside->cpu_ns));
+        hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
+        put_share(line, part_of(outside->cpu_ns, total_cpu_ns));
+        hp_text_string(line, " of the processor time. ");
+        return true;
+    }
+    if (outside_ns > first->work_ns) {
+        put_share(line, part_of(outside_ns, view->whole_ns));
+        hp_text_string(line, " of the time is outside of all measured functions. ");
+    }
+    return false;
+}
+
+/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
+static void put_waited(struct hp_text *line, const struct view *view, double waited_ns)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    if (waited_ns <= elapsed || elapsed <= 0) {
+        hp_text_string(line, "waited ");
+        hp_units_ns(line, waited_ns);
+        return;
+    }
+    hp_text_string(line, "had ");
+    hp_text_fixed(line, waited_ns / elapsed, 1);
+    hp_text_string(line, " threads waiting on average");
 }
 
 /* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
-static bool sum_up_program(struct view *view)
+static void put_program(struct hp_text *line, const struct view *view)
 {
-    char bytes[LINE_BYTES];
-    struct hp_text line;
-    struct hp_site_waits waits;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "The program ");
+    struct hp_site_waits waits = {0};
     const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
-    if (has_used) {
-        hp_text_string(&line, "used ");
-        hp_units_ns(&line, (double)hp_cpu_ns(&view->cpu->total));
-        hp_text_string(&line, " of processor time");
-    }
-    if (view->waits != NULL && view->waits->waited_ns > 0) {
-        hp_text_string(&line, has_used ? " and waited " : "waited ");
-        hp_units_ns(&line, (double)view->waits->waited_ns);
+    if (view->waits != NULL)
         hp_waits_of_site(view->waits, NULL, &waits);
-        if (waits.longest != NULL) {
-            hp_text_string(&line, ", longest for ");
-            hp_text_string(&line, hp_wait_cause_name(largest_cause(&waits, true)));
-        }
+    const uint64_t waited_ns = waits.ns - waits.idle_ns;
+    if (!has_used && waited_ns == 0)
+        return;
+    hp_text_string(line, "The program ");
+    if (has_used) {
+        hp_text_string(line, "used ");
+        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_text_string(line, " of processor time");
     }
-    if (line.length == sizeof "The program " - 1)
-        return true;
-    view->section->summary = keep_line(view, &line);
-    return view->section->summary != NULL;
+    if (waited_ns == 0)
+        return;
+    hp_text_string(line, has_used ? " and " : "");
+    put_waited(line, view, (double)waited_ns);
+    hp_text_string(line, ", longest for ");
+    hp_text_string(line, hp_wait_cause_name(largest_cause(&waits, true, false)));
+}
+
+/* What idles is no bottleneck, whatever else it does, while there is another row. */
+static const struct entry *first_at_work(const struct view *view)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (view->entries[at]->judgement.verdict != HP_VERDICT_IDLE)
+            return view->entries[at];
+    return view->entries[0];
+}
+
+static void put_work(struct hp_text *line, const struct view *view, const struct outside *outside)
+{
+    if (view->results->profile->site_count == 0) {
+        put_program(line, view);
+        return;
+    }
+    const struct entry *first = first_at_work(view);
+    const bool is_second = put_outside(line, view, outside, first);
+    put_first(line, view, first, is_second);
+    if (!is_second)
+        put_busiest(view, line, first);
+}
+
+/* Beside what it idles for: ". Of the rest, ..." */
+static void put_rest(struct hp_text *line, const struct view *view)
+{
+    if (view->count == 0) {
+        const size_t before = line->length;
+        hp_text_string(line, ". ");
+        put_program(line, view);
+        line->length = line->length == before + 2 ? before : line->length;
+        return;
+    }
+    const struct entry *first = first_at_work(view);
+    if (!is_told(first) || first->judgement.verdict == HP_VERDICT_IDLE)
+        return;
+    hp_text_string(line, ". Otherwise, the bottleneck is ");
+    put_entry(line, view, first);
 }
 
 static bool set_summary(struct view *view)
 {
     char bytes[LINE_BYTES];
     struct hp_text line;
-    if (view->results->profile->site_count == 0)
-        return sum_up_program(view);
-    if (view->count == 0)
+    const struct outside outside = outside_of(view);
+    const double idle_part = idle_part_of_run(view, &outside);
+    if (view->results->profile->site_count > 0 && view->count == 0)
         return true;
-    const struct entry *first = view->entries[0];
-    const double outside_ns = view->whole_ns - view->inside_ns;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (outside_ns > first->wall_ns) {
-        put_share(&line, part_of(outside_ns, view->whole_ns));
-        hp_text_string(&line, " of the time is outside of all measured functions. ");
-    }
-    put_first(&line, view, first);
-    put_busiest(view, &line, first);
+    if (idle_part == 0)
+        put_work(&line, view, &outside);
+    else if (!put_idle(&line, view, idle_part))
+        return false;
+    else
+        put_rest(&line, view);
+    if (line.length == 0)
+        return true;
     view->section->summary = keep_line(view, &line);
     return view->section->summary != NULL;
 }
@@ -641,7 +949,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!take_measures(&view))
         return false;
     describe(&view);
-    if (!hp_order_choose(results, section, view.columns.self, view.columns.wall_percent))
+    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
         return false;
     set_whole(&view);
     if (!has_data(results)) {

@@ -8,6 +8,7 @@ const char *hp_verdict_name(enum hp_verdict verdict)
         [HP_VERDICT_WAITING] = "waiting",
         [HP_VERDICT_ALLOCATION_HEAVY] = "allocation-heavy",
         [HP_VERDICT_STARVED] = "starved",
+        [HP_VERDICT_IDLE] = "idle",
         [HP_VERDICT_MIXED] = "mixed",
         [HP_VERDICT_TOO_SHORT] = "too-short",
         [HP_VERDICT_UNKNOWN] = "unknown",
@@ -16,6 +17,13 @@ const char *hp_verdict_name(enum hp_verdict verdict)
 }
 
 static double least(double a, double b) { return a < b ? a : b; }
+
+/* If most of the waiting was seen, what nobody saw of it is taken for the same. */
+static double idle_part(const struct hp_evidence *evidence, const struct hp_judgement *judgement)
+{
+    const bool is_seen = 2 * evidence->waited_ns >= judgement->waiting_ns && evidence->waited_ns > 0;
+    return is_seen ? judgement->waiting_ns * evidence->idle_ns / evidence->waited_ns : evidence->idle_ns;
+}
 
 /*
  * Busy and waiting are one another's rest. Processor time is what clocks say, so it goes before what was seen in looks; that
@@ -35,6 +43,7 @@ static void split_time(const struct hp_evidence *evidence, struct hp_judgement *
     if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
         judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
     judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+    judgement->idle_ns = idle_part(evidence, judgement);
 }
 
 /* What allocations take at least, as a part of that. */
@@ -56,6 +65,8 @@ static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, cons
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&
         judgement->queue_ns >= HP_VERDICT_QUEUE_PART * seen_ns)
         return HP_VERDICT_STARVED;
+    if (judgement->idle_ns >= HP_VERDICT_IDLE_PART * wall_ns)
+        return HP_VERDICT_IDLE;
     if (judgement->waiting_ns >= HP_VERDICT_WAITING_PART * wall_ns)
         return HP_VERDICT_WAITING;
     return judge_by_counts(judgement, judgement->busy_ns >= HP_VERDICT_BUSY_PART * wall_ns ? HP_VERDICT_CPU_BOUND

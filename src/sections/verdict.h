@@ -21,6 +21,12 @@
 #define HP_VERDICT_STARVED_PART 0.25
 /* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
 #define HP_VERDICT_QUEUE_PART 0.5
+/* Who does nobody's work for that long is idle, whatever else it waits for. */
+#define HP_VERDICT_IDLE_PART 0.6
+/* A program with less work than this, of the time it ran, and that much idling, is idle. */
+#define HP_VERDICT_IDLE_RUN 0.5
+/* Idle time is mentioned where it is more than this of all. */
+#define HP_VERDICT_IDLE_SAID 0.05
 /* So much of the time it was busy must be allocations, at what they take at least. */
 #define HP_VERDICT_ALLOC_PART (1.0 / 3)
 /* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
@@ -36,6 +42,7 @@ enum hp_verdict {
     HP_VERDICT_WAITING,
     HP_VERDICT_ALLOCATION_HEAVY,
     HP_VERDICT_STARVED,
+    HP_VERDICT_IDLE,
     HP_VERDICT_MIXED,
     HP_VERDICT_TOO_SHORT, /* too few samples to tell */
     HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
@@ -51,6 +58,7 @@ struct hp_evidence {
     bool has_waits;
     double waited_ns; /* as watched: found in looks, so not exact */
     double queue_ns;  /* of that, ready to run */
+    double idle_ns;   /* of that, nobody's work */
     bool has_allocs;
     double alloc_count;
 };
@@ -62,6 +70,7 @@ struct hp_judgement {
     double waiting_ns;   /* all the rest, ready to run included */
     double queue_ns;     /* of that, ready to run */
     double waited_scale; /* what was watched, by this, is what was waited */
+    double idle_ns;      /* of the waiting, nobody's work */
     double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
 };
 

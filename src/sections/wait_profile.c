@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "sort.h"
+#include "wait_cause.h"
 
 const char *hp_wait_cause_name(uint32_t cause)
 {
@@ -168,6 +169,20 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
     return gathering.waits;
 }
 
+uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait)
+{
+    switch (hp_wait_idleness(wait->cause)) {
+    case HP_IDLE_ALWAYS:
+        return wait->ns;
+    case HP_IDLE_BESIDE_WORK:
+        return wait->beside_ns;
+    case HP_IDLE_NEVER:
+        break;
+    }
+    /* Of the run queue, what came after a wait that was idle. */
+    return wait->cause == HP_WAIT_RUN_QUEUE ? wait->beside_ns : 0;
+}
+
 void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
                       struct hp_site_waits *ret_waits)
 {
@@ -180,5 +195,7 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
             ret_waits->longest = wait;
         ret_waits->ns += wait->ns;
         ret_waits->by_cause[wait->cause] += wait->ns;
+        ret_waits->idle_ns += hp_wait_idle_ns(wait);
+        ret_waits->idle_by_cause[wait->cause] += hp_wait_idle_ns(wait);
     }
 }

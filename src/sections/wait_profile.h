@@ -17,7 +17,7 @@ struct hp_wait_sums {
     const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
     const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
     uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was at work */
+    uint64_t beside_ns; /* of that, while another thread of the run was at work; see struct hp_wait */
     uint64_t looks;
 };
 
@@ -41,11 +41,16 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
 /* Whether somebody watched a session of the run. */
 bool hp_run_has_waits(const struct hp_run *run);
 
+/* What of it is idle, by hp_wait_idleness. */
+uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
+
 /* A site alone. */
 struct hp_site_waits {
     uint64_t ns; /* all of it, the run queue included */
+    uint64_t idle_ns;
     uint64_t by_cause[HP_WAIT_CAUSES];
-    const struct hp_wait_sums *longest; /* single cause, call and file; NULL: it never waited */
+    uint64_t idle_by_cause[HP_WAIT_CAUSES]; /* of that, idle */
+    const struct hp_wait_sums *longest;     /* single cause, call and file; NULL: it never waited */
 };
 
 /* Of a site of the profile; NULL: of what is outside of all zones. */

@@ -60,7 +60,7 @@ static double share(const struct view *view, uint64_t ns)
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
 }
 
-/* "Threads waited 3.20 s of 4.00 s (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
+/* "Threads waited 3.20 s of 4.00 s together (80.00%); 400 looks, every 10.00 ms, took 2.00 ms" */
 static bool set_summary(struct view *view)
 {
     char bytes[256];
@@ -73,6 +73,7 @@ static bool set_summary(struct view *view)
     hp_units_ns(&line, (double)waits->waited_ns);
     hp_text_string(&line, " of ");
     hp_units_ns(&line, (double)waits->watched_ns);
+    hp_text_string(&line, " together");
     if (waits->watched_ns > 0) {
         hp_text_string(&line, " (");
         hp_units_percent(&line, share(view, waits->waited_ns));

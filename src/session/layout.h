@@ -472,8 +472,9 @@ struct hp_wait {
     int32_t call;   /* number of the system call; -1: none */
     uint32_t looks; /* how often it was found so */
     uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was at work */
-    uint32_t other;     /* node where the thread was that is waited for, or that has the lock; 0: not known */
+    uint64_t
+        beside_ns; /* of that, while another thread of the run was at work; run queue: after a wait that was idle */
+    uint32_t other; /* node where the thread was that is waited for, or that has the lock; 0: not known */
     uint32_t reserved;
     char what[40]; /* the file, socket, pipe or child, if known: its end, if it is longer; filled up with zeros */
 };

@@ -16,6 +16,28 @@
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
 
+enum hp_idleness hp_wait_idleness(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+    case HP_WAIT_CHILD:
+    case HP_WAIT_CLIENT:
+    case HP_WAIT_POLL:
+    case HP_WAIT_SIGNAL:
+    case HP_WAIT_TERMINAL:
+        return HP_IDLE_ALWAYS;
+    case HP_WAIT_SLEEP:
+    case HP_WAIT_PIPE:
+    case HP_WAIT_FUTEX:
+        return HP_IDLE_BESIDE_WORK;
+    default:
+        return HP_IDLE_NEVER;
+    }
+}
+
 /*
  * What can be said of a socket. That stays the same but for one that is connected after it was looked up: it keeps its own address, which
  * is right as well. To ask again at every look would be to read all tables of sockets each time.

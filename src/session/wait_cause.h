@@ -33,6 +33,13 @@ struct hp_wait_found {
     char what[HP_SOCKET_NAME]; /* filled up with zeros */
 };
 
+/*
+ * Whether waiting is idle, that is nobody's work: for others to come, to bring something or to end it always is, a sleep, a pipe or an unknown
+ * futex while others work. A report, the console and the page mean this by the word.
+ */
+enum hp_idleness { HP_IDLE_NEVER, HP_IDLE_BESIDE_WORK, HP_IDLE_ALWAYS };
+enum hp_idleness hp_wait_idleness(uint32_t cause);
+
 /* `state` is that of hp_task_state. False: it does not wait. */
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_found);
 

@@ -303,6 +303,26 @@ static bool has_been_ready(const struct hp_watched *thread)
     return thread->ready - thread->ready_before > thread->settled_ready;
 }
 
+static void credit_beside(struct hp_watch *watch, int32_t at, int64_t ns)
+{
+    if (at < 0)
+        return;
+    struct hp_wait *entry = &watch->entries[at];
+    add_to(&entry->beside_ns, ns);
+    if (entry->beside_ns > entry->ns)
+        entry->beside_ns = entry->ns;
+    watch->is_changed[at] = true;
+}
+
+/* Whether what it was found waiting for is nobody's work. */
+static bool is_idle(const struct hp_watch *watch, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0)
+        return false;
+    const enum hp_idleness idleness = hp_wait_idleness(watch->entries[thread->entry].cause);
+    return idleness == HP_IDLE_ALWAYS || (idleness == HP_IDLE_BESIDE_WORK && thread->is_beside);
+}
+
 /* Time ready to run is that of where the thread was found last. */
 static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint32_t looks)
 {
@@ -310,8 +330,11 @@ static void credit_ready(struct hp_watch *watch, struct hp_watched *thread, uint
     const uint64_t ready = thread->ready - thread->ready_before;
     if (!has_been_ready(thread))
         return;
-    credit(watch, entry_for(watch, thread, &finding, (struct place){0, 0}),
-           (int64_t)(ready - thread->settled_ready), looks);
+    const int64_t ns = (int64_t)(ready - thread->settled_ready);
+    const int32_t at = entry_for(watch, thread, &finding, (struct place){0, 0});
+    credit(watch, at, ns, looks);
+    if (is_idle(watch, thread))
+        credit_beside(watch, at, ns);
     thread->settled_ready = ready;
 }
 
@@ -581,14 +604,10 @@ static void note_work(struct hp_watch *watch)
     watch->at_work = at_work;
     at_work += watch->target.at_work != NULL ? *watch->target.at_work : 0;
     for (uint32_t at = 0; at < watch->thread_count; at++) {
-        const struct hp_watched *thread = &watch->threads[at];
-        if (!thread->is_waiting || thread->entry < 0 || thread->of_this_look <= 0 || at_work <= thread->is_at_work)
-            continue;
-        struct hp_wait *entry = &watch->entries[thread->entry];
-        add_to(&entry->beside_ns, thread->of_this_look);
-        if (entry->beside_ns > entry->ns)
-            entry->beside_ns = entry->ns;
-        watch->is_changed[thread->entry] = true;
+        struct hp_watched *thread = &watch->threads[at];
+        thread->is_beside = at_work > thread->is_at_work;
+        if (thread->is_waiting && thread->is_beside && thread->of_this_look > 0)
+            credit_beside(watch, thread->entry, thread->of_this_look);
     }
 }
 

@@ -68,6 +68,7 @@ struct hp_watched {
     uint32_t other;       /* thread that has what it waits for, or is that; 0: not known */
     bool is_waiting;
     bool is_at_work;        /* it runs, or waits for what nobody of the run does */
+    bool is_beside;         /* at the last look, somebody else of the run was at work */
     uint32_t running_looks; /* at which it was found running, one after the other */
     int64_t running_floor;  /* the least that seemed to be waited at these */
     uint64_t running_switches;

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import EMULATOR, EXAMPLES, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer
+from harness import EMULATOR, EXAMPLES, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer, without_thread_sanitizer
 from test_cli import Cli
 from test_views import follows_the_schema, table
 
@@ -204,6 +204,42 @@ def test_allocations_alone(box):
         assert (row.verdict == "allocation-heavy") == (3 * 25 * row.own_count >= row.self_ns)
         assert [row.percent_cpu, row.percent_waiting, row.waiting_ns] == [None] * 3
     follows_the_schema(measured.report)
+
+
+# Programs as people write them, and how the first line has to begin. Who is busy may be starved by others on the machine.
+BUSY_WORDS = r": \d+ % of the time( that is not idle)?, (cpu-bound|starved of processors|busy as well as waiting)"
+SCENES = {
+    "log": "The bottleneck is parse_line" + BUSY_WORDS,
+    "pages": "The bottleneck is render_page" + BUSY_WORDS,
+    "transform": "The bottleneck is transform" + BUSY_WORDS,
+    "store": r"The bottleneck is store: \d+ % of the time that is not idle, (waiting \(sleep\)|starved of processors)",
+    "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting \(lock held in ask_warehouse\)",
+    "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
+    "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
+             r"|The bottleneck is outside of all measured functions, in (the|a child) process",
+    "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
+    "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
+    "filter": r"The bottleneck is read_line: \d+ % of the time, waiting \(pipe: read\)",
+    "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
+    "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
+    "ticker": "The bottleneck is compute" + BUSY_WORDS,
+    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the processor time\. Inside of them it is note",
+}
+
+
+def first_line(cli, scene):
+    done = cli.start("run", "--", PROGRAMS / "scenes", scene)
+    lines = done.communicate(timeout=120)[1].splitlines()
+    assert done.returncode == 0, lines
+    title = next(line for line in lines if line.startswith("bottlenecks - "))
+    return lines[lines.index(title) + 1]
+
+
+@without_thread_sanitizer("it has a thread of its own, which waits, too")
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_first_line_is_right(cli, scene):
+    line = first_line(cli, scene)
+    assert re.match(SCENES[scene], line), line
 
 
 def test_nothing_but_time(box):

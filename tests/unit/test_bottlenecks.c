@@ -254,6 +254,157 @@ static void what_is_outside_is_said_first(void **state)
                                                 "bottleneck is load: 10 % of the time, cpu-bound");
 }
 
+/* Processor time that threads without measured functions use is said first, with the process if it is another. */
+static void work_outside_is_said_first(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    const uint32_t unseen = builder_thread(&builder);
+    builder_cpu(&builder, unseen, ((struct hp_thread *)builder_at(&builder, unseen))->root, 9000, 9 * SECOND, 0);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is outside of all measured functions, with 71 % of the processor time. "
+                        "Inside of them it is load: 60 % of the time, waiting");
+    struct session_builder *other = fixture_add_session();
+    const uint32_t its = builder_thread(other);
+    builder_header(other)->executable = builder_text(other, "/usr/bin/sort");
+    builder_cpu(other, its, ((struct hp_thread *)builder_at(other, its))->root, 90000, 90 * SECOND, 0);
+    builder_elapse(other, 10 * SECOND, 1);
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary,
+                        "The bottleneck is outside of all measured functions, in the process sort, with 96 % of ",
+                        80);
+}
+
+/* --- idle: nobody's work */
+
+static uint32_t pop, serve;
+
+/* Ten seconds: main waits for four threads that wait for work most of the time, which takes six seconds. */
+static void build_pool(void)
+{
+    thread = builder_thread(&builder);
+    main_node = builder_node(&builder, thread, 0, builder_site(&builder, "main", "src/demo.c", 1));
+    builder_header(&builder)->main_site = 0;
+    builder_call(&builder, thread, main_node, 10 * SECOND, 0);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    const uint32_t pops = builder_site(&builder, "pop", "src/demo.c", 2);
+    const uint32_t serves = builder_site(&builder, "serve", "src/demo.c", 3);
+    for (unsigned at = 0; at < 4; at++) {
+        const uint32_t worker = builder_thread(&builder);
+        pop = builder_node(&builder, worker, 0, pops);
+        serve = builder_node(&builder, worker, 0, serves);
+        builder_call(&builder, worker, pop, 8500 * MS, 0);
+        builder_call(&builder, worker, serve, 1500 * MS, 0);
+        builder_cpu(&builder, worker, serve, 1500, 1500 * MS, 0);
+    }
+    struct hp_waits *waits = builder_waits(&builder, 16);
+    waits->watched_ns = 50 * SECOND;
+    waits->looks = 5000;
+    builder_wait(&builder, main_node, HP_WAIT_THREAD, SYS_futex, "", 10 * SECOND)->other = serve;
+    builder_wait(&builder, pop, HP_WAIT_CONDITION, SYS_futex, "", 34 * SECOND)->looks = 3400;
+}
+
+static void a_pool_names_the_job(void **state)
+{
+    (void)state;
+    build_pool();
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
+    assert_row(0, "serve", "cpu-bound", "busy for 6.00 s of its 6.00 s, 100 % of that in user mode");
+    assert_row(1, "pop", "idle", "idle for 34.00 s of its 34.00 s, 34.00 s of that for condition");
+    assert_row(2, "main", "idle", "idle for 10.00 s of its 10.00 s, 10.00 s of that for thread in serve (1 look)");
+    assert_number(0, "percent_wall", 100);
+    assert_number(1, "percent_wall", 0);
+    assert_number(1, "self_ns", 34e9);
+    assert_number(1, "work_ns", 0);
+    assert_number(1, "idle_ns", 34e9);
+    assert_number(1, "percent_waiting", 100);
+}
+
+/* A lock is no idle time: who wants it has something to do. */
+static void a_lock_is_work(void **state)
+{
+    (void)state;
+    build_pool();
+    const uint32_t worker = builder_thread(&builder);
+    const uint32_t take = call_of(worker, 0, "take", 9 * SECOND);
+    builder_wait(&builder, take, HP_WAIT_LOCK, SYS_futex, "", 9 * SECOND)->other = serve;
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "The bottleneck is take: 60 % of the time that is not idle, waiting (lock held in serve). Of "
+        "the processor time, 100 % is in serve");
+}
+
+/* Who sleeps, or reads from a pipe, while others work is waited for by nobody; alone it is what the time is spent with. */
+static void sleep_beside_work_is_idle(void **state)
+{
+    (void)state;
+    static const uint32_t causes[] = {HP_WAIT_SLEEP, HP_WAIT_PIPE, HP_WAIT_FUTEX};
+    for (size_t at = 0; at < sizeof causes / sizeof causes[0]; at++) {
+        fixture_tear_down(NULL);
+        fixture_set_up(NULL);
+        build_pool();
+        const uint32_t other = builder_thread(&builder);
+        const uint32_t nap = call_of(other, 0, "nap", 10 * SECOND);
+        struct hp_wait *wait = builder_wait(&builder, nap, causes[at], -1, "", 10 * SECOND);
+        fixture_build();
+        assert_memory_equal(bottlenecks()->summary, "The bottleneck is nap: 63 % ", 28);
+        wait->beside_ns = 10 * SECOND;
+        fixture_build();
+        assert_memory_equal(bottlenecks()->summary, "The bottleneck is serve: 100 % ", 31);
+    }
+}
+
+/* Less than half a thread's work. The end of the chain is named: neither who waits for threads nor who waits for them. */
+static void an_idle_server_says_so(void **state)
+{
+    (void)state;
+    build_pool();
+    const uint32_t listener = builder_thread(&builder);
+    const uint32_t listen = call_of(listener, 0, "listen", 10 * SECOND);
+    builder_wait(&builder, listen, HP_WAIT_POLL, SYS_ppoll, "", 10 * SECOND);
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is serve: 100 % ", 31);
+    builder_elapse(&builder, 20 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The program is idle for 70 % of the time: listen waits (poll: ppoll). Otherwise, the "
+                        "bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
+}
+
+static void a_child_is_named(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", SECOND);
+    builder_cpu(&builder, thread, load, 20, 20 * MS, 0);
+    builder_waits(&builder, 4)->watched_ns = SECOND;
+    builder_wait(&builder, load, HP_WAIT_CHILD, SYS_wait4, "gzip", 300 * MS);
+    builder_wait(&builder, load, HP_WAIT_CHILD, SYS_wait4, "gzip (busy)", 670 * MS);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The program waits for a child for 98 % of the time: load waits (child: gzip (busy))");
+}
+
+/* Of a program without measured functions, waiting of threads side by side is not added up. */
+static void many_threads_that_wait(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    builder_waits(&builder, 8)->watched_ns = 20 * SECOND;
+    builder_wait(&builder, root, HP_WAIT_LOCK, SYS_futex, "", 15 * SECOND);
+    builder_wait(&builder, root, HP_WAIT_CONDITION, SYS_futex, "", 4 * SECOND);
+    builder_elapse(&builder, 2 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The program had 7.5 threads waiting on average, longest for lock");
+}
+
 /* Who waits for something names that, whatever came on top; with nothing else found it is not known. */
 static void the_run_queue_is_no_reason_to_wait(void **state)
 {
@@ -417,6 +568,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_not_measured_is_left_empty, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_alone, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(allocations_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(work_outside_is_said_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_pool_names_the_job, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_lock_is_work, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_idle_server_says_so, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_child_is_named, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(many_threads_that_wait, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_but_time_has_none, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),

@@ -68,6 +68,35 @@ static void busy_and_waiting_add_up(void **state)
     assert_int_equal(much.verdict, HP_VERDICT_CPU_BOUND);
 }
 
+static struct hp_evidence idling(double busy_ns, double waited_ns, double idle_ns)
+{
+    struct hp_evidence evidence = watched(busy_ns, waited_ns, 0);
+    evidence.idle_ns = idle_ns;
+    return evidence;
+}
+
+static void nobodys_work_is_idle(void **state)
+{
+    (void)state;
+    assert_verdict(idling(0, SECOND, SECOND), "idle");
+    assert_verdict(idling(0, SECOND, 0.6 * SECOND), "idle");
+    assert_verdict(idling(0, SECOND, 0.599 * SECOND), "waiting");
+    assert_verdict(idling(0.5 * SECOND, 0.5 * SECOND, 0.5 * SECOND), "mixed");
+    assert_verdict(idling(0.7 * SECOND, 0.3 * SECOND, 0.3 * SECOND), "cpu-bound");
+}
+
+/* What nobody saw is taken for what was seen if that is half of it, and what was too much is scaled down. */
+static void idle_time_is_a_part_of_waiting(void **state)
+{
+    (void)state;
+    assert_true(judge(idling(0, SECOND, 0.25 * SECOND)).idle_ns == 0.25 * SECOND);
+    assert_true(judge(idling(0, 0.5 * SECOND, 0.25 * SECOND)).idle_ns == 0.5 * SECOND);
+    assert_true(judge(idling(0, 0.4 * SECOND, 0.25 * SECOND)).idle_ns == 0.25 * SECOND);
+    assert_true(judge(idling(0, 2 * SECOND, 2 * SECOND)).idle_ns == SECOND);
+    assert_true(judge(idling(SECOND, 2 * SECOND, 2 * SECOND)).idle_ns == 0);
+    assert_true(judge(busy_for(0)).idle_ns == 0);
+}
+
 static void few_samples_tell_nothing(void **state)
 {
     (void)state;
@@ -171,6 +200,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processor_time_alone_tells_busy_from_waiting),
         cmocka_unit_test(busy_and_waiting_add_up),
+        cmocka_unit_test(nobodys_work_is_idle),
+        cmocka_unit_test(idle_time_is_a_part_of_waiting),
         cmocka_unit_test(few_samples_tell_nothing),
         cmocka_unit_test(who_cannot_run_is_starved),
         cmocka_unit_test(looks_are_scaled_to_the_time_that_there_was),
