@@ -12140,15 +12140,16 @@ struct hp_wait_sums {
 struct hp_run_waits {
     struct hp_wait_sums **all; /* the longest first */
     size_t count;
-    size_t sessions;      /* that were watched; 0: none */
-    uint64_t looks;       /* at threads */
-    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
-    uint64_t waited_ns;   /* of that, all that follows */
-    uint64_t left_out_ns; /* which is in no row: there was no space for it */
-    uint64_t watcher_ns;  /* processor time that watching took */
-    uint64_t unwatched;   /* threads for which there was no place, at least */
-    uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
-    bool is_blind;        /* which system call it was could not always be seen */
+    size_t sessions;       /* that were watched; 0: none */
+    uint64_t looks;        /* at threads */
+    uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;    /* of that, all that follows */
+    uint64_t left_out_ns;  /* which is in no row: there was no space for it */
+    uint64_t misplaced_ns; /* nor is this: seen in functions beyond the time that these took */
+    uint64_t watcher_ns;   /* processor time that watching took */
+    uint64_t unwatched;    /* threads for which there was no place, at least */
+    uint32_t period_us;    /* mean time between two looks at a process; of that which was looked at least often */
+    bool is_blind;         /* which system call it was could not always be seen */
 };
 
 /* NULL: no memory. */
@@ -18784,7 +18785,43 @@ static void hp_wait_profile_merge(struct hp_run_waits *waits)
         }
     }
     waits->count = kept;
-    hp_sort(waits->all, kept, hp_wait_profile_compare_times);
+}
+
+/* All that have a site are side by side: the first one behind them. */
+static size_t hp_wait_profile_end_of_site(const struct hp_run_waits *waits, size_t at)
+{
+    const struct hp_site_sums *site = waits->all[at]->site;
+    while (at < waits->count && waits->all[at]->site == site)
+        at++;
+    return at;
+}
+
+/*
+ * At a look all that was waited since the last one goes to the function that is found. In a short run that can be more than it took:
+ * who knows where the rest was, but not there.
+ */
+static void hp_wait_profile_fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
+{
+    const struct hp_site_sums *site = waits->all[from]->site;
+    double seen = 0;
+    for (size_t at = from; at < to; at++)
+        seen += (double)waits->all[at]->ns;
+    const double most = site != NULL ? hp_run_ns(run, hp_sums_self(&site->sums)) : seen;
+    for (size_t at = from; at < to && seen > most; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        const uint64_t ns = wait->ns;
+        wait->ns = (uint64_t)((double)ns * (most / seen));
+        wait->beside_ns = (uint64_t)((double)wait->beside_ns * (most / seen));
+        waits->misplaced_ns += ns - wait->ns;
+    }
+}
+
+static void hp_wait_profile_fit_all(struct hp_run_waits *waits, const struct hp_run *run)
+{
+    for (size_t at = 0, end; at < waits->count; at = end) {
+        end = hp_wait_profile_end_of_site(waits, at);
+        hp_wait_profile_fit(waits, run, at, end);
+    }
 }
 
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
@@ -18800,6 +18837,8 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
         if (!hp_wait_profile_add_session(&gathering, session))
             return NULL;
     hp_wait_profile_merge(gathering.waits);
+    hp_wait_profile_fit_all(gathering.waits, profile->run);
+    hp_sort(gathering.waits->all, gathering.waits->count, hp_wait_profile_compare_times);
     return gathering.waits;
 }
 
@@ -18916,10 +18955,25 @@ static bool hp_wait_table_set_summary(struct hp_wait_table_view *view)
     return view->section->summary != NULL;
 }
 
-static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
+/* False: no memory. */
+static bool hp_wait_table_note_missing(struct hp_wait_table_view *view, uint64_t ns, const char *why)
 {
     char bytes[160];
     struct hp_text line;
+    if (ns == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_units_ns(&line, (double)ns);
+    hp_text_string(&line, " of waiting are in no row: ");
+    hp_text_string(&line, why);
+    const char *note = hp_wait_table_keep_line(view, &line);
+    if (note != NULL)
+        hp_section_note(view->section, note);
+    return note != NULL;
+}
+
+static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
+{
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
@@ -18927,15 +18981,8 @@ static bool hp_wait_table_add_notes(struct hp_wait_table_view *view)
         hp_section_note(view->section,
                         "not all threads were watched all the time: at most 128 processes at a time are, "
                         "and 512 threads of each");
-    if (view->waits->left_out_ns == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_units_ns(&line, (double)view->waits->left_out_ns);
-    hp_text_string(&line, " of waiting are in no row: more places than there was space for");
-    const char *note = hp_wait_table_keep_line(view, &line);
-    if (note != NULL)
-        hp_section_note(view->section, note);
-    return note != NULL;
+    return hp_wait_table_note_missing(view, view->waits->left_out_ns, "more places than there was space for") &&
+           hp_wait_table_note_missing(view, view->waits->misplaced_ns, "found in functions that did not take as long");
 }
 
 static void hp_wait_table_add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
@@ -18943,6 +18990,7 @@ static void hp_wait_table_add_totals(struct hotpath_section *section, const stru
     hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
     hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
     hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
+    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
     hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
     hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
     hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);

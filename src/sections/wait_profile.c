@@ -150,7 +150,43 @@ static void merge(struct hp_run_waits *waits)
         }
     }
     waits->count = kept;
-    hp_sort(waits->all, kept, compare_times);
+}
+
+/* All that have a site are side by side: the first one behind them. */
+static size_t end_of_site(const struct hp_run_waits *waits, size_t at)
+{
+    const struct hp_site_sums *site = waits->all[at]->site;
+    while (at < waits->count && waits->all[at]->site == site)
+        at++;
+    return at;
+}
+
+/*
+ * At a look all that was waited since the last one goes to the function that is found. In a short run that can be more than it took:
+ * who knows where the rest was, but not there.
+ */
+static void fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
+{
+    const struct hp_site_sums *site = waits->all[from]->site;
+    double seen = 0;
+    for (size_t at = from; at < to; at++)
+        seen += (double)waits->all[at]->ns;
+    const double most = site != NULL ? hp_run_ns(run, hp_sums_self(&site->sums)) : seen;
+    for (size_t at = from; at < to && seen > most; at++) {
+        struct hp_wait_sums *wait = waits->all[at];
+        const uint64_t ns = wait->ns;
+        wait->ns = (uint64_t)((double)ns * (most / seen));
+        wait->beside_ns = (uint64_t)((double)wait->beside_ns * (most / seen));
+        waits->misplaced_ns += ns - wait->ns;
+    }
+}
+
+static void fit_all(struct hp_run_waits *waits, const struct hp_run *run)
+{
+    for (size_t at = 0, end; at < waits->count; at = end) {
+        end = end_of_site(waits, at);
+        fit(waits, run, at, end);
+    }
 }
 
 const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile)
@@ -166,6 +202,8 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
         if (!add_session(&gathering, session))
             return NULL;
     merge(gathering.waits);
+    fit_all(gathering.waits, profile->run);
+    hp_sort(gathering.waits->all, gathering.waits->count, compare_times);
     return gathering.waits;
 }
 

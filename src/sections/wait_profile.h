@@ -24,15 +24,16 @@ struct hp_wait_sums {
 struct hp_run_waits {
     struct hp_wait_sums **all; /* the longest first */
     size_t count;
-    size_t sessions;      /* that were watched; 0: none */
-    uint64_t looks;       /* at threads */
-    uint64_t watched_ns;  /* of all threads together: running, ready to run or waiting */
-    uint64_t waited_ns;   /* of that, all that follows */
-    uint64_t left_out_ns; /* which is in no row: there was no space for it */
-    uint64_t watcher_ns;  /* processor time that watching took */
-    uint64_t unwatched;   /* threads for which there was no place, at least */
-    uint32_t period_us;   /* mean time between two looks at a process; of that which was looked at least often */
-    bool is_blind;        /* which system call it was could not always be seen */
+    size_t sessions;       /* that were watched; 0: none */
+    uint64_t looks;        /* at threads */
+    uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;    /* of that, all that follows */
+    uint64_t left_out_ns;  /* which is in no row: there was no space for it */
+    uint64_t misplaced_ns; /* nor is this: seen in functions beyond the time that these took */
+    uint64_t watcher_ns;   /* processor time that watching took */
+    uint64_t unwatched;    /* threads for which there was no place, at least */
+    uint32_t period_us;    /* mean time between two looks at a process; of that which was looked at least often */
+    bool is_blind;         /* which system call it was could not always be seen */
 };
 
 /* NULL: no memory. */

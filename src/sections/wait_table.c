@@ -89,10 +89,25 @@ static bool set_summary(struct view *view)
     return view->section->summary != NULL;
 }
 
-static bool add_notes(struct view *view)
+/* False: no memory. */
+static bool note_missing(struct view *view, uint64_t ns, const char *why)
 {
     char bytes[160];
     struct hp_text line;
+    if (ns == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_units_ns(&line, (double)ns);
+    hp_text_string(&line, " of waiting are in no row: ");
+    hp_text_string(&line, why);
+    const char *note = keep_line(view, &line);
+    if (note != NULL)
+        hp_section_note(view->section, note);
+    return note != NULL;
+}
+
+static bool add_notes(struct view *view)
+{
     if (view->waits->is_blind)
         hp_section_note(view->section, "which system call it was could not always be seen: the kernel does not "
                                        "show that of programs with other rights");
@@ -100,15 +115,8 @@ static bool add_notes(struct view *view)
         hp_section_note(view->section,
                         "not all threads were watched all the time: at most 128 processes at a time are, "
                         "and 512 threads of each");
-    if (view->waits->left_out_ns == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_units_ns(&line, (double)view->waits->left_out_ns);
-    hp_text_string(&line, " of waiting are in no row: more places than there was space for");
-    const char *note = keep_line(view, &line);
-    if (note != NULL)
-        hp_section_note(view->section, note);
-    return note != NULL;
+    return note_missing(view, view->waits->left_out_ns, "more places than there was space for") &&
+           note_missing(view, view->waits->misplaced_ns, "found in functions that did not take as long");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
@@ -116,6 +124,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_run_wait
     hp_section_add_total(section, "watched_ns", HOTPATH_UNIT_COUNT, waits->watched_ns);
     hp_section_add_total(section, "waited_ns", HOTPATH_UNIT_COUNT, waits->waited_ns);
     hp_section_add_total(section, "left_out_ns", HOTPATH_UNIT_COUNT, waits->left_out_ns);
+    hp_section_add_total(section, "misplaced_ns", HOTPATH_UNIT_COUNT, waits->misplaced_ns);
     hp_section_add_total(section, "looks", HOTPATH_UNIT_COUNT, waits->looks);
     hp_section_add_total(section, "period_us", HOTPATH_UNIT_COUNT, waits->period_us);
     hp_section_add_total(section, "watcher_ns", HOTPATH_UNIT_COUNT, waits->watcher_ns);

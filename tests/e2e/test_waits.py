@@ -84,7 +84,7 @@ def test_cause(cli, case):
     assert longest.location["file"].endswith("waits.c")
     totals = done.report.section("waits")["totals"]
     assert totals["left_out_ns"] == 0 and totals["watched_processes"] == 1 and totals["unwatched_threads"] == 0
-    assert totals["waited_ns"] == sum_of(rows_of(done.report))
+    assert 0 <= totals["waited_ns"] - totals["misplaced_ns"] - sum_of(rows_of(done.report)) < 1000
     assert totals["waited_ns"] <= totals["watched_ns"]
 
 

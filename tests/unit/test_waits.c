@@ -27,7 +27,7 @@ static const hotpath_section *waits(void)
 static uint32_t node_of(struct session_builder *session, uint32_t in, const char *name)
 {
     const uint32_t node = builder_node(session, in, 0, builder_site(session, name, "src/demo.c", 7));
-    builder_call(session, in, node, 1000, 0);
+    builder_call(session, in, node, 5000, 0);
     return node;
 }
 
@@ -160,6 +160,25 @@ static const struct hp_site_sums *site_named(const char *name)
     return NULL;
 }
 
+/* Looks are samples: what they find beyond the time that a function took was somewhere else. */
+static void nobody_waits_longer_than_it_took(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = node_of(&builder, thread, "load");
+    builder_waits(&builder, 8)->watched_ns = 20000;
+    builder_wait(&builder, load, HP_WAIT_SLEEP, SYS_clock_nanosleep, "", 7000)->beside_ns = 7000;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_fsync, "/data/a", 1750);
+    builder_wait(&builder, 0, HP_WAIT_SLEEP, SYS_clock_nanosleep, "", 6000);
+    fixture_build();
+    assert_row(0, "<outside>", "sleep", "clock_nanosleep", "", 6000);
+    assert_row(1, "load", "sleep", "clock_nanosleep", "", 4000);
+    assert_row(2, "load", "disk", "fsync", "/data/a", 1000);
+    assert_int_equal(cell_of(waits(), 1, "beside_ns").count, 4000);
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\n3.75 µs of waiting are in no row: found in functions that did not take as long\n"));
+}
+
 static void of_one_function(void **state)
 {
     (void)state;
@@ -280,6 +299,7 @@ int main(void)
         TEST(threads_without_a_watcher_are_told_of),
         TEST(one_look_is_no_looks),
         TEST(processes_are_added_up),
+        TEST(nobody_waits_longer_than_it_took),
         TEST(of_one_function),
         TEST(when_it_is_shown),
         TEST(rows_are_chosen_as_elsewhere),
