@@ -10830,7 +10830,7 @@ struct hp_alloc_totals {
     uint64_t freed_bytes;   /* usable, as all that follow */
     uint64_t foreign_count; /* of what was freed, that which another thread had allocated */
     uint64_t foreign_bytes;
-    int64_t live_bytes;
+    int64_t live_bytes; /* of a thread, below zero if it frees what others allocated; never of a process */
     int64_t live_blocks;
     int64_t peak_bytes; /* of several processes, the highest that one of them had */
     int64_t peak_blocks;
@@ -10849,6 +10849,10 @@ struct hp_allocs {
     struct hp_thread_allocs *threads; /* those that allocated or freed something */
     size_t thread_count;
     struct hp_alloc_totals totals;
+    size_t processes; /* that allocated or freed something */
+    uint64_t
+        earlier_bytes; /* that processes freed beyond what they had allocated: from before their sessions, at least */
+    uint64_t earlier_blocks;
     uint64_t failed;      /* allocations that were refused */
     uint64_t peak_error;  /* by how much the peak in bytes may be off; 0: it is exact */
     bool has_peak_blocks; /* the peak in blocks is known, too */
@@ -11149,6 +11153,14 @@ static struct hp_thread_allocs hp_alloc_profile_late_of(const struct hp_header *
 
 /* ----------------------------------------------------------------------------------------------- a run */
 
+/* Who frees more than it has allocated frees what is from before its session: nothing lives then, rather than less than nothing. */
+static uint64_t hp_alloc_profile_take_below_zero(int64_t *live)
+{
+    const int64_t below = *live < 0 ? hp_alloc_profile_minus(0, *live) : 0;
+    *live = hp_alloc_profile_higher(*live, 0);
+    return (uint64_t)below;
+}
+
 /* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
 static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
                         size_t records, const struct hp_header *header)
@@ -11156,10 +11168,13 @@ static void hp_alloc_profile_add_session(struct hp_allocs *allocs, const struct 
     struct hp_alloc_totals totals = {0};
     for (size_t at = 0; at < count; at++)
         hp_alloc_profile_add_totals(&totals, &threads[at].totals);
+    allocs->processes += count > 0;
+    allocs->earlier_bytes += hp_alloc_profile_take_below_zero(&totals.live_bytes);
+    allocs->earlier_blocks += hp_alloc_profile_take_below_zero(&totals.live_blocks);
     const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
-        totals.peak_bytes = hp_alloc_profile_higher(hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes), 0);
+        totals.peak_bytes = hp_alloc_profile_higher(header->alloc_peak, totals.live_bytes);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
         allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;
@@ -11665,7 +11680,8 @@ static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp
     hp_units_bytes(line, totals->freed_bytes);
     hp_text_string(line, " freed, ");
     hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_string(line, allocs->peak_error > 0 ? " live, peak about " : " live, peak ");
+    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
+    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
     hp_units_signed_bytes(line, totals->peak_bytes);
     if (totals->foreign_count > 0) {
         hp_text_string(line, "; ");
@@ -11685,7 +11701,7 @@ static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp
     hp_text_i64(line, totals->live_blocks);
     hp_text_string(line, " live");
     if (allocs->has_peak_blocks) {
-        hp_text_string(line, ", peak ");
+        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
         hp_text_i64(line, totals->peak_blocks);
     }
     if (totals->foreign_count > 0) {
@@ -11735,6 +11751,8 @@ static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
         hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
     hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
     hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
     hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
 }
 
@@ -11752,9 +11770,27 @@ static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
     return copy != NULL;
 }
 
+/* What was there before is in no number but this. */
+static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_units_bytes(&line, view->allocs->earlier_bytes);
+    else
+        hp_alloc_table_put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
+    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
 static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
 {
     struct hotpath_section *section = view->section;
+    const uint64_t earlier = view->kind == &hp_alloc_table_bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
     hp_section_note_sites(view->results, section, view->columns.calls,
                           HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
@@ -11766,6 +11802,8 @@ static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
                            "with functions inside");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    if (earlier > 0 && !hp_alloc_table_note_earlier(view))
+        return false;
     return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
 }
 
@@ -11872,8 +11910,8 @@ static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct ho
     columns.bytes =
         hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
     columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live = hp_section_add_column(section, "live_usable_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
+    columns.live =
+        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
     columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
                                          HP_COLUMN_LATE, true);
     columns.foreign_count =
@@ -11884,7 +11922,7 @@ static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct ho
     columns.freed_count =
         hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
     columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.peak_blocks =
         hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
@@ -11936,8 +11974,10 @@ static void hp_alloc_threads_add_notes(struct hotpath_section *section, const st
         has_others |= allocs->threads[at].label == NULL;
     }
     if (section->row_count > 0)
-        hp_section_note(section, "Allocated is what was asked for; Freed, Live and Peak are usable bytes. A thread "
-                                 "that frees what others have allocated can have less than nothing");
+        hp_section_note(
+            section,
+            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
+            "that frees what others have allocated can have less than nothing");
     if (has_shared)
         hp_section_note(section,
                         "(n threads) that ran one after the other are counted together; the number is that of "

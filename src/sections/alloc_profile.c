@@ -236,6 +236,14 @@ static struct hp_thread_allocs late_of(const struct hp_header *header)
 
 /* ----------------------------------------------------------------------------------------------- a run */
 
+/* Who frees more than it has allocated frees what is from before its session: nothing lives then, rather than less than nothing. */
+static uint64_t take_below_zero(int64_t *live)
+{
+    const int64_t below = *live < 0 ? minus(0, *live) : 0;
+    *live = higher(*live, 0);
+    return (uint64_t)below;
+}
+
 /* The peak of a process is that of its thread if there is one; of several the sum was kept, as far as they told. */
 static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs *threads, size_t count,
                         size_t records, const struct hp_header *header)
@@ -243,10 +251,13 @@ static void add_session(struct hp_allocs *allocs, const struct hp_thread_allocs 
     struct hp_alloc_totals totals = {0};
     for (size_t at = 0; at < count; at++)
         add_totals(&totals, &threads[at].totals);
+    allocs->processes += count > 0;
+    allocs->earlier_bytes += take_below_zero(&totals.live_bytes);
+    allocs->earlier_blocks += take_below_zero(&totals.live_blocks);
     const bool is_exact = records <= 1 && header->late_count == 0 && header->late_frees == 0;
     allocs->has_peak_blocks &= is_exact;
     if (!is_exact)
-        totals.peak_bytes = higher(higher(header->alloc_peak, totals.live_bytes), 0);
+        totals.peak_bytes = higher(header->alloc_peak, totals.live_bytes);
     if (totals.peak_bytes >= allocs->totals.peak_bytes)
         allocs->peak_error = is_exact ? 0 : HP_ALLOC_UNPUBLISHED * (uint64_t)(records > 0 ? records : 1);
     allocs->failed += header->alloc_failed;

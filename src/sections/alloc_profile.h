@@ -35,7 +35,7 @@ struct hp_alloc_totals {
     uint64_t freed_bytes;   /* usable, as all that follow */
     uint64_t foreign_count; /* of what was freed, that which another thread had allocated */
     uint64_t foreign_bytes;
-    int64_t live_bytes;
+    int64_t live_bytes; /* of a thread, below zero if it frees what others allocated; never of a process */
     int64_t live_blocks;
     int64_t peak_bytes; /* of several processes, the highest that one of them had */
     int64_t peak_blocks;
@@ -54,6 +54,10 @@ struct hp_allocs {
     struct hp_thread_allocs *threads; /* those that allocated or freed something */
     size_t thread_count;
     struct hp_alloc_totals totals;
+    size_t processes; /* that allocated or freed something */
+    uint64_t
+        earlier_bytes; /* that processes freed beyond what they had allocated: from before their sessions, at least */
+    uint64_t earlier_blocks;
     uint64_t failed;      /* allocations that were refused */
     uint64_t peak_error;  /* by how much the peak in bytes may be off; 0: it is exact */
     bool has_peak_blocks; /* the peak in blocks is known, too */

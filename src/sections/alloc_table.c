@@ -434,7 +434,8 @@ static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs
     hp_units_bytes(line, totals->freed_bytes);
     hp_text_string(line, " freed, ");
     hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_string(line, allocs->peak_error > 0 ? " live, peak about " : " live, peak ");
+    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
+    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
     hp_units_signed_bytes(line, totals->peak_bytes);
     if (totals->foreign_count > 0) {
         hp_text_string(line, "; ");
@@ -454,7 +455,7 @@ static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs
     hp_text_i64(line, totals->live_blocks);
     hp_text_string(line, " live");
     if (allocs->has_peak_blocks) {
-        hp_text_string(line, ", peak ");
+        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
         hp_text_i64(line, totals->peak_blocks);
     }
     if (totals->foreign_count > 0) {
@@ -504,6 +505,8 @@ static void add_totals(struct view *view)
         hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
     hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
     hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
     hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
 }
 
@@ -521,9 +524,27 @@ static bool note_peak(struct view *view)
     return copy != NULL;
 }
 
+/* What was there before is in no number but this. */
+static bool note_earlier(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (view->kind == &bytes_kind)
+        hp_units_bytes(&line, view->allocs->earlier_bytes);
+    else
+        put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
+    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
+    const char *copy = keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
 static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
+    const uint64_t earlier = view->kind == &bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
     hp_section_note_sites(view->results, section, view->columns.calls,
                           HP_OUTSIDE " was allocated outside of all measured functions");
     if (section->row_count > 0)
@@ -535,6 +556,8 @@ static bool add_notes(struct view *view)
                            "with functions inside");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    if (earlier > 0 && !note_earlier(view))
+        return false;
     return view->kind != &bytes_kind || view->allocs->peak_error == 0 || note_peak(view);
 }
 

@@ -27,8 +27,8 @@ static struct columns describe(const struct hotpath_results *results, struct hot
     columns.bytes =
         hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
     columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live = hp_section_add_column(section, "live_usable_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
+    columns.live =
+        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
     columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
                                          HP_COLUMN_LATE, true);
     columns.foreign_count =
@@ -39,7 +39,7 @@ static struct columns describe(const struct hotpath_results *results, struct hot
     columns.freed_count =
         hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
     columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.peak_blocks =
         hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
@@ -91,8 +91,10 @@ static void add_notes(struct hotpath_section *section, const struct hp_allocs *a
         has_others |= allocs->threads[at].label == NULL;
     }
     if (section->row_count > 0)
-        hp_section_note(section, "Allocated is what was asked for; Freed, Live and Peak are usable bytes. A thread "
-                                 "that frees what others have allocated can have less than nothing");
+        hp_section_note(
+            section,
+            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
+            "that frees what others have allocated can have less than nothing");
     if (has_shared)
         hp_section_note(section,
                         "(n threads) that ran one after the other are counted together; the number is that of "

@@ -460,30 +460,46 @@ static void build_two_threads(void)
     builder_header(&builder)->alloc_peak = 2900;
 }
 
-static void live_bytes_can_be_below_zero(void **state)
+static void live_bytes_are_never_below_zero(void **state)
 {
     (void)state;
     build_two_threads();
     fixture_build();
-    assert_int_equal((int64_t)total_named(bytes(), "live_usable_bytes"), -3300);
-    assert_int_equal((int64_t)total_named(bytes(), "live_blocks"), -1);
+    assert_int_equal(total_named(bytes(), "live_usable_bytes"), 0);
+    assert_int_equal(total_named(bytes(), "live_blocks"), 0);
+    assert_int_equal(total_named(bytes(), "earlier_freed_usable_bytes"), 3300);
+    assert_int_equal(total_named(bytes(), "earlier_freed_blocks"), 1);
     assert_int_equal(total_named(bytes(), "freed_blocks"), 19);
     assert_int_equal(total_named(bytes(), "foreign_freed_blocks"), 5);
     assert_int_equal(total_named(bytes(), "foreign_freed_usable_bytes"), 4500);
     assert_int_equal(total_named(bytes(), "peak_usable_bytes"), 2900);
     assert_int_equal(total_named(bytes(), "peak_error_bytes"), 65536);
     const char *table = fixture_render(0, false);
-    assert_non_null(strstr(table,
-                           "\nTotal: 12.8 KB in 18 allocations; usable: 17.2 KB freed, -3.2 KB live, peak about "
-                           "2.8 KB; 4.4 KB freed by another thread\n"));
+    assert_non_null(strstr(table, "\nTotal: 12.8 KB in 18 allocations; usable: 17.2 KB freed, 0 B live, peak about "
+                                  "2.8 KB; 4.4 KB freed by another thread\n"));
+    assert_non_null(
+        strstr(table, "\n3.2 KB more were freed than allocated: they are from before the measuring began\n"));
     assert_non_null(
         strstr(table, "\nthe peak of all threads together is known to within 64.0 KB, 32 KB for each\n"));
     settings.format = HP_FORMAT_JSON;
     assert_non_null(strstr(fixture_render(0, false),
                            "\"totals\":{\"requested_bytes\":13060,\"allocations\":18,\"freed_usable_bytes\":17600,"
-                           "\"freed_blocks\":19,\"live_usable_bytes\":-3300,\"live_blocks\":-1,"
+                           "\"freed_blocks\":19,\"live_usable_bytes\":0,\"live_blocks\":0,"
                            "\"peak_usable_bytes\":2900,\"peak_error_bytes\":65536,"
-                           "\"foreign_freed_usable_bytes\":4500,\"foreign_freed_blocks\":5,\"failed\":0}"));
+                           "\"foreign_freed_usable_bytes\":4500,\"foreign_freed_blocks\":5,"
+                           "\"earlier_freed_usable_bytes\":3300,\"earlier_freed_blocks\":1,\"failed\":0}"));
+}
+
+/* What lives is added up, a peak is not: of several processes it says whose it is. */
+static void the_peak_of_one_process_is_called_that(void **state)
+{
+    (void)state;
+    build(&builder);
+    build(fixture_add_session());
+    const char *table = fixture_render(0, false);
+    assert_non_null(strstr(table, " live, peak of one process 3.0 KB\n"));
+    settings.alloc_metric = HP_ALLOC_COUNT_TOTAL;
+    assert_non_null(strstr(fixture_render(0, false), " live, peak of one process 4\n"));
 }
 
 static void functions_by_thread(void **state)
@@ -775,7 +791,8 @@ int main(void)
         TEST(open_zones_count_up_to_now),
         TEST(marks_say_which_zones_allocate),
         TEST(processes_are_added_up),
-        TEST(live_bytes_can_be_below_zero),
+        TEST(live_bytes_are_never_below_zero),
+        TEST(the_peak_of_one_process_is_called_that),
         TEST(functions_by_thread),
         TEST(threads_have_a_table),
         TEST(records_of_one_thread_are_one_row),
