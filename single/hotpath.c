@@ -3190,15 +3190,13 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
  *          The descriptor is closed at once: a mapping of one page keeps the event alive, and so nothing is left that a
  *          host could close, inherit or mistake for its own.
  *
- * System calls only, usable in signal handlers.
+ * System calls only, and nothing of the C library: usable in signal handlers.
  */
-
-/* Ignored by default, and by debuggers: a program that takes it for its own, or resets it, comes to no harm. */
-#define HP_CPU_SIGNAL SIGURG
 
 struct hp_cpu_time {
     uint64_t ns;        /* user and kernel mode together, exactly */
     uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
+    uint64_t switches;  /* how often it lost its processor, or let go of it */
 };
 
 HP_PRIVATE struct hp_cpu_time hp_cpu_of_thread(void);
@@ -3208,12 +3206,17 @@ HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
  * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
  * told from those of other timers as long as one may be on its way. False: the kernel has refused.
  */
-HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
+HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_stop(int timer);
 
-/* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
-HP_PRIVATE void *hp_cpu_perf_start(uint64_t period_ns);
+/*
+ * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for
+ * HP_CPU_PERF_SAMPLES; the last one says so, and then it has to be started again. So a thread that blocks the signal, or
+ * never comes back from the kernel, has no more than these waiting.
+ */
+#define HP_CPU_PERF_SAMPLES 512
+HP_PRIVATE void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal);
 HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
 /*
  * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
@@ -3221,59 +3224,72 @@ HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
  */
 HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
-/* Lets the signal through in the calling thread. */
-HP_PRIVATE void hp_cpu_signal_unblock(void);
+enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
-enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
-
-/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf (for the last time), or somebody else. */
 HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
 
-/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
+/* ---- src/os/raw_call.h --------------------------------------------------------------------------------------- */
 
 /*
- * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
- * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
- * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
- *
- * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ * System calls without the C library: for the handler of samples, which may interrupt the host anywhere. Nothing is bound by the
+ * dynamic linker on the first call, nothing is intercepted by a sanitizer, and errno is not touched: a failure is returned as
+ * -errno. Machines that are not known here go through `syscall`, and errno is put back.
  */
 
-static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+#if defined __x86_64__ && defined __LP64__
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
 {
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+    long result;
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    return result;
 }
 
-static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
+#elif defined __aarch64__
 
-static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
 {
-    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+    register long first __asm__("x0") = a;
+    register long second __asm__("x1") = b;
+    register long third __asm__("x2") = c;
+    register long fourth __asm__("x3") = d;
+    register long fifth __asm__("x4") = e;
+    register long sixth __asm__("x5") = f;
+    register long which __asm__("x8") = number;
+    __asm__ volatile("svc 0"
+                     : "+r"(first)
+                     : "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth), "r"(which)
+                     : "memory");
+    return first;
 }
 
-static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
-{
-    return (ssize_t)syscall(SYS_write, fd, bytes, size);
-}
-
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
-static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
-{
-#if UINTPTR_MAX > UINT32_MAX
-    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
-#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
 #else
-    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
-#endif
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    const int saved = errno;
+    const long result = syscall(number, a, b, c, d, e, f);
+    const int problem = errno;
+    errno = saved;
+    return result == -1 ? -(long)problem : result;
 }
 
-static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+#endif
 
-static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+#define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
+    hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* hp_raw(SYS_name, up to six arguments) */
+#define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
 
@@ -3303,16 +3319,27 @@ struct hp_cpu_kernel_timerspec {
 static uint64_t hp_cpu_read_clock(clockid_t clock)
 {
     struct hp_cpu_kernel_timespec now = {0, 0};
-    syscall(HP_CPU_READ_CLOCK, clock, &now);
+    hp_raw(HP_CPU_READ_CLOCK, clock, &now);
     return (uint64_t)now.seconds * HP_CPU_SECOND + (uint64_t)now.nanoseconds;
 }
 
+/* The kernel's own: two times, and fourteen counters. */
+struct hp_cpu_kernel_usage {
+    struct {
+        long seconds, microseconds;
+    } user, kernel;
+    long counters[14];
+};
+enum { HP_CPU_VOLUNTARY = 12, HP_CPU_INVOLUNTARY = 13 };
+
 static struct hp_cpu_time hp_cpu_read_time(clockid_t clock, int who)
 {
-    struct rusage usage;
+    struct hp_cpu_kernel_usage usage;
     struct hp_cpu_time time = {.ns = hp_cpu_read_clock(clock)};
-    if (getrusage(who, &usage) == 0)
-        time.kernel_ns = (uint64_t)usage.ru_stime.tv_sec * HP_CPU_SECOND + (uint64_t)usage.ru_stime.tv_usec * 1000u;
+    if (hp_raw(SYS_getrusage, who, &usage) == 0) {
+        time.kernel_ns = (uint64_t)usage.kernel.seconds * HP_CPU_SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
+        time.switches = (uint64_t)usage.counters[HP_CPU_VOLUNTARY] + (uint64_t)usage.counters[HP_CPU_INVOLUNTARY];
+    }
     if (time.kernel_ns > time.ns)
         time.kernel_ns = time.ns;
     return time;
@@ -3341,18 +3368,16 @@ static struct hp_cpu_kernel_timespec hp_cpu_as_timespec(uint64_t ns)
 static bool hp_cpu_set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
 {
     const struct hp_cpu_kernel_timerspec when = {hp_cpu_as_timespec(period_ns), hp_cpu_as_timespec(first_ns > 0 ? first_ns : 1)};
-    return syscall(HP_CPU_SET_TIMER, timer, 0, &when, NULL) == 0;
+    return hp_raw(HP_CPU_SET_TIMER, timer, 0, &when, NULL) == 0;
 }
 
-bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns)
+bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns)
 {
-    struct hp_cpu_kernel_sigevent event;
-    memset(&event, 0, sizeof event);
-    event.value.sival_ptr = owner;
-    event.signal = HP_CPU_SIGNAL;
-    event.notify = SIGEV_THREAD_ID;
-    event.thread = (int)hp_sys_thread_id();
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
+    struct hp_cpu_kernel_sigevent event = {.value.sival_ptr = owner,
+                                    .signal = signal,
+                                    .notify = SIGEV_THREAD_ID,
+                                    .thread = (int)hp_raw(SYS_gettid, 0)};
+    if (hp_raw(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
         return false;
     if (hp_cpu_set_timer(*ret_timer, first_ns, period_ns))
         return true;
@@ -3362,79 +3387,119 @@ bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t
 
 void hp_cpu_timer_change(int timer, uint64_t period_ns) { hp_cpu_set_timer(timer, period_ns, period_ns); }
 
-void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
+void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
 /* -------------------------------------------------------------------------------------------------- perf */
 
 /* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
-static int hp_cpu_open_event(uint64_t period_ns, bool is_idle)
+static long hp_cpu_open_event(uint64_t period_ns)
 {
-    struct perf_event_attr event;
-    memset(&event, 0, sizeof event);
-    event.size = sizeof event;
-    event.type = PERF_TYPE_SOFTWARE;
-    event.config = PERF_COUNT_SW_CPU_CLOCK;
-    event.sample_period = period_ns;
-    event.exclude_kernel = 1;
-    event.exclude_hv = 1;
-    event.wakeup_events = 1;
-    event.disabled = is_idle;
-    return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    const struct perf_event_attr event = {.size = sizeof event,
+                                          .type = PERF_TYPE_SOFTWARE,
+                                          .config = PERF_COUNT_SW_CPU_CLOCK,
+                                          .sample_period = period_ns,
+                                          .exclude_kernel = 1,
+                                          .exclude_hv = 1,
+                                          .wakeup_events = 1,
+                                          .disabled = 1};
+    return hp_raw(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool hp_cpu_send_signals(int fd)
+#ifdef SYS_fcntl64
+#define HP_CPU_CONTROL SYS_fcntl64
+#else
+#define HP_CPU_CONTROL SYS_fcntl
+#endif
+
+static long hp_cpu_send_signals(long fd, int signal)
 {
-    const struct f_owner_ex owner = {F_OWNER_TID, (pid_t)hp_sys_thread_id()};
-    return fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, HP_CPU_SIGNAL) == 0 &&
-           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+    const struct {
+        int type, id;
+    } owner = {F_OWNER_TID, (int)hp_raw(SYS_gettid, 0)};
+    long status = hp_raw(HP_CPU_CONTROL, fd, F_SETOWN_EX, &owner);
+    if (status == 0)
+        status = hp_raw(HP_CPU_CONTROL, fd, F_SETSIG, signal);
+    return status == 0 ? hp_raw(HP_CPU_CONTROL, fd, F_SETFL, O_ASYNC | O_NONBLOCK) : status;
 }
 
-static size_t hp_cpu_page_size(void)
+/* Where pages are larger, the kernel takes as much. */
+#define HP_CPU_LEAST_PAGE 4096u
+
+/* The memory, or -errno. */
+static long hp_cpu_map_event(long fd)
 {
-    const long size = sysconf(_SC_PAGESIZE);
-    return size > 0 ? (size_t)size : 4096;
+#ifdef SYS_mmap2
+    return hp_raw(SYS_mmap2, NULL, HP_CPU_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+#else
+    return hp_raw(SYS_mmap, NULL, HP_CPU_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+#endif
 }
 
-static void *hp_cpu_start_event(uint64_t period_ns, bool is_idle)
+static bool hp_cpu_is_refused(long result) { return result < 0 && result > -4096; }
+
+/*
+ * Where few signals may be queued, the kernel would send others in their place (private_signal.h). Timers bring the room for theirs
+ * with them.
+ */
+#define HP_CPU_LEAST_QUEUE 16u
+
+static bool hp_cpu_has_queue(void)
 {
-    const int fd = hp_cpu_open_event(period_ns, is_idle);
-    if (fd < 0)
-        return NULL;
-    void *mapping = hp_cpu_send_signals(fd) ? mmap(NULL, hp_cpu_page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-    const int problem = errno;
-    hp_sys_close(fd);
-    errno = problem;
-    return mapping == MAP_FAILED ? NULL : mapping;
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) != 0 || limits[0] >= HP_CPU_LEAST_QUEUE;
 }
 
-void *hp_cpu_perf_start(uint64_t period_ns) { return hp_cpu_start_event(period_ns, false); }
+/* `samples` 0: it never fires. */
+static void *hp_cpu_start_event(int signal, uint64_t period_ns, long samples, int *ret_refusal)
+{
+    const long fd = hp_cpu_open_event(period_ns);
+    long mapping = fd < 0 ? fd : signal != 0 ? hp_cpu_send_signals(fd, signal) : 0;
+    if (mapping == 0)
+        mapping = hp_cpu_map_event(fd);
+    if (samples > 0 && !hp_cpu_is_refused(mapping))
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, samples);
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    *ret_refusal = hp_cpu_is_refused(mapping) ? (int)-mapping : 0;
+    return hp_cpu_is_refused(mapping) ? NULL : (void *)mapping;
+}
+
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal)
+{
+    if (hp_cpu_has_queue())
+        return hp_cpu_start_event(signal, period_ns, HP_CPU_PERF_SAMPLES, ret_refusal);
+    *ret_refusal = EAGAIN;
+    return NULL;
+}
 
 void hp_cpu_perf_stop(void *mapping)
 {
     if (mapping != NULL)
-        munmap(mapping, hp_cpu_page_size());
+        hp_raw(SYS_munmap, mapping, HP_CPU_LEAST_PAGE);
 }
 
 int hp_cpu_perf_prepare(void **ret_mapping)
 {
-    *ret_mapping = hp_cpu_start_event(HP_CPU_SECOND, true);
-    return *ret_mapping != NULL ? 0 : errno;
+    int refusal;
+    *ret_mapping = hp_cpu_start_event(0, HP_CPU_SECOND, 0, &refusal);
+    return refusal;
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
 
-void hp_cpu_signal_unblock(void)
-{
-    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
-}
-
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;
-    if (sent->si_code == SI_TIMER)
+    switch (sent->si_code) {
+    case SI_TIMER:
         return sent->si_value.sival_ptr == owner ? HP_CPU_BY_TIMER : HP_CPU_BY_OTHERS;
-    return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
+    case POLL_IN:
+        return HP_CPU_BY_PERF;
+    case POLL_HUP:
+        return HP_CPU_BY_ENDING_PERF;
+    default:
+        return HP_CPU_BY_OTHERS;
+    }
 }
 
 uintptr_t hp_cpu_stack_of(const void *context)
@@ -3505,6 +3570,49 @@ HP_PRIVATE const char *hp_elf_source(const struct hp_elf *elf, const ElfW(Sym) *
 HP_PRIVATE bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size);
 HP_PRIVATE void *hp_elf_copy(int fd, uint64_t offset, uint64_t size);
 HP_PRIVATE bool hp_elf_section(const struct hp_elf *elf, int fd, size_t index, ElfW(Shdr) * ret_section);
+
+/* ---- src/os/sys.h -------------------------------------------------------------------------------------------- */
+
+/*
+ * System calls as the recorder needs them: never a cancellation point (a thread that is being cancelled must not
+ * unwind out of the recorder), never through a function the host may have replaced. Each returns what the kernel
+ * does, -1 with errno set on failure; entry points of the library save and restore errno around all of it.
+ *
+ * Calls that are no cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used as they are.
+ */
+
+static inline int hp_sys_open(const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+}
+
+static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
+
+static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_read, fd, bytes, size);
+}
+
+static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
+{
+    return (ssize_t)syscall(SYS_write, fd, bytes, size);
+}
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
 
 /* ---- src/os/elf_file.c --------------------------------------------------------------------------------------- */
 
@@ -4160,6 +4268,292 @@ bool hp_memory_barrier_everywhere(void)
 #endif
 }
 
+/* ---- src/os/private_signal.h --------------------------------------------------------------------------------- */
+
+/*
+ * Signals that no host can use: those that the C library keeps for itself. Its functions refuse to set, block or wait for them,
+ * and leave them out of sets of all signals; so a host neither sees ours nor can be in our way, and nothing has to stand in front of its
+ * functions. They are set by system call alone.
+ *
+ *   HP_SIGNAL_HERE   its handler runs where the thread is. The C library cancels threads by it.
+ *   HP_SIGNAL_ASIDE  its handler runs on the thread's alternate stack, if it has one. The C library's for setuid among threads
+ *                    (glibc), or for timers (musl).
+ *
+ * Chained. What the C library sends by them is passed on to the handler that it has set, which may be before ours or after: it sets
+ * them when it needs them first, and takes ours away without knowing. Samples then go to its handler, which drops what it has not
+ * sent itself. So hp_private_signal_take is called again now and then, and puts ours in front of it.
+ *
+ * Several copies of the library that do not share their state stand one in front of the other. None puts itself in front of another
+ * once it is in the chain, or they would pass a signal in a circle: handlers of ours are known by their mask.
+ *
+ * All of it may be called in the handler.
+ */
+
+enum hp_private_signal { HP_SIGNAL_HERE, HP_SIGNAL_ASIDE, HP_PRIVATE_SIGNALS };
+
+typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
+
+/* As the kernel has it. */
+struct hp_kernel_action {
+    uintptr_t handler;
+    unsigned long flags;
+#ifndef __riscv
+    uintptr_t restorer;
+#endif
+    uint64_t mask;
+};
+
+#define HP_ACTIONS_KEPT 4u
+
+/* Of one signal. All zero: not taken. */
+struct hp_taken_signal {
+    hp_signal_handler *handler; /* ours */
+    uint32_t is_changing;       /* somebody takes it right now */
+    uint32_t present;           /* of the following, modulo their number: what was there before ours */
+    struct hp_kernel_action before[HP_ACTIONS_KEPT];
+};
+
+HP_PRIVATE int hp_private_signal_number(enum hp_private_signal which);
+/* Ours is in front, or is put there. False: it cannot be had. */
+HP_PRIVATE bool hp_private_signal_take(struct hp_taken_signal *taken, enum hp_private_signal which,
+                            hp_signal_handler *handler);
+/* In our handler: a signal that is not ours is what it would be without us. */
+HP_PRIVATE void hp_private_signal_pass_on(struct hp_taken_signal *taken, int signal, siginfo_t *info, void *context);
+/*
+ * Takes away signals of perf that wait for the calling thread, which has the signal blocked: their source is gone. Others stay.
+ */
+HP_PRIVATE void hp_private_signal_drop(enum hp_private_signal which);
+
+/*
+ * Where no signal can be queued any more (RLIMIT_SIGPENDING), the kernel sends SIGIO instead of one of perf's, and that kills by
+ * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever.
+ */
+HP_PRIVATE void hp_private_signal_guard_io(void);
+
+/* ---- src/os/private_signal.c --------------------------------------------------------------------------------- */
+
+/* Signals of the C library's own. */
+
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+
+#ifdef __GLIBC__
+enum { HP_PRIVATE_SIGNAL_CANCEL = 32, HP_PRIVATE_SIGNAL_OTHER = 33 };
+#else
+enum { HP_PRIVATE_SIGNAL_CANCEL = 33, HP_PRIVATE_SIGNAL_OTHER = 32 };
+#endif
+
+static uint64_t hp_private_signal_bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+int hp_private_signal_number(enum hp_private_signal which) { return which == HP_SIGNAL_HERE ? HP_PRIVATE_SIGNAL_CANCEL : HP_PRIVATE_SIGNAL_OTHER; }
+
+/* ------------------------------------------------------------------------------------------------- in the kernel */
+
+/*
+ * On x86-64 the kernel has no way back from a handler of its own. Unwinders know one by its bytes, which are those of the C
+ * library's; what they look up is the byte before, which must belong to no function.
+ */
+#if defined __x86_64__ && defined __LP64__
+#define HP_PRIVATE_SIGNAL_RETURN_FLAG SA_RESTORER
+static uintptr_t hp_private_signal_way_back(void)
+{
+    uintptr_t address;
+    __asm__(".pushsection .text.hotpath_return, \"ax\", @progbits\n"
+            ".p2align 4\n"
+            ".skip 16, 0x90\n"
+            "1:\n"
+            "mov $15, %%rax\n"
+            "syscall\n"
+            ".popsection\n"
+            "lea 1b(%%rip), %0\n"
+            : "=r"(address));
+    return address;
+}
+#else
+#define HP_PRIVATE_SIGNAL_RETURN_FLAG 0
+static uintptr_t hp_private_signal_way_back(void) { return 0; }
+#endif
+
+/* Both may be NULL. */
+static bool hp_private_signal_set_action(int signal, const struct hp_kernel_action *action, struct hp_kernel_action *ret_before)
+{
+    return hp_raw(SYS_rt_sigaction, signal, action, ret_before, sizeof(uint64_t)) == 0;
+}
+
+static struct hp_kernel_action hp_private_signal_make_action(hp_signal_handler *handler, int flags, uint64_t mask)
+{
+    struct hp_kernel_action action = {.handler = (uintptr_t)handler,
+                                      .flags = (unsigned long)(SA_SIGINFO | SA_RESTART | HP_PRIVATE_SIGNAL_RETURN_FLAG | flags),
+                                      .mask = mask};
+#ifndef __riscv
+    action.restorer = hp_private_signal_way_back();
+#endif
+    return action;
+}
+
+/*
+ * All are held but those that report faults, and but one that nobody uses: no other handler has such a mask, by which copies of
+ * the library know one another's. The kernel strikes out the two that cannot be held.
+ */
+static uint64_t hp_private_signal_our_mask(void)
+{
+    const uint64_t faults = hp_private_signal_bit(SIGSEGV) | hp_private_signal_bit(SIGBUS) | hp_private_signal_bit(SIGFPE) | hp_private_signal_bit(SIGILL) | hp_private_signal_bit(SIGTRAP) | hp_private_signal_bit(SIGABRT);
+    return ~(faults | hp_private_signal_bit(SIGSTKFLT) | hp_private_signal_bit(SIGKILL) | hp_private_signal_bit(SIGSTOP));
+}
+
+static bool hp_private_signal_is_handler(const struct hp_kernel_action *action)
+{
+    return action->handler != (uintptr_t)SIG_DFL && action->handler != (uintptr_t)SIG_IGN;
+}
+
+/* --------------------------------------------------------------------------------------------------------- taking */
+
+/* The one that is in use is never written to. */
+static void hp_private_signal_keep(struct hp_taken_signal *taken, const struct hp_kernel_action *before)
+{
+    const uint32_t next = taken->present + 1;
+    taken->before[next % HP_ACTIONS_KEPT] = *before;
+    __atomic_store_n(&taken->present, next, __ATOMIC_RELEASE);
+}
+
+static bool hp_private_signal_is_ours(const struct hp_taken_signal *taken, const struct hp_kernel_action *action)
+{
+    return taken->handler != NULL && action->handler == (uintptr_t)taken->handler;
+}
+
+/*
+ * The C library may set its handler at any moment. It is kept before ours is in front; if another one came in between, our handler
+ * waits until that one is kept.
+ */
+static bool hp_private_signal_go_in_front(struct hp_taken_signal *taken, enum hp_private_signal which, hp_signal_handler *handler,
+                        const struct hp_kernel_action *present)
+{
+    const struct hp_kernel_action ours =
+        hp_private_signal_make_action(handler, which == HP_SIGNAL_ASIDE ? SA_ONSTACK : 0, hp_private_signal_our_mask());
+    struct hp_kernel_action before;
+    hp_private_signal_keep(taken, present);
+    __atomic_store_n(&taken->handler, handler, __ATOMIC_RELEASE);
+    if (!hp_private_signal_set_action(hp_private_signal_number(which), &ours, &before))
+        return false;
+    if (before.handler != present->handler && !hp_private_signal_is_ours(taken, &before))
+        hp_private_signal_keep(taken, &before);
+    return true;
+}
+
+bool hp_private_signal_take(struct hp_taken_signal *taken, enum hp_private_signal which, hp_signal_handler *handler)
+{
+    struct hp_kernel_action present;
+    uint32_t nobody = 0;
+    if (!hp_private_signal_set_action(hp_private_signal_number(which), NULL, &present))
+        return false;
+    const bool is_another_copys = hp_private_signal_is_handler(&present) && present.mask == hp_private_signal_our_mask();
+    if (hp_private_signal_is_ours(taken, &present) || (is_another_copys && taken->handler != NULL))
+        return true;
+    if (!__atomic_compare_exchange_n(&taken->is_changing, &nobody, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return true;
+    /* Asked again: somebody may have been quicker. */
+    const bool is_there = hp_private_signal_set_action(hp_private_signal_number(which), NULL, &present) &&
+                          (hp_private_signal_is_ours(taken, &present) ||
+                           hp_private_signal_go_in_front(taken, which, taken->handler != NULL ? taken->handler : handler, &present));
+    __atomic_store_n(&taken->is_changing, 0, __ATOMIC_RELEASE);
+    return is_there;
+}
+
+/* ----------------------------------------------------------------------------------------------------- passing on */
+
+/* By whoever has a source of signals like ours, and by nobody who means to end the process. */
+static bool hp_private_signal_is_of_a_source(const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER || (info->si_code >= POLL_IN && info->si_code <= POLL_HUP);
+}
+
+/* It comes as soon as the handler returns. */
+static void hp_private_signal_do_as_by_default(int signal)
+{
+    struct hp_kernel_action usual = hp_private_signal_make_action(NULL, 0, 0);
+    usual.flags = 0;
+    hp_private_signal_set_action(signal, &usual, NULL);
+    hp_raw(SYS_tgkill, hp_raw(SYS_getpid, 0), hp_raw(SYS_gettid, 0), signal);
+}
+
+/* The mask that the other handler expects: what was blocked before, what it asks for, and the signal itself. */
+static void hp_private_signal_use_mask_of(const struct hp_kernel_action *action, int signal, const void *context)
+{
+    const ucontext_t *interrupted = context;
+    const uint64_t *before = (const uint64_t *)(const void *)&interrupted->uc_sigmask;
+    const uint64_t mask = *before | action->mask | (action->flags & SA_NODEFER ? 0 : hp_private_signal_bit(signal));
+    hp_raw(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+/* Who takes the signal needs two system calls for it; he may be waiting for this processor. */
+static void hp_private_signal_wait_for_change(const struct hp_taken_signal *taken)
+{
+    const struct {
+        long seconds, nanoseconds;
+    } moment = {0, 50000};
+    for (int tries = 0; tries < 20000 && __atomic_load_n(&taken->is_changing, __ATOMIC_ACQUIRE); tries++)
+#ifdef SYS_nanosleep
+        hp_raw(SYS_nanosleep, &moment, NULL);
+#else
+        hp_raw(SYS_sched_yield, &moment);
+#endif
+}
+
+void hp_private_signal_pass_on(struct hp_taken_signal *taken, int signal, siginfo_t *info, void *context)
+{
+    hp_private_signal_wait_for_change(taken);
+    const uint32_t present = __atomic_load_n(&taken->present, __ATOMIC_ACQUIRE);
+    const struct hp_kernel_action action = taken->before[present % HP_ACTIONS_KEPT];
+    if (!hp_private_signal_is_handler(&action)) {
+        if (action.handler == (uintptr_t)SIG_DFL && !hp_private_signal_is_of_a_source(info))
+            hp_private_signal_do_as_by_default(signal);
+        return;
+    }
+    hp_private_signal_use_mask_of(&action, signal, context);
+    ((hp_signal_handler *)action.handler)(signal, info, context);
+}
+
+/* ------------------------------------------------------------------------------------------------------- dropping */
+
+#define HP_PRIVATE_SIGNAL_MOST_OTHERS 2 /* a cancellation is sent once */
+
+void hp_private_signal_drop(enum hp_private_signal which)
+{
+    const int signal = hp_private_signal_number(which);
+    const uint64_t mask = hp_private_signal_bit(signal);
+    const struct {
+        long seconds, nanoseconds;
+    } at_once = {0, 0};
+    siginfo_t others[HP_PRIVATE_SIGNAL_MOST_OTHERS + 1];
+    uint32_t count = 0;
+#ifdef SYS_rt_sigtimedwait
+    while (count < HP_PRIVATE_SIGNAL_MOST_OTHERS &&
+           hp_raw(SYS_rt_sigtimedwait, &mask, &others[count], &at_once, sizeof mask) == signal)
+        if (!hp_private_signal_is_of_a_source(&others[count]))
+            count++;
+#endif
+    while (count-- > 0)
+        hp_raw(SYS_rt_tgsigqueueinfo, hp_raw(SYS_getpid, 0), hp_raw(SYS_gettid, 0), signal, &others[count]);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- SIGIO */
+
+static void hp_private_signal_on_io(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code != SI_KERNEL)
+        hp_private_signal_do_as_by_default(signal);
+}
+
+void hp_private_signal_guard_io(void)
+{
+    const struct hp_kernel_action ours = hp_private_signal_make_action(hp_private_signal_on_io, 0, 0);
+    struct hp_kernel_action present;
+    if (hp_private_signal_set_action(SIGIO, NULL, &present) && present.handler == (uintptr_t)SIG_DFL)
+        hp_private_signal_set_action(SIGIO, &ours, NULL);
+}
+
 /* ---- src/os/process.h ---------------------------------------------------------------------------------------- */
 
 /* Facts about this process, this thread and this machine. */
@@ -4563,6 +4957,225 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
                           name))
             return true;
     return false;
+}
+
+/* ---- src/os/stacks.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * Which stack a thread is on: its own, or one that the program made, as coroutines have. And alternate stacks for signals.
+ * System calls only.
+ */
+
+/* Addresses from `low` up to, but not including, `high`. */
+struct hp_stack {
+    uintptr_t low, high;
+};
+
+static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
+{
+    return address - stack->low < stack->high - stack->low;
+}
+
+/*
+ * Whether the calling thread is on its own stack at `here`; then as much of that as is known. `is_first`: it is the one the process
+ * began with. `is_forked`: which may have begun on the stack of any thread of its parent.
+ */
+HP_PRIVATE bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
+
+enum hp_alternate {
+    HP_ALTERNATE_NONE,
+    HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */
+    HP_ALTERNATE_HOSTS, /* the program's */
+    HP_ALTERNATE_IN_USE /* a handler of the program is running on it */
+};
+/* The calling thread's alternate stack; if the program's, how large. */
+HP_PRIVATE enum hp_alternate hp_alternate_present(uint64_t *ret_bytes);
+/* What the frame of a signal takes on this machine, at most. */
+HP_PRIVATE uint64_t hp_alternate_least(void);
+/* Gives the calling thread, which has none, an alternate stack. To be given to hp_alternate_end. NULL: it cannot be had. */
+HP_PRIVATE void *hp_alternate_make(void);
+/* The calling thread has it no more, or is gone (`is_own` false). It stays for good if somebody runs on it. */
+HP_PRIVATE void hp_alternate_end(void *stack, bool is_own);
+
+/* Whether handlers of this program run on alternate stacks as a rule, because its own stacks have no room: as Go's do. */
+HP_PRIVATE bool hp_alternate_is_usual(void);
+
+/* ---- src/os/stacks.c ----------------------------------------------------------------------------------------- */
+
+/* Stacks of threads. */
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#ifndef SS_ONSTACK
+#define SS_ONSTACK 1
+#endif
+
+/* -------------------------------------------------------------------------------------------------------- its own */
+
+/* The least that a thread is given. */
+#define HP_STACKS_SURE_BYTES (UINT64_C(16) << 10)
+/* Where the kernel does not say what is mapped: what a thread is usually given. */
+#define HP_STACKS_USUAL_BYTES (UINT64_C(8) << 20)
+
+/* A line of /proc/self/maps as it is read: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
+struct hp_stacks_line {
+    uintptr_t from, to;
+    uint32_t field; /* 0 and 1: the two addresses */
+    uint32_t matched;
+};
+
+static const char hp_stacks_stack_name[] = "[stack]\n";
+
+static int hp_stacks_digit_of(char letter)
+{
+    return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* What is looked for: the piece of memory that has `address` in it, or that of the first thread's stack. */
+struct hp_stacks_search {
+    uintptr_t address;
+    struct hp_stacks_line line;
+    uintptr_t before; /* where the last piece ended */
+    struct hp_stack found, first;
+};
+
+static void hp_stacks_end_line(struct hp_stacks_search *search)
+{
+    const struct hp_stacks_line *line = &search->line;
+    if (search->address >= line->from && search->address < line->to)
+        search->found = (struct hp_stack){line->from, line->to};
+    if (line->matched == sizeof hp_stacks_stack_name - 1) /* it grows, down to whatever is next */
+        search->first = (struct hp_stack){search->before, line->to};
+    search->before = line->to;
+    search->line = (struct hp_stacks_line){0, 0, 0, 0};
+}
+
+static void hp_stacks_read_letter(struct hp_stacks_search *search, char letter)
+{
+    struct hp_stacks_line *line = &search->line;
+    const int digit = hp_stacks_digit_of(letter);
+    uintptr_t *address = line->field == 0 ? &line->from : &line->to;
+    if (line->field < 2 && digit >= 0)
+        *address = *address << 4 | (uintptr_t)digit;
+    else if (line->field < 2)
+        line->field++;
+    line->matched = letter == hp_stacks_stack_name[line->matched] ? line->matched + 1 : letter == '[';
+    if (letter == '\n')
+        hp_stacks_end_line(search);
+}
+
+static bool hp_stacks_search_maps(struct hp_stacks_search *search)
+{
+    char text[1024];
+    long length;
+    const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    while ((length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
+        for (long at = 0; at < length; at++)
+            hp_stacks_read_letter(search, text[at]);
+    hp_raw(SYS_close, fd);
+    return length == 0;
+}
+
+/*
+ * The C libraries put what they know of a thread, which pthread_self leads to, at the upper end of its stack, and below the stack
+ * there is a page that nobody may touch. But for the first thread: its stack is the kernel's, and has a name.
+ */
+bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own)
+{
+    const uintptr_t self = (uintptr_t)pthread_self();
+    struct hp_stacks_search search = {.address = self};
+    if (!is_first && self - here < HP_STACKS_SURE_BYTES) {
+        *ret_own = (struct hp_stack){self - HP_STACKS_SURE_BYTES, self};
+        return true;
+    }
+    if (!hp_stacks_search_maps(&search)) {
+        *ret_own = is_first ? (struct hp_stack){0, UINTPTR_MAX} : (struct hp_stack){self - HP_STACKS_USUAL_BYTES, self};
+        return hp_stack_has(ret_own, here);
+    }
+    if ((is_first || is_forked) && hp_stack_has(&search.first, here)) {
+        *ret_own = search.first;
+        return true;
+    }
+    *ret_own = (struct hp_stack){search.found.low, self};
+    return (!is_first || is_forked) && hp_stack_has(ret_own, here);
+}
+
+/* --------------------------------------------------------------------------------------------------- alternate ones */
+
+#define HP_STACKS_PAGE_BYTES UINT64_C(65536) /* the largest of the platforms we know */
+/* Handlers of the program that ask for one run there as well. */
+#define HP_STACKS_ROOM_BYTES (UINT64_C(64) << 10)
+/* By which ours are known in a forked child: nobody else's is so much smaller than whole pages. */
+#define HP_STACKS_MARK_BYTES 208u
+
+/* As the kernel has it. */
+struct hp_stacks_kernel_stack {
+    void *base;
+    int flags;
+    size_t bytes;
+};
+
+uint64_t hp_alternate_least(void)
+{
+    const uint64_t least = getauxval(AT_MINSIGSTKSZ);
+    return least > 4096 ? least : 4096;
+}
+
+static size_t hp_stacks_mapped_bytes(void)
+{
+    return (size_t)((hp_alternate_least() + HP_STACKS_ROOM_BYTES + HP_STACKS_PAGE_BYTES - 1) & ~(HP_STACKS_PAGE_BYTES - 1));
+}
+
+enum hp_alternate hp_alternate_present(uint64_t *ret_bytes)
+{
+    struct hp_stacks_kernel_stack present = {NULL, SS_DISABLE, 0};
+    hp_raw(SYS_sigaltstack, NULL, &present);
+    *ret_bytes = present.bytes;
+    if (present.flags & SS_DISABLE)
+        return HP_ALTERNATE_NONE;
+    if (present.flags & SS_ONSTACK)
+        return HP_ALTERNATE_IN_USE;
+    return present.bytes == hp_stacks_mapped_bytes() - HP_STACKS_MARK_BYTES ? HP_ALTERNATE_OURS : HP_ALTERNATE_HOSTS;
+}
+
+void *hp_alternate_make(void)
+{
+    const size_t bytes = hp_stacks_mapped_bytes();
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    const struct hp_stacks_kernel_stack ours = {(char *)memory + HP_STACKS_MARK_BYTES, 0, bytes - HP_STACKS_MARK_BYTES};
+    if (hp_raw(SYS_sigaltstack, &ours, NULL) == 0)
+        return memory;
+    munmap(memory, bytes);
+    return NULL;
+}
+
+void hp_alternate_end(void *stack, bool is_own)
+{
+    const struct hp_stacks_kernel_stack none = {NULL, SS_DISABLE, 0};
+    struct hp_stacks_kernel_stack present = {NULL, SS_DISABLE, 0};
+    if (stack == NULL)
+        return;
+    if (is_own) {
+        hp_raw(SYS_sigaltstack, NULL, &present);
+        const bool is_present = !(present.flags & SS_DISABLE) && present.base == (char *)stack + HP_STACKS_MARK_BYTES;
+        if (is_present && hp_raw(SYS_sigaltstack, &none, NULL) != 0)
+            return; /* the thread ends in a handler */
+    }
+    munmap(stack, hp_stacks_mapped_bytes());
+}
+
+bool hp_alternate_is_usual(void)
+{
+    struct hp_kernel_action urgent;
+    if (hp_raw(SYS_rt_sigaction, SIGURG, NULL, &urgent, sizeof(uint64_t)) != 0)
+        return false;
+    const bool has_handler = urgent.handler != (uintptr_t)SIG_DFL && urgent.handler != (uintptr_t)SIG_IGN;
+    return has_handler && (urgent.flags & SA_ONSTACK);
 }
 
 /* ---- src/os/symbols.h ---------------------------------------------------------------------------------------- */
@@ -5083,6 +5696,7 @@ enum hp_loss {
     HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
     HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
     HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
     HP_LOSSES = 16     /* room for more */
 };
 
@@ -18423,6 +19037,9 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                         "calls have their allocations in no row: no space for them"},
     [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
                          "samples of processor time were counted as outside: no space for their zones"},
+    [HP_LOSS_STACKS] = {"stacks",
+                        "thread was not sampled: a small stack, and an alternate one of the program's own",
+                        "threads were not sampled: small stacks, and alternate ones of the program's own"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -20090,11 +20707,18 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
  * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
  * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
- * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
+ * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ *
+ * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
+ * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
+ * of whatever size, is left alone. On another one, as of a coroutine, there may be no room for the frame of a signal: from then on they
+ * come by HP_SIGNAL_ASIDE, on an alternate stack of ours. Where the host has one of its own there is no place that is known to be
+ * large enough, and the thread is sampled no more.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
- * `ready`, and whoever ends the session waits for that, too.
+ * `ready`, and whoever ends the session waits for that, too. The handler calls nothing of the C library: tools/check_handler.py.
  */
 
 struct hp_head;
@@ -20112,16 +20736,20 @@ struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
+    struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
+    struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
+    void *alternate;            /* a stack of ours; NULL: none */
     void *perf;                 /* NULL: none */
     int timer;
+    enum hp_private_signal signal; /* by which samples come */
     bool has_timer;
     bool perf_was_tried;
-    bool has_had_perf; /* a signal may still be on its way when there is none any more */
-    bool is_lent;      /* the host believes that it has blocked the signal in this thread: signal_view.h */
-    bool
-        is_held_off; /* the host has, and it cannot be borrowed: there is no source until it lets the signal through */
-    uint32_t is_at_work;            /* the handler is in the session */
-    uint32_t seen_count;            /* in use of the following */
+    bool has_had_perf;      /* a signal may still be on its way when there is none any more */
+    bool has_begun;         /* it has met a zone */
+    bool is_switched_often; /* no perf */
+    uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
+    uint32_t is_at_work;    /* the handler is in the session */
+    uint32_t seen_count;    /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -20130,153 +20758,26 @@ struct hp_sampler {
 /* Of the process. */
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint32_t begun;  /* atomic: how far the first thread with a zone has come */
     uint64_t period_ns;
-    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
+    void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */
+    uint32_t perf_thread; /* which bears its price */
 };
 
-/* A session begins: chooses the engine. Under the lock. */
+/* A session begins. Under the lock. */
 HP_PRIVATE void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 HP_PRIVATE void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come once hp_sampler_let_through was called. Under the lock. */
+/* The calling thread has a record now; samples come with its first zone. Under the lock. */
 HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
+/* The calling thread is about to enter a zone, out of line. */
+HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
-/*
- * The thread that has begun, after that: starts its samples. Where the host has the signal blocked, it is let through, or there are
- * no samples where it cannot be borrowed. Before the lock is let go.
- */
-HP_PRIVATE void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
-/* The calling thread has the signal blocked from now on, and no samples, pending ones included. Signals are held. */
-HP_PRIVATE void hp_sampler_hold_off(void);
-/* It is about to let the signal through again: where it was held off, samples come again. Signals are held. */
-HP_PRIVATE void hp_sampler_go_on(void);
-/* Whether a signal (a siginfo_t) is a sample of the calling thread. */
-HP_PRIVATE bool hp_sampler_is_source(const void *info);
-/* The calling thread's, if it is sampled, or would be if the host had not blocked the signal. */
-HP_PRIVATE struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
 /* Stores what the process has used up to now. */
 HP_PRIVATE void hp_sampler_touch(void);
-
-/* ---- src/record/signal_view.h -------------------------------------------------------------------------------- */
-
-/*
- * The signal that samples come by is the host's as well. What the host sets for it is kept here and obeyed when such a
- * signal comes that is not ours; it never learns that its handler is not the one that is installed. That takes functions in
- * front of the C library's: `sigaction`, `signal` and its older kin, `pthread_sigmask` and `sigprocmask`, which do nothing of their
- * own for any other signal, nor for this one while nobody samples. They are in libhotpath, and once more in
- * libhotpath_alloc.so: of a library that is preloaded, those that it needs come behind the C library. They are weak, so that a host
- * may have functions of these names.
- *
- * Blocked. A thread that blocks the signal could not be sampled, and `sigwait` or a signalfd for all signals would find our
- * samples. Programs that leave all signals to one thread do that in all others, mostly without this one in mind. So where the host has no
- * handler for the signal, a thread that is sampled has it unblocked in truth: the host has lent it to us. When one comes that is not
- * ours, it is sent once more after the thread that found it has blocked it and given up its samples: it then finds the thread
- * that waits for it, or stays pending, as the host would have it. From then on nothing is borrowed. Where the host has a
- * handler, threads that block the signal have no source of samples until they let it through: `sigpending` would show them, and
- * `sigwait` or `ppoll` find them. What they use is counted all the same, as of where they were found last. A thread that has lent the
- * signal before the host set its handler gets it back with its next sample or change of its mask.
- *
- * Not ignored. While samples are taken the signal is caught. Where the host ignores it, as by default, one that somebody else
- * sends does nothing but can cut short what no handler lets go on: `nanosleep`, `poll` and their like. The kernel has no third
- * way: what is caught interrupts.
- *
- * A child made by vfork has its parent's memory and signals of its own: what it sets goes to the kernel alone.
- *
- * Not in front of musl's, which has no other names for what they hide, nor of a sanitizer's. There, a host that takes the
- * signal while samples are taken gets them.
- */
-
-#ifdef HP_HAS_SANITIZER /* the build knows */
-#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
-#define HP_HAS_SANITIZER
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||      \
-    __has_feature(hwaddress_sanitizer)
-#define HP_HAS_SANITIZER
-#endif
-#endif
-
-#if defined __GLIBC__ && !defined HP_HAS_SANITIZER
-#define HP_IN_FRONT_OF_SIGNALS
-#endif
-
-struct hp_signal_view {
-    bool is_taken;
-    bool is_borrowed;   /* a thread may have the signal unblocked that the host believes to have blocked */
-    bool is_given_back; /* nothing is borrowed any more */
-    uint32_t process;   /* whose signals these are */
-    void (*handler)(int, siginfo_t *, void *); /* that of the copy of the library that took it */
-    struct sigaction action;                   /* the host's */
-};
-
-typedef void hp_signal_handler(int signal, siginfo_t *info, void *context);
-/* Takes the signal for ourselves; what the host has set for it, or sets later, is kept. False: it cannot be had. Under the lock. */
-HP_PRIVATE bool hp_signal_view_take(hp_signal_handler *handler);
-/* Lets the signal through once held signals are released, if they have it blocked and it may be borrowed. Under the lock. */
-HP_PRIVATE bool hp_signal_view_lend(struct hp_signals *held);
-/* Whether held signals leave it blocked once they are released. */
-HP_PRIVATE bool hp_signal_view_is_blocked(const struct hp_signals *held);
-/* Whether the host has a handler of its own: then nothing is borrowed. */
-HP_PRIVATE bool hp_signal_view_has_handler(void);
-/* What a handler has interrupted goes on with the signal blocked. */
-HP_PRIVATE void hp_signal_view_block_in(void *context);
-/* Takes away samples that wait for the calling thread; what others have sent stays. Signals are held. */
-HP_PRIVATE void hp_signal_view_drop_samples(void);
-/* A signal that is not ours: what the host wants to happen. */
-HP_PRIVATE void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context);
-
-#ifdef HP_IN_FRONT_OF_SIGNALS
-typedef void hp_plain_handler(int signal);
-/* What stands in front does. */
-HOTPATH_API_ int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
-HOTPATH_API_ hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler);
-HOTPATH_API_ hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler);
-HOTPATH_API_ int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *before); /* 0, or an errno */
-
-/* Defines what stands in front, in a library that has it. */
-#define HP_SIGNALS_FRONT(type) __attribute__((weak)) HOTPATH_API_ type
-#define HP_DEFINE_SIGNALS_FRONT                                                                                    \
-    HP_SIGNALS_FRONT(int) sigaction(int signal, const struct sigaction *action, struct sigaction *before)          \
-    {                                                                                                              \
-        return hotpath_v1_sigaction(signal, action, before);                                                       \
-    }                                                                                                              \
-    HP_SIGNALS_FRONT(hp_plain_handler *) signal(int number, hp_plain_handler *handler)                             \
-    {                                                                                                              \
-        return hotpath_v1_signal(number, handler);                                                                 \
-    }                                                                                                              \
-    HP_SIGNALS_FRONT(hp_plain_handler *) bsd_signal(int number, hp_plain_handler *handler)                         \
-    {                                                                                                              \
-        return hotpath_v1_signal(number, handler);                                                                 \
-    }                                                                                                              \
-    /* What `signal` is in programs of plain C, such as with -std=c11. */                                          \
-    HP_SIGNALS_FRONT(hp_plain_handler *) __sysv_signal(int number, hp_plain_handler *handler)                      \
-    {                                                                                                              \
-        return hotpath_v1_sysv_signal(number, handler);                                                            \
-    }                                                                                                              \
-    HP_SIGNALS_FRONT(hp_plain_handler *) sysv_signal(int number, hp_plain_handler *handler)                        \
-    {                                                                                                              \
-        return hotpath_v1_sysv_signal(number, handler);                                                            \
-    }                                                                                                              \
-    HP_SIGNALS_FRONT(int) pthread_sigmask(int how, const sigset_t *set, sigset_t *before)                          \
-    {                                                                                                              \
-        return hotpath_v1_sigmask(how, set, before);                                                               \
-    }                                                                                                              \
-    HP_SIGNALS_FRONT(int) sigprocmask(int how, const sigset_t *set, sigset_t *before)                              \
-    {                                                                                                              \
-        const int error = hotpath_v1_sigmask(how, set, before);                                                    \
-        if (error != 0)                                                                                            \
-            errno = error;                                                                                         \
-        return error != 0 ? -1 : 0;                                                                                \
-    }
-/* NOLINTBEGIN(readability-redundant-declaration): only some standards have them */
-extern hp_plain_handler *bsd_signal(int number, hp_plain_handler *handler);
-extern hp_plain_handler *__sysv_signal(int number, hp_plain_handler *handler);
-extern hp_plain_handler *sysv_signal(int number, hp_plain_handler *handler);
-/* NOLINTEND(readability-redundant-declaration) */
-#endif
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
@@ -20424,7 +20925,7 @@ struct hp_recorder {
     uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
     struct hp_sampling sampling;   /* of processor time: sampler.h */
-    struct hp_signal_view signal_view;
+    struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
 
@@ -20541,8 +21042,8 @@ HP_PRIVATE bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 HP_PRIVATE struct hp_head *hp_thread_hold(void);
-/* Registers the calling thread. Under the lock, which was taken with `held`. */
-HP_PRIVATE void hp_thread_begin(struct hp_signals *held);
+/* Registers the calling thread. Under the lock. */
+HP_PRIVATE void hp_thread_begin(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
@@ -21541,6 +22042,7 @@ static struct hp_cpu_time hp_credits_take_passed(struct hp_sampler *sampler)
                                  .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
     if (passed.kernel_ns > passed.ns)
         passed.kernel_ns = passed.ns;
+    sampler->counted.switches = now.switches;
     sampler->counted.ns += passed.ns;
     sampler->counted.kernel_ns += passed.kernel_ns;
     return passed;
@@ -23178,7 +23680,7 @@ static void hp_lifecycle_set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
 }
 
-static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct hp_signals *held)
+static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
 {
     if (hp_is_forked_child()) {
         hp_lifecycle_forget_parent();
@@ -23196,7 +23698,7 @@ static int hp_lifecycle_begin_locked(const struct hp_settings *settings, struct 
     __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
-        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
+        hp_thread_begin(); /* what it uses before its first zone is counted, too */
     hp_waits_begin();
     hp_lifecycle_set_auto(false);
     return HOTPATH_OK;
@@ -23248,7 +23750,7 @@ static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct ho
     hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(settings, &held);
+    const int status = hp_lifecycle_begin_locked(settings);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();
@@ -24138,6 +24640,14 @@ HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_samp
 /* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
 #define HP_SAMPLER_TIMER_PERIODS 10u
 
+/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+#define HP_SAMPLER_OFTEN_SWITCHED 5000u
+#define HP_SAMPLER_SELDOM_SWITCHED 2500u
+#define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100) /* over so much */
+
+/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+#define HP_SAMPLER_MOST_UNSEEN 8u
+
 /* -------------------------------------------------------------------------------------------- recursion */
 
 /*
@@ -24216,25 +24726,105 @@ static const struct hotpath_frame_ *hp_sampler_present_frame(const struct hp_hea
     return frame;
 }
 
+static int hp_sampler_signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
+
+static uint64_t hp_sampler_timer_period(const struct hp_sampler *sampler)
+{
+    return (sampler->perf != NULL ? HP_SAMPLER_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
+}
+
+/* How far the first thread of the process has come that has met a zone. */
+enum { HP_SAMPLER_NOT_BEGUN, HP_SAMPLER_UNDER_WAY, HP_SAMPLER_BEGUN };
+
+static bool hp_sampler_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLER_BEGUN; }
+
+static void hp_sampler_open_perf(struct hp_sampler *sampler)
+{
+    int refusal;
+    hp_private_signal_guard_io();
+    sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), hotpath_runtime_->sampling.period_ns, &refusal);
+    sampler->has_had_perf |= sampler->perf != NULL;
+    sampler->unseen = 0;
+}
+
 static void hp_sampler_start_perf(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    if (!hp_sampler_has_begun())
+        return; /* the first event takes ten milliseconds, and is under way */
     sampler->perf_was_tried = true;
-    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF)
+    if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
         return;
-    sampler->perf = hp_cpu_perf_start(hotpath_runtime_->sampling.period_ns);
-    sampler->has_had_perf |= sampler->perf != NULL;
+    hp_sampler_open_perf(sampler);
     if (sampler->perf != NULL && sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, HP_SAMPLER_TIMER_PERIODS * hotpath_runtime_->sampling.period_ns);
+        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
+}
+
+static void hp_sampler_stop_perf(struct hp_sampler *sampler)
+{
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->perf = NULL;
 }
 
 static void hp_sampler_stop_sources(struct hp_sampler *sampler)
 {
     if (sampler->has_timer)
         hp_cpu_timer_stop(sampler->timer);
-    hp_cpu_perf_stop(sampler->perf);
     sampler->has_timer = false;
-    sampler->perf = NULL;
+    hp_sampler_stop_perf(sampler);
+}
+
+/* Now and then: the C library may have put its own handler in the place of ours. */
+static void hp_sampler_look_after_signal(const struct hp_sampler *sampler);
+
+/* An event is good for so many samples. */
+static void hp_sampler_renew_perf(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        return;
+    hp_sampler_look_after_signal(sampler);
+    hp_sampler_stop_perf(sampler);
+    hp_sampler_open_perf(sampler);
+    if (sampler->perf == NULL && sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
+}
+
+/* The event that never fires has the same price, for the thread that made it. */
+static void hp_sampler_drop_prepared(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
+    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
+}
+
+/* Whether the thread is switched often, by its clocks since it was last asked. */
+static void hp_sampler_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now)
+{
+    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
+    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
+    const uint64_t bound = sampler->is_switched_often ? HP_SAMPLER_SELDOM_SWITCHED : HP_SAMPLER_OFTEN_SWITCHED;
+    if (ns < HP_SAMPLER_JUDGED_NS)
+        return;
+    sampler->is_switched_often = switches > ns / (HP_SAMPLER_SECOND / bound);
+    sampler->judged = *now;
+}
+
+/* Its sources follow. The clocks were read just now. */
+static void hp_sampler_judge_and_adapt(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool was_switched_often = sampler->is_switched_often;
+    hp_sampler_judge(sampler, &sampler->counted);
+    if (sampler->is_switched_often == was_switched_often)
+        return;
+    if (!sampler->is_switched_often) {
+        hp_sampler_start_perf(head);
+        return;
+    }
+    hp_sampler_drop_prepared(head);
+    hp_sampler_stop_perf(sampler);
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
 }
 
 static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -24255,11 +24845,17 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
+    const bool is_unseen = has_perf && sampler->seen_count == 0 &&
+                           cpu->waiting_user_ns > HP_SAMPLER_TIMER_PERIODS / 2 * hotpath_runtime_->sampling.period_ns;
     const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
     uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
     while (count > 0)
         hp_credits_give_beside(head, nodes[--count], ns, 1);
     hp_credits_give_all(head, frame->node);
+    sampler->unseen = is_unseen ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == HP_SAMPLER_MOST_UNSEEN)
+        hp_sampler_renew_perf(sampler);
+    hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
 }
@@ -24323,28 +24919,6 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
     hp_sampler_leave(head);
 }
 
-/* What is sent to a thread without sources waits for nobody. */
-static void hp_sampler_hold_off_(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    hp_sampler_stop_sources(sampler);
-    if (hp_sampler_enter(head))
-        hp_sampler_settle(head);
-    hp_sampler_leave(head);
-    sampler->is_lent = false;
-    sampler->is_held_off = true;
-    hp_signal_view_drop_samples();
-}
-
-/* What is lent is asked for when the host has a handler by now, and goes back when the session has ended. */
-static void hp_sampler_return_if_due(struct hp_head *head, void *context)
-{
-    if (!head->sampler.is_lent || (hp_sampler_has_source(&head->sampler) && !hp_signal_view_has_handler()))
-        return;
-    hp_sampler_hold_off_(head);
-    hp_signal_view_block_in(context);
-}
-
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
  * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
@@ -24357,7 +24931,7 @@ static struct hp_head *hp_sampler_head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
-    const uint32_t thread_id = hp_sys_thread_id();
+    const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
     for (; head != NULL; head = head->next)
         if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
@@ -24371,24 +24945,206 @@ static struct hp_head *hp_sampler_head_of_thread(void)
  */
 static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    if (source != HP_CPU_BY_PERF)
+    if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
     return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0;
 }
 
+static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
+{
+    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, hp_cpu_stack_of(context));
+    if (source == HP_CPU_BY_ENDING_PERF)
+        hp_sampler_renew_perf(&head->sampler);
+}
+
+static enum hp_private_signal hp_sampler_which_signal(int signal)
+{
+    return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
+}
+
 static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
 {
-    const int saved = errno;
     const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
-    const bool is_sample = hp_sampler_is_ours(source, head);
-    if (is_sample && head != NULL) {
-        hp_sampler_sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
-        hp_sampler_return_if_due(head, context);
+    if (!hp_sampler_is_ours(source, head))
+        hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sampler_which_signal(signal)], signal, info, context);
+    else if (head != NULL)
+        hp_sampler_handle_sample(head, source, context);
+}
+
+static bool hp_sampler_take_signal(enum hp_private_signal which)
+{
+    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sampler_on_signal);
+}
+
+static void hp_sampler_look_after_signal(const struct hp_sampler *sampler) { hp_sampler_take_signal(sampler->signal); }
+
+/* ---------------------------------------------------------------------------------------------- the first zone */
+
+/*
+ * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
+ * their timers meanwhile.
+ */
+static void hp_sampler_begin_process(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hotpath_runtime_->sampling;
+    struct hp_header *header = hp_store_header(head->store);
+    uint32_t not_begun = HP_SAMPLER_NOT_BEGUN;
+    void *perf = NULL;
+    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLER_UNDER_WAY, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    const int refusal = sampling->engine == HP_CPU_PERF ? hp_cpu_perf_prepare(&perf) : 0;
+    if (refusal != 0) {
+        sampling->engine = HP_CPU_TIMERS;
+        HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
+        HOTPATH_PUT_(header->cpu_refusal, (uint32_t)refusal);
     }
-    errno = saved;
-    if (!is_sample)
-        hp_signal_view_pass_on(signal, info, context);
+    HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
+    __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
+    __atomic_store_n(&sampling->begun, HP_SAMPLER_BEGUN, __ATOMIC_RELEASE);
+}
+
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hotpath_runtime_->sampling.period_ns;
+    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
+    return waiting < period ? period - waiting : 1;
+}
+
+static void hp_sampler_start_sources(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    sampler->has_timer = hp_cpu_timer_start(&sampler->timer, hp_sampler_signal_of(sampler), hotpath_runtime_,
+                                            hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
+    sampler->perf_was_tried = false;
+    if (!sampler->has_timer || hp_sampler_is_first(head))
+        hp_sampler_start_perf(head);
+}
+
+/* What the thread has used since it has its record, all of it outside of zones. */
+static void hp_sampler_credit_outside(struct hp_head *head)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const uint64_t user_ns = cpu->waiting_user_ns, kernel_ns = cpu->waiting_kernel_ns;
+    if (hp_sampler_is_paused(head)) {
+        hp_credits_skip_time(head);
+        return;
+    }
+    hp_credits_count_time(head);
+    hp_credits_give(head, head->record->root, cpu->waiting_user_ns - user_ns, cpu->waiting_kernel_ns - kernel_ns,
+                    0);
+}
+
+static void hp_sampler_begin_samples(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    hp_sampler_begin_process(head);
+    if (!sampler->has_begun) {
+        sampler->has_begun = true;
+        hp_sampler_credit_outside(head);
+        hp_sampler_judge(sampler, &sampler->counted);
+    }
+    hp_sampler_start_sources(head);
+}
+
+/* What is on its way would come on the stack that the thread has left. */
+static void hp_sampler_end_samples(struct hp_sampler *sampler)
+{
+    hp_sampler_stop_sources(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+static const struct hp_stack hp_sampler_everywhere = {0, UINTPTR_MAX};
+
+/* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
+static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
+                      const struct hp_signals *held)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool is_blocked = held->before & UINT64_C(1) << (hp_private_signal_number(which) - 1);
+    if (hp_sampler_has_source(sampler) && sampler->signal != which)
+        hp_sampler_end_samples(sampler);
+    if (is_blocked || !hp_sampler_take_signal(which))
+        return;
+    sampler->known = *known;
+    sampler->signal = which;
+    if (!hp_sampler_has_source(sampler))
+        hp_sampler_begin_samples(head);
+}
+
+/* There is no place for handlers that is known to be large enough. */
+static void hp_sampler_give_up(struct hp_head *head)
+{
+    hp_sampler_end_samples(&head->sampler);
+    head->sampler.known = hp_sampler_everywhere;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
+/* Of the program's alternate stack, half is left for its own handlers. */
+static bool hp_sampler_is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + 4096); }
+
+static void hp_sampler_meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
+{
+    uint64_t bytes;
+    const bool is_aside =
+        hp_alternate_is_usual() && hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS && hp_sampler_is_roomy(bytes);
+    hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &hp_sampler_everywhere : own, held);
+}
+
+static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint64_t bytes;
+    switch (hp_alternate_present(&bytes)) {
+    case HP_ALTERNATE_IN_USE: /* a handler of the host's, which is soon over */
+        return;
+    case HP_ALTERNATE_HOSTS:
+        hp_sampler_give_up(head);
+        return;
+    case HP_ALTERNATE_NONE:
+        sampler->alternate = hp_alternate_make();
+        if (sampler->alternate == NULL) {
+            hp_sampler_give_up(head);
+            return;
+        }
+        break;
+    case HP_ALTERNATE_OURS:
+        break;
+    }
+    hp_sampler_sample_by(head, HP_SIGNAL_ASIDE, &hp_sampler_everywhere, held);
+}
+
+static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+
+/* A child made by vfork has the head of its parent's thread, and no business with its signals. */
+static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *head, uintptr_t here)
+{
+    struct hp_signals held;
+    struct hp_stack own;
+    if (!hp_sampler_is_own(head))
+        return;
+    const bool is_there = hp_stack_is_own(here, hp_sampler_is_first(head), hotpath_runtime_->is_child, &own);
+    hp_signals_hold(&held);
+    if (hp_sampler_enter(head)) {
+        if (is_there)
+            hp_sampler_meet_on_own_stack(head, &own, &held);
+        else
+            hp_sampler_meet_on_other_stack(head, &held);
+    }
+    hp_sampler_leave(head);
+    hp_signals_release(&held);
+}
+
+void hp_sampler_meet_zone(struct hp_head *head)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
+        hp_sampler_look_at_stack(head, here);
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
@@ -24399,15 +25155,12 @@ static bool hp_sampler_is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine hp_sampler_choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
+/* Whether the kernel has perf for us turns out with the first zone. */
+static enum hp_cpu_engine hp_sampler_choose_engine(void)
 {
-    *ret_refusal = 0;
-    if (!hp_sampler_is_wanted() || !hp_signal_view_take(hp_sampler_on_signal))
+    if (!hp_sampler_is_wanted())
         return HP_CPU_NONE;
-    if (hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
-        return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
-    return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
+    return hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
 void hp_sampler_touch(void)
@@ -24423,16 +25176,16 @@ void hp_sampler_touch(void)
 void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    uint32_t refusal;
-    struct hp_sampling sampling = {.period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
-    sampling.engine = hp_sampler_choose_engine(&sampling, &refusal);
-    hotpath_runtime_->sampling = sampling;
+    hotpath_runtime_->sampling =
+        (struct hp_sampling){.engine = hp_sampler_choose_engine(), .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+    for (size_t at = 0; hotpath_runtime_->is_child && at < HP_PRIVATE_SIGNALS; at++)
+        hotpath_runtime_->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
     header->features |= HP_FEATURE_CPU;
     header->cpu_engine = hotpath_runtime_->sampling.engine;
-    header->cpu_refusal = refusal;
+    header->cpu_refusal = 0;
     header->cpu_rate = hotpath_runtime_->settings.cpu_rate;
     header->cpu_start_ns = header->cpu_latest_ns = now.ns;
     header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
@@ -24451,98 +25204,17 @@ static bool hp_sampler_find_record(struct hp_head *head)
     return true;
 }
 
-/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
-static bool hp_sampler_is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
-
-/* The sequence of samples goes on where the threads before it with this record left off. */
-static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
-{
-    const uint64_t period = hotpath_runtime_->sampling.period_ns;
-    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
-    return waiting < period ? period - waiting : 1;
-}
-
+/* What it has of an earlier session: a stack, and signals on their way. */
 void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
-    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
 }
-
-static void hp_sampler_start_timer(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    sampler->has_timer =
-        hp_cpu_timer_start(&sampler->timer, hotpath_runtime_, hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
-}
-
-void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
-{
-    if (head == NULL || head->sampler.cpu == NULL || hp_sampler_has_source(&head->sampler))
-        return;
-    struct hp_sampler *sampler = &head->sampler;
-    if (held->is_held)
-        sampler->is_lent |= hp_signal_view_lend(held);
-    sampler->is_held_off = held->is_held && hp_signal_view_is_blocked(held);
-    if (sampler->is_held_off)
-        return;
-    hp_sampler_start_timer(head);
-    if (!sampler->has_timer || hp_sampler_is_first(head))
-        hp_sampler_start_perf(head);
-}
-
-void hp_sampler_hold_off(void)
-{
-    struct hp_head *head = hp_sampler_head_of_thread();
-    if (head != NULL)
-        hp_sampler_hold_off_(head);
-}
-
-/* What the thread has used since it was held off goes to where it was found last, as it would without this. */
-static void hp_sampler_credit_unseen(struct hp_head *head)
-{
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    hp_sampler_settle(head);
-    if (cpu->last_node == 0)
-        return;
-    hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
-    hp_credits_tick(head, cpu->last_node);
-}
-
-void hp_sampler_go_on(void)
-{
-    struct hp_head *head = hp_sampler_head_of_thread();
-    if (head == NULL || !head->sampler.is_held_off)
-        return;
-    head->sampler.is_held_off = false;
-    head->sampler.perf_was_tried = false;
-    if (hp_sampler_enter(head) && !hp_sampler_has_source(&head->sampler)) {
-        hp_sampler_credit_unseen(head);
-        hp_sampler_start_timer(head);
-        if (!head->sampler.has_timer)
-            hp_sampler_start_perf(head);
-    }
-    hp_sampler_leave(head);
-}
-
-struct hp_sampler *hp_sampler_of_thread(void)
-{
-    struct hp_head *head = hp_sampler_head_of_thread();
-    const bool is_known =
-        head != NULL && (hp_sampler_has_source(&head->sampler) || head->sampler.is_lent || head->sampler.is_held_off);
-    return is_known ? &head->sampler : NULL;
-}
-
-bool hp_sampler_is_source(const void *info)
-{
-    return hp_sampler_is_ours(hp_cpu_source_of(info, hotpath_runtime_), hp_sampler_head_of_thread());
-}
-
-static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
 /* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
 static void hp_sampler_guess_node(struct hp_head *head)
@@ -24566,7 +25238,8 @@ void hp_sampler_end_thread(struct hp_head *head)
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
         hp_sampler_settle_for_good(head);
     hp_sampler_stop_sources(sampler);
-    sampler->is_lent = sampler->is_held_off = false;
+    hp_alternate_end(sampler->alternate, hp_sampler_is_own(head));
+    sampler->alternate = NULL;
     sampler->cpu = NULL;
 }
 
@@ -24585,8 +25258,7 @@ void hp_sampler_end(void)
     struct hp_head *head = hp_thread_present();
     if (head != NULL && head->sampler.cpu != NULL)
         hp_sampler_settle_for_good(head);
-    hp_cpu_perf_stop(hotpath_runtime_->sampling.perf);
-    hotpath_runtime_->sampling.perf = NULL;
+    hp_cpu_perf_stop(__atomic_exchange_n(&hotpath_runtime_->sampling.perf, NULL, __ATOMIC_RELAXED));
 }
 
 /* ---- src/record/samples.c ------------------------------------------------------------------------------------ */
@@ -24638,376 +25310,6 @@ void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kin
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
     HOTPATH_ADD_(cpu->recorded, 1);
 }
-
-/* ---- src/record/signal_view.c -------------------------------------------------------------------------------- */
-
-/* What the host believes to have done about the signal in use. */
-
-#ifdef HP_IN_FRONT_OF_SIGNALS
-/* Other names of the C library's for the same. */
-extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *before);
-/* NOLINTNEXTLINE(readability-redundant-declaration): only some standards have it */
-extern hp_plain_handler *ssignal(int signal, hp_plain_handler *handler);
-#define hp_signal_view_next_sigaction __sigaction
-#else
-#define hp_signal_view_next_sigaction sigaction
-#endif
-
-#define HP_SIGNAL_VIEW_SIGNAL_BIT (UINT64_C(1) << (HP_CPU_SIGNAL - 1))
-
-static struct hp_signal_view *hp_signal_view_view(void) { return &hotpath_runtime_->signal_view; }
-
-static bool hp_signal_view_is_taken(void) { return hotpath_runtime_ != NULL && __atomic_load_n(&hp_signal_view_view()->is_taken, __ATOMIC_ACQUIRE); }
-
-/* Ignoring the signal is what is done by default. SA_SIGINFO may be set all the same. */
-static bool hp_signal_view_has_handler_(const struct sigaction *action)
-{
-    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
-}
-
-static bool hp_signal_view_is_installed(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == hp_signal_view_view()->handler;
-}
-
-/*
- * Our handler, with all signals held in it, the C library's own included. Whether system calls go on after the host's signals, and
- * on which stack they are handled, is as the host has it.
- */
-static bool hp_signal_view_install(hp_signal_handler *handler)
-{
-    const struct sigaction *host = &hp_signal_view_view()->action;
-    const int usual = SA_RESTART | SA_ONSTACK;
-    struct sigaction ours;
-    memset(&ours, 0, sizeof ours);
-    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    ours.sa_sigaction = handler;
-    ours.sa_flags = SA_SIGINFO | (hp_signal_view_has_handler_(host) ? host->sa_flags & usual : usual);
-    return hp_signal_view_next_sigaction(HP_CPU_SIGNAL, &ours, NULL) == 0;
-}
-
-bool hp_signal_view_take(hp_signal_handler *handler)
-{
-    struct sigaction before;
-    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &before) != 0)
-        return false;
-    hp_signal_view_view()->process = hp_sys_process_id();
-    if (hp_signal_view_is_taken() && hp_signal_view_is_installed(&before))
-        return true;
-    hp_signal_view_view()->action = before;
-    hp_signal_view_view()->handler = handler;
-    __atomic_store_n(&hp_signal_view_view()->is_taken, true, __ATOMIC_RELEASE);
-    return hp_signal_view_install(handler);
-}
-
-/* ---------------------------------------------------------------------------------------------- a signal of others */
-
-/* The mask that the host's handler expects: what was blocked before, what it asks for, and the signal itself. */
-static void hp_signal_view_use_mask_of(const struct sigaction *action, int signal, const void *context)
-{
-    const ucontext_t *interrupted = context;
-    uint64_t mask, more;
-    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
-    memcpy(&more, &action->sa_mask, sizeof more);
-    mask |= more;
-    if (!(action->sa_flags & SA_NODEFER))
-        mask |= UINT64_C(1) << (signal - 1);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
-}
-
-/* What the host wants to happen, which then has happened once. */
-static struct sigaction hp_signal_view_next_action(void)
-{
-    struct hp_signals held;
-    const bool is_locked = hp_lock(&held);
-    const struct sigaction action = hp_signal_view_view()->action;
-    if (hp_signal_view_has_handler_(&action) && ((uint32_t)action.sa_flags & (uint32_t)SA_RESETHAND))
-        hp_signal_view_view()->action.sa_handler = SIG_DFL;
-    if (is_locked)
-        hp_unlock(&held);
-    return action;
-}
-
-/* Whether the host would not have this thread get the signal; of threads that were never asked, it may be. */
-static bool hp_signal_view_is_borrowed(const struct sigaction *action)
-{
-    const struct hp_sampler *sampler = hp_sampler_of_thread();
-    if (!HOTPATH_GET_(hp_signal_view_view()->is_borrowed))
-        return false;
-    return !hp_signal_view_has_handler_(action) || (sampler != NULL && sampler->is_lent);
-}
-
-void hp_signal_view_block_in(void *context)
-{
-    ucontext_t *interrupted = context;
-    uint64_t mask;
-    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
-    mask |= HP_SIGNAL_VIEW_SIGNAL_BIT;
-    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
-}
-
-static void hp_signal_view_send_again(siginfo_t *info)
-{
-    const uint32_t process = hp_sys_process_id();
-    if (info->si_code == SI_TKILL)
-        syscall(SYS_rt_tgsigqueueinfo, process, hp_sys_thread_id(), HP_CPU_SIGNAL, info);
-    else if (syscall(SYS_rt_sigqueueinfo, process, HP_CPU_SIGNAL, info) != 0)
-        syscall(SYS_kill, process,
-                HP_CPU_SIGNAL); /* but for the first thread, the kernel lets nobody say who sent it */
-}
-
-/* Those of others that wait: one for the thread, one for the process, and what timers of the host's own have sent. */
-#define HP_SIGNAL_VIEW_MOST_OTHERS 8
-
-void hp_signal_view_drop_samples(void)
-{
-    const uint64_t mask = HP_SIGNAL_VIEW_SIGNAL_BIT;
-    const struct timespec at_once = {0, 0};
-    siginfo_t others[HP_SIGNAL_VIEW_MOST_OTHERS];
-    size_t count = 0;
-    if (!(hp_signals_pending() & HP_SIGNAL_VIEW_SIGNAL_BIT))
-        return;
-    while (count < HP_SIGNAL_VIEW_MOST_OTHERS && syscall(SYS_rt_sigtimedwait, &mask, &others[count], &at_once, sizeof mask) > 0)
-        if (!hp_sampler_is_source(&others[count]))
-            count++;
-    for (size_t at = 0; at < count; at++)
-        hp_signal_view_send_again(&others[at]);
-}
-
-/* The thread has it blocked when it goes on; others come next. */
-static void hp_signal_view_give_back(siginfo_t *info, void *context)
-{
-    HOTPATH_PUT_(hp_signal_view_view()->is_given_back, true);
-    hp_sampler_hold_off();
-    hp_signal_view_block_in(context);
-    hp_signal_view_send_again(info);
-}
-
-void hp_signal_view_pass_on(int signal, siginfo_t *info, void *context)
-{
-    const int saved = errno;
-    const struct sigaction present = hp_signal_view_view()->action;
-    if (hp_signal_view_is_borrowed(&present)) {
-        hp_signal_view_give_back(info, context);
-        errno = saved;
-        return;
-    }
-    const struct sigaction action = hp_signal_view_next_action();
-    if (hp_signal_view_has_handler_(&action))
-        hp_signal_view_use_mask_of(&action, signal, context);
-    errno = saved;
-    if (!hp_signal_view_has_handler_(&action))
-        return;
-    if (action.sa_flags & SA_SIGINFO)
-        action.sa_sigaction(signal, info, context);
-    else
-        action.sa_handler(signal);
-}
-
-/* --------------------------------------------------------------------------------------------------------- borrowing */
-
-static bool hp_signal_view_may_borrow(void) { return !hp_signal_view_has_handler_(&hp_signal_view_view()->action) && !HOTPATH_GET_(hp_signal_view_view()->is_given_back); }
-
-bool hp_signal_view_has_handler(void) { return hp_signal_view_has_handler_(&hp_signal_view_view()->action); }
-
-bool hp_signal_view_is_blocked(const struct hp_signals *held) { return held->before & HP_SIGNAL_VIEW_SIGNAL_BIT; }
-
-bool hp_signal_view_lend(struct hp_signals *held)
-{
-    if (!hp_signal_view_is_blocked(held) || !hp_signal_view_may_borrow())
-        return false;
-    HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
-    held->before &= ~HP_SIGNAL_VIEW_SIGNAL_BIT;
-    return true;
-}
-
-#ifdef HP_IN_FRONT_OF_SIGNALS
-
-/* ------------------------------------------------------------------------------------- in front of the C library */
-
-/* As the kernel would have it: with what the C library adds to all, and without what cannot be blocked. */
-static struct sigaction hp_signal_view_as_kept(const struct sigaction *action)
-{
-    struct sigaction kept = *action, installed;
-    memset(&installed, 0, sizeof installed);
-    hp_signal_view_next_sigaction(HP_CPU_SIGNAL, NULL, &installed);
-    kept.sa_flags |= installed.sa_flags & 0x04000000; /* SA_RESTORER, where there is one */
-    kept.sa_restorer = installed.sa_restorer;
-    sigdelset(&kept.sa_mask, SIGKILL);
-    sigdelset(&kept.sa_mask, SIGSTOP);
-    return kept;
-}
-
-/* What the calling thread has lent goes back at once if the host has a handler now; of others, later: signal_view.h. */
-static void hp_signal_view_end_loan(struct hp_signals *held)
-{
-    const struct hp_sampler *sampler = hp_sampler_of_thread();
-    if (sampler == NULL || !sampler->is_lent || !hp_signal_view_has_handler())
-        return;
-    hp_sampler_hold_off();
-    held->before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
-}
-
-static void hp_signal_view_exchange(const struct sigaction *action, struct sigaction *ret_before)
-{
-    struct hp_signals held;
-    const bool is_locked = hp_lock(&held);
-    const struct sigaction before = hp_signal_view_view()->action;
-    if (action != NULL) {
-        hp_signal_view_view()->action = hp_signal_view_as_kept(action);
-        hp_signal_view_install(hp_signal_view_view()->handler);
-    }
-    if (ret_before != NULL)
-        *ret_before = before;
-    if (is_locked && held.is_held)
-        hp_signal_view_end_loan(&held);
-    if (is_locked)
-        hp_unlock(&held);
-}
-
-/* Whose signals are its own, though its memory may be ours. */
-static bool hp_signal_view_is_child(void) { return hp_signal_view_view()->process != hp_sys_process_id(); }
-
-static int hp_signal_view_exchange_in_child(const struct sigaction *action, struct sigaction *ret_before)
-{
-    struct sigaction before;
-    if (hp_signal_view_next_sigaction(HP_CPU_SIGNAL, action, &before) != 0)
-        return -1;
-    if (ret_before != NULL)
-        *ret_before = hp_signal_view_is_installed(&before) ? hp_signal_view_view()->action : before;
-    return 0;
-}
-
-int hotpath_v1_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
-{
-    const int saved = errno;
-    if (signal != HP_CPU_SIGNAL || !hp_signal_view_is_taken())
-        return hp_signal_view_next_sigaction(signal, action, before);
-    if (hp_signal_view_is_child())
-        return hp_signal_view_exchange_in_child(action, before);
-    hp_signal_view_exchange(action, before);
-    errno = saved;
-    return 0;
-}
-
-static hp_plain_handler *hp_signal_view_set_handler(int signal, hp_plain_handler *handler, int flags, bool is_masked)
-{
-    struct sigaction action, before;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = flags;
-    if (is_masked)
-        sigaddset(&action.sa_mask, signal);
-    return hotpath_v1_sigaction(signal, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
-}
-
-hp_plain_handler *hotpath_v1_signal(int signal, hp_plain_handler *handler)
-{
-    if (signal != HP_CPU_SIGNAL || handler == SIG_ERR || !hp_signal_view_is_taken())
-        return ssignal(signal, handler);
-    return hp_signal_view_set_handler(signal, handler, SA_RESTART, true);
-}
-
-hp_plain_handler *hotpath_v1_sysv_signal(int signal, hp_plain_handler *handler)
-{
-    if (handler == SIG_ERR || signal < 1 || signal >= NSIG) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
-    return hp_signal_view_set_handler(signal, handler, (int)SA_RESETHAND | SA_NODEFER, false);
-}
-
-/* The C library keeps two for itself, and lets nobody block them. */
-#define HP_SIGNAL_VIEW_KEPT_BY_LIBC (UINT64_C(3) << 31)
-
-static int hp_signal_view_set_mask(int how, const uint64_t *set, uint64_t *ret_before)
-{
-    const int saved = errno;
-    const long status = syscall(SYS_rt_sigprocmask, how, set, ret_before, sizeof *set);
-    const int error = status == 0 ? 0 : errno;
-    errno = saved;
-    return error;
-}
-
-static uint64_t hp_signal_view_mask_after(uint64_t before, int how, uint64_t set)
-{
-    return how == SIG_BLOCK ? before | set : how == SIG_UNBLOCK ? before & ~set : set;
-}
-
-/* The host blocks the signal: it is borrowed, or there are no more samples. */
-static void hp_signal_view_begin_block(struct hp_sampler *sampler)
-{
-    if (!hp_signal_view_may_borrow()) {
-        hp_sampler_hold_off();
-        return;
-    }
-    HOTPATH_PUT_(hp_signal_view_view()->is_borrowed, true);
-    sampler->is_lent = true;
-}
-
-static void hp_signal_view_end_block(struct hp_sampler *sampler)
-{
-    sampler->is_lent = false;
-    hp_sampler_go_on();
-}
-
-/*
- * What is blocked without our knowledge, such as in handlers, will be let through so, too: only changes count. All signals are held
- * meanwhile, so that sources are stopped before the signal is blocked and started before it is let through.
- */
-static uint64_t hp_signal_view_change_mask(struct hp_sampler *sampler, int how, uint64_t set)
-{
-    struct hp_signals held;
-    hp_signals_hold(&held);
-    const uint64_t seen = held.before | (sampler->is_lent ? HP_SIGNAL_VIEW_SIGNAL_BIT : 0), next = hp_signal_view_mask_after(seen, how, set);
-    if (next & ~seen & HP_SIGNAL_VIEW_SIGNAL_BIT)
-        hp_signal_view_begin_block(sampler);
-    else if (seen & ~next & HP_SIGNAL_VIEW_SIGNAL_BIT)
-        hp_signal_view_end_block(sampler);
-    else if (sampler->is_lent && hp_signal_view_has_handler())
-        hp_sampler_hold_off();
-    held.before = sampler->is_lent ? next & ~HP_SIGNAL_VIEW_SIGNAL_BIT : next;
-    hp_signals_release(&held);
-    return seen;
-}
-
-/* Of a thread that is sampled: where the signal is to be blocked and can be borrowed, it is left out of what is blocked. */
-static int hp_signal_view_set_mask_but_ours(struct hp_sampler *sampler, int how, const uint64_t *set, uint64_t *ret_before)
-{
-    const int saved = errno;
-    const bool is_known = how == SIG_BLOCK || how == SIG_UNBLOCK || how == SIG_SETMASK;
-    if (set != NULL && is_known && (how == SIG_SETMASK || (*set & HP_SIGNAL_VIEW_SIGNAL_BIT))) {
-        *ret_before = hp_signal_view_change_mask(sampler, how, *set);
-        errno = saved;
-        return 0;
-    }
-    const int error = hp_signal_view_set_mask(how, set, ret_before);
-    if (sampler->is_lent)
-        *ret_before |= HP_SIGNAL_VIEW_SIGNAL_BIT;
-    return error;
-}
-
-int hotpath_v1_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
-{
-    uint64_t mask = 0, before = 0;
-    if (set != NULL) {
-        memcpy(&mask, set, sizeof mask);
-        if (how != SIG_UNBLOCK)
-            mask &= ~HP_SIGNAL_VIEW_KEPT_BY_LIBC;
-    }
-    struct hp_sampler *sampler = hp_signal_view_is_taken() ? hp_sampler_of_thread() : NULL;
-    if (sampler != NULL && hp_signal_view_is_child())
-        sampler = NULL;
-    const int error = sampler != NULL ? hp_signal_view_set_mask_but_ours(sampler, how, set != NULL ? &mask : NULL, &before)
-                                      : hp_signal_view_set_mask(how, set != NULL ? &mask : NULL, &before);
-    if (error == 0 && ret_before != NULL)
-        memcpy(ret_before, &before, sizeof before);
-    return error;
-}
-
-HP_DEFINE_SIGNALS_FRONT
-
-#endif
 
 /* ---- src/record/sites.c -------------------------------------------------------------------------------------- */
 
@@ -25587,7 +25889,6 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
     if (head != NULL || !take(&held))
         return head;
     head = hp_threads_register_thread(losses);
-    hp_sampler_let_through(head, &held);
     hp_unlock(&held);
     return head;
 }
@@ -25628,7 +25929,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     return handler;
 }
 
-void hp_thread_begin(struct hp_signals *held) { hp_sampler_let_through(hp_threads_register_thread(0), held); }
+void hp_thread_begin(void) { hp_threads_register_thread(0); }
 
 void hp_thread_reserve(void)
 {
@@ -26562,6 +26863,7 @@ static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct ho
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
     if (head == NULL || !hp_zones_is_on(head))
         return HOTPATH_SKIPPED_;
+    hp_sampler_meet_zone(head);
     const uint32_t id = hp_site_id(site);
     if (id >= HOTPATH_READY_)
         return HOTPATH_SKIPPED_;

@@ -5,7 +5,7 @@ usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LI
 
 Beside the header's there are hotpath_v1_runtime, by which copies of the library find one another, and the two functions
 that compilers call with -finstrument-functions. The libraries that count allocations have the malloc family, and the
-function by which several of them agree. What stands in front of the C library's functions about signals is in src/record/signal_view.c.
+function by which several of them agree.
 """
 
 import re
@@ -16,8 +16,6 @@ from pathlib import Path
 BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_profile_func_exit"}
 FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized", "posix_memalign",
           "aligned_alloc", "memalign", "valloc", "pvalloc"}
-SIGNALS = {"sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "pthread_sigmask", "sigprocmask"}
-SIGNALS_V1 = {"hotpath_v1_sigaction", "hotpath_v1_signal", "hotpath_v1_sysv_signal", "hotpath_v1_sigmask"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
@@ -38,9 +36,9 @@ def main():
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M))
     problems = []
     for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
-        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER - SIGNALS - SIGNALS_V1]
+        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
-    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared), ALLOC | SIGNALS), (alloc_static, exported(alloc_static), ALLOC),
+    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared), ALLOC), (alloc_static, exported(alloc_static), ALLOC),
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):
         problems += [f"{file}: exports {name}" for name in names - truth]
         problems += [f"{file}: does not export {name}" for name in truth - names]

@@ -24,6 +24,7 @@
 #include "files.h"
 #include "layout.h"
 #include "places.h"
+#include "private_signal.h"
 #include "process.h"
 #include "task_files.h"
 #include "text.h"
@@ -187,14 +188,16 @@ static void check_barrier(struct doctor *doctor)
 #define TRIED_RATE 997u
 #define TRIED_NS UINT64_C(100000000)
 
-static volatile sig_atomic_t samples[3]; /* by enum hp_cpu_source */
+static volatile sig_atomic_t samples[4]; /* by enum hp_cpu_source */
 static char samples_mark[1];             /* by which our timer's signals are known */
+static struct hp_taken_signal samples_signal;
 
 static void count_sample(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
-    (void)context;
-    samples[hp_cpu_source_of(info, samples_mark)]++;
+    const enum hp_cpu_source source = hp_cpu_source_of(info, samples_mark);
+    if (source == HP_CPU_BY_OTHERS)
+        hp_private_signal_pass_on(&samples_signal, signal, info, context);
+    samples[source]++;
 }
 
 static void compute_a_while(void)
@@ -213,21 +216,17 @@ static unsigned rate_of(enum hp_cpu_source source)
 /* The errno with which perf was refused, or 0; the rates are in `samples`. False: there are no timers either. */
 static bool try_sampling(int *ret_refusal)
 {
-    struct sigaction ours, before;
+    const int signal = hp_private_signal_number(HP_SIGNAL_HERE);
     int timer;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = count_sample;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigaction(HP_CPU_SIGNAL, &ours, &before);
+    hp_private_signal_take(&samples_signal, HP_SIGNAL_HERE, count_sample);
+    hp_private_signal_guard_io();
     const bool has_timer =
-        hp_cpu_timer_start(&timer, samples_mark, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
-    void *perf = hp_cpu_perf_start(1000000000u / TRIED_RATE);
-    *ret_refusal = perf != NULL ? 0 : errno;
+        hp_cpu_timer_start(&timer, signal, samples_mark, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
+    void *perf = hp_cpu_perf_start(signal, 1000000000u / TRIED_RATE, ret_refusal);
     compute_a_while();
     hp_cpu_perf_stop(perf);
     if (has_timer)
         hp_cpu_timer_stop(timer);
-    sigaction(HP_CPU_SIGNAL, &before, NULL);
     return has_timer || perf != NULL;
 }
 

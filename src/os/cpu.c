@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
-#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <ucontext.h>
 
-#include "sys.h"
+#include "raw_call.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -38,16 +38,27 @@ struct kernel_timerspec {
 static uint64_t read_clock(clockid_t clock)
 {
     struct kernel_timespec now = {0, 0};
-    syscall(READ_CLOCK, clock, &now);
+    hp_raw(READ_CLOCK, clock, &now);
     return (uint64_t)now.seconds * SECOND + (uint64_t)now.nanoseconds;
 }
 
+/* The kernel's own: two times, and fourteen counters. */
+struct kernel_usage {
+    struct {
+        long seconds, microseconds;
+    } user, kernel;
+    long counters[14];
+};
+enum { VOLUNTARY = 12, INVOLUNTARY = 13 };
+
 static struct hp_cpu_time read_time(clockid_t clock, int who)
 {
-    struct rusage usage;
+    struct kernel_usage usage;
     struct hp_cpu_time time = {.ns = read_clock(clock)};
-    if (getrusage(who, &usage) == 0)
-        time.kernel_ns = (uint64_t)usage.ru_stime.tv_sec * SECOND + (uint64_t)usage.ru_stime.tv_usec * 1000u;
+    if (hp_raw(SYS_getrusage, who, &usage) == 0) {
+        time.kernel_ns = (uint64_t)usage.kernel.seconds * SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
+        time.switches = (uint64_t)usage.counters[VOLUNTARY] + (uint64_t)usage.counters[INVOLUNTARY];
+    }
     if (time.kernel_ns > time.ns)
         time.kernel_ns = time.ns;
     return time;
@@ -76,18 +87,16 @@ static struct kernel_timespec as_timespec(uint64_t ns)
 static bool set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
 {
     const struct kernel_timerspec when = {as_timespec(period_ns), as_timespec(first_ns > 0 ? first_ns : 1)};
-    return syscall(SET_TIMER, timer, 0, &when, NULL) == 0;
+    return hp_raw(SET_TIMER, timer, 0, &when, NULL) == 0;
 }
 
-bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns)
+bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns)
 {
-    struct kernel_sigevent event;
-    memset(&event, 0, sizeof event);
-    event.value.sival_ptr = owner;
-    event.signal = HP_CPU_SIGNAL;
-    event.notify = SIGEV_THREAD_ID;
-    event.thread = (int)hp_sys_thread_id();
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
+    struct kernel_sigevent event = {.value.sival_ptr = owner,
+                                    .signal = signal,
+                                    .notify = SIGEV_THREAD_ID,
+                                    .thread = (int)hp_raw(SYS_gettid, 0)};
+    if (hp_raw(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, ret_timer) != 0)
         return false;
     if (set_timer(*ret_timer, first_ns, period_ns))
         return true;
@@ -97,79 +106,119 @@ bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t
 
 void hp_cpu_timer_change(int timer, uint64_t period_ns) { set_timer(timer, period_ns, period_ns); }
 
-void hp_cpu_timer_stop(int timer) { syscall(SYS_timer_delete, timer); }
+void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
 /* -------------------------------------------------------------------------------------------------- perf */
 
 /* User mode only, even where more is allowed: a signal that comes due in the kernel can cut a sleep short. */
-static int open_event(uint64_t period_ns, bool is_idle)
+static long open_event(uint64_t period_ns)
 {
-    struct perf_event_attr event;
-    memset(&event, 0, sizeof event);
-    event.size = sizeof event;
-    event.type = PERF_TYPE_SOFTWARE;
-    event.config = PERF_COUNT_SW_CPU_CLOCK;
-    event.sample_period = period_ns;
-    event.exclude_kernel = 1;
-    event.exclude_hv = 1;
-    event.wakeup_events = 1;
-    event.disabled = is_idle;
-    return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    const struct perf_event_attr event = {.size = sizeof event,
+                                          .type = PERF_TYPE_SOFTWARE,
+                                          .config = PERF_COUNT_SW_CPU_CLOCK,
+                                          .sample_period = period_ns,
+                                          .exclude_kernel = 1,
+                                          .exclude_hv = 1,
+                                          .wakeup_events = 1,
+                                          .disabled = 1};
+    return hp_raw(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool send_signals(int fd)
+#ifdef SYS_fcntl64
+#define CONTROL SYS_fcntl64
+#else
+#define CONTROL SYS_fcntl
+#endif
+
+static long send_signals(long fd, int signal)
 {
-    const struct f_owner_ex owner = {F_OWNER_TID, (pid_t)hp_sys_thread_id()};
-    return fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, HP_CPU_SIGNAL) == 0 &&
-           fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+    const struct {
+        int type, id;
+    } owner = {F_OWNER_TID, (int)hp_raw(SYS_gettid, 0)};
+    long status = hp_raw(CONTROL, fd, F_SETOWN_EX, &owner);
+    if (status == 0)
+        status = hp_raw(CONTROL, fd, F_SETSIG, signal);
+    return status == 0 ? hp_raw(CONTROL, fd, F_SETFL, O_ASYNC | O_NONBLOCK) : status;
 }
 
-static size_t page_size(void)
+/* Where pages are larger, the kernel takes as much. */
+#define LEAST_PAGE 4096u
+
+/* The memory, or -errno. */
+static long map_event(long fd)
 {
-    const long size = sysconf(_SC_PAGESIZE);
-    return size > 0 ? (size_t)size : 4096;
+#ifdef SYS_mmap2
+    return hp_raw(SYS_mmap2, NULL, LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+#else
+    return hp_raw(SYS_mmap, NULL, LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+#endif
 }
 
-static void *start_event(uint64_t period_ns, bool is_idle)
+static bool is_refused(long result) { return result < 0 && result > -4096; }
+
+/*
+ * Where few signals may be queued, the kernel would send others in their place (private_signal.h). Timers bring the room for theirs
+ * with them.
+ */
+#define LEAST_QUEUE 16u
+
+static bool has_queue(void)
 {
-    const int fd = open_event(period_ns, is_idle);
-    if (fd < 0)
-        return NULL;
-    void *mapping = send_signals(fd) ? mmap(NULL, page_size(), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-    const int problem = errno;
-    hp_sys_close(fd);
-    errno = problem;
-    return mapping == MAP_FAILED ? NULL : mapping;
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) != 0 || limits[0] >= LEAST_QUEUE;
 }
 
-void *hp_cpu_perf_start(uint64_t period_ns) { return start_event(period_ns, false); }
+/* `samples` 0: it never fires. */
+static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_refusal)
+{
+    const long fd = open_event(period_ns);
+    long mapping = fd < 0 ? fd : signal != 0 ? send_signals(fd, signal) : 0;
+    if (mapping == 0)
+        mapping = map_event(fd);
+    if (samples > 0 && !is_refused(mapping))
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, samples);
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    *ret_refusal = is_refused(mapping) ? (int)-mapping : 0;
+    return is_refused(mapping) ? NULL : (void *)mapping;
+}
+
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal)
+{
+    if (has_queue())
+        return start_event(signal, period_ns, HP_CPU_PERF_SAMPLES, ret_refusal);
+    *ret_refusal = EAGAIN;
+    return NULL;
+}
 
 void hp_cpu_perf_stop(void *mapping)
 {
     if (mapping != NULL)
-        munmap(mapping, page_size());
+        hp_raw(SYS_munmap, mapping, LEAST_PAGE);
 }
 
 int hp_cpu_perf_prepare(void **ret_mapping)
 {
-    *ret_mapping = start_event(SECOND, true);
-    return *ret_mapping != NULL ? 0 : errno;
+    int refusal;
+    *ret_mapping = start_event(0, SECOND, 0, &refusal);
+    return refusal;
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
 
-void hp_cpu_signal_unblock(void)
-{
-    const uint64_t mask = UINT64_C(1) << (HP_CPU_SIGNAL - 1);
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
-}
-
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;
-    if (sent->si_code == SI_TIMER)
+    switch (sent->si_code) {
+    case SI_TIMER:
         return sent->si_value.sival_ptr == owner ? HP_CPU_BY_TIMER : HP_CPU_BY_OTHERS;
-    return sent->si_code == POLL_IN ? HP_CPU_BY_PERF : HP_CPU_BY_OTHERS;
+    case POLL_IN:
+        return HP_CPU_BY_PERF;
+    case POLL_HUP:
+        return HP_CPU_BY_ENDING_PERF;
+    default:
+        return HP_CPU_BY_OTHERS;
+    }
 }
 
 uintptr_t hp_cpu_stack_of(const void *context)

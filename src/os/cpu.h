@@ -9,7 +9,7 @@
  *          The descriptor is closed at once: a mapping of one page keeps the event alive, and so nothing is left that a
  *          host could close, inherit or mistake for its own.
  *
- * System calls only, usable in signal handlers. SPDX-License-Identifier: MIT
+ * System calls only, and nothing of the C library: usable in signal handlers. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_CPU_H
 #define HP_OS_CPU_H
@@ -17,12 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ignored by default, and by debuggers: a program that takes it for its own, or resets it, comes to no harm. */
-#define HP_CPU_SIGNAL SIGURG
-
 struct hp_cpu_time {
     uint64_t ns;        /* user and kernel mode together, exactly */
     uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
+    uint64_t switches;  /* how often it lost its processor, or let go of it */
 };
 
 struct hp_cpu_time hp_cpu_of_thread(void);
@@ -32,12 +30,17 @@ struct hp_cpu_time hp_cpu_of_process(void);
  * Both in nanoseconds of processor time; the first signal may be due earlier. `owner` comes with every signal, so that they are
  * told from those of other timers as long as one may be on its way. False: the kernel has refused.
  */
-bool hp_cpu_timer_start(int *ret_timer, void *owner, uint64_t first_ns, uint64_t period_ns);
+bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_change(int timer, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
 
-/* A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused. */
-void *hp_cpu_perf_start(uint64_t period_ns);
+/*
+ * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for
+ * HP_CPU_PERF_SAMPLES; the last one says so, and then it has to be started again. So a thread that blocks the signal, or
+ * never comes back from the kernel, has no more than these waiting.
+ */
+#define HP_CPU_PERF_SAMPLES 512
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal);
 void hp_cpu_perf_stop(void *mapping);
 /*
  * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
@@ -45,12 +48,9 @@ void hp_cpu_perf_stop(void *mapping);
  */
 int hp_cpu_perf_prepare(void **ret_mapping);
 
-/* Lets the signal through in the calling thread. */
-void hp_cpu_signal_unblock(void);
+enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
-enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF };
-
-/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf, or somebody else. */
+/* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf (for the last time), or somebody else. */
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */

@@ -190,7 +190,7 @@ static void set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
 }
 
-static int begin_locked(const struct hp_settings *settings, struct hp_signals *held)
+static int begin_locked(const struct hp_settings *settings)
 {
     if (hp_is_forked_child()) {
         forget_parent();
@@ -208,7 +208,7 @@ static int begin_locked(const struct hp_settings *settings, struct hp_signals *h
     __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
-        hp_thread_begin(held); /* what it uses before its first zone is sampled, too */
+        hp_thread_begin(); /* what it uses before its first zone is counted, too */
     hp_waits_begin();
     set_auto(false);
     return HOTPATH_OK;
@@ -260,7 +260,7 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
     make_absolute(settings->dir, sizeof settings->dir);
     if (!hp_lock(&held))
         return HOTPATH_E_ACTIVE;
-    const int status = begin_locked(settings, &held);
+    const int status = begin_locked(settings);
     hp_unlock(&held);
     if (status == HOTPATH_OK)
         hp_waits_start();

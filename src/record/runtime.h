@@ -28,7 +28,6 @@
 #include "layout.h"
 #include "options.h"
 #include "sampler.h"
-#include "signal_view.h"
 #include "signals.h"
 #include "store.h"
 
@@ -158,7 +157,7 @@ struct hp_recorder {
     uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
     bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
     struct hp_sampling sampling;   /* of processor time: sampler.h */
-    struct hp_signal_view signal_view;
+    struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
 
@@ -275,8 +274,8 @@ bool hp_thread_is_ours(void);
  * head. NULL: it has none, somebody works on it, or its session is over.
  */
 struct hp_head *hp_thread_hold(void);
-/* Registers the calling thread. Under the lock, which was taken with `held`. */
-void hp_thread_begin(struct hp_signals *held);
+/* Registers the calling thread. Under the lock. */
+void hp_thread_begin(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */

@@ -1,10 +1,9 @@
 /* Whose processor time. How it works is in sampler.h. SPDX-License-Identifier: MIT */
 #include "sampler.h"
 
-#include <errno.h>
-#include <string.h>
-
+#include "arith.h"
 #include "credits.h"
+#include "raw_call.h"
 #include "runtime.h"
 #include "samples.h"
 #include "sys.h"
@@ -15,6 +14,14 @@
 
 /* With perf, timers are for kernel time only; a signal of theirs costs several times one of perf's. */
 #define TIMER_PERIODS 10u
+
+/* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
+#define OFTEN_SWITCHED 5000u
+#define SELDOM_SWITCHED 2500u
+#define JUDGED_NS (SECOND / 100) /* over so much */
+
+/* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
+#define MOST_UNSEEN 8u
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
@@ -94,25 +101,105 @@ static const struct hotpath_frame_ *present_frame(const struct hp_head *head, ui
     return frame;
 }
 
+static int signal_of(const struct hp_sampler *sampler) { return hp_private_signal_number(sampler->signal); }
+
+static uint64_t timer_period(const struct hp_sampler *sampler)
+{
+    return (sampler->perf != NULL ? TIMER_PERIODS : 1) * hp_runtime->sampling.period_ns;
+}
+
+/* How far the first thread of the process has come that has met a zone. */
+enum { NOT_BEGUN, UNDER_WAY, BEGUN };
+
+static bool has_begun(void) { return __atomic_load_n(&hp_runtime->sampling.begun, __ATOMIC_ACQUIRE) == BEGUN; }
+
+static void open_perf(struct hp_sampler *sampler)
+{
+    int refusal;
+    hp_private_signal_guard_io();
+    sampler->perf = hp_cpu_perf_start(signal_of(sampler), hp_runtime->sampling.period_ns, &refusal);
+    sampler->has_had_perf |= sampler->perf != NULL;
+    sampler->unseen = 0;
+}
+
 static void start_perf(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    if (!has_begun())
+        return; /* the first event takes ten milliseconds, and is under way */
     sampler->perf_was_tried = true;
-    if (hp_runtime->sampling.engine != HP_CPU_PERF)
+    if (hp_runtime->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
         return;
-    sampler->perf = hp_cpu_perf_start(hp_runtime->sampling.period_ns);
-    sampler->has_had_perf |= sampler->perf != NULL;
+    open_perf(sampler);
     if (sampler->perf != NULL && sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, TIMER_PERIODS * hp_runtime->sampling.period_ns);
+        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
+}
+
+static void stop_perf(struct hp_sampler *sampler)
+{
+    hp_cpu_perf_stop(sampler->perf);
+    sampler->perf = NULL;
 }
 
 static void stop_sources(struct hp_sampler *sampler)
 {
     if (sampler->has_timer)
         hp_cpu_timer_stop(sampler->timer);
-    hp_cpu_perf_stop(sampler->perf);
     sampler->has_timer = false;
-    sampler->perf = NULL;
+    stop_perf(sampler);
+}
+
+/* Now and then: the C library may have put its own handler in the place of ours. */
+static void look_after_signal(const struct hp_sampler *sampler);
+
+/* An event is good for so many samples. */
+static void renew_perf(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        return;
+    look_after_signal(sampler);
+    stop_perf(sampler);
+    open_perf(sampler);
+    if (sampler->perf == NULL && sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
+}
+
+/* The event that never fires has the same price, for the thread that made it. */
+static void drop_prepared(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hp_runtime->sampling;
+    if (HOTPATH_GET_(sampling->perf_thread) == head->thread_id)
+        hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
+}
+
+/* Whether the thread is switched often, by its clocks since it was last asked. */
+static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now)
+{
+    const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
+    const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
+    const uint64_t bound = sampler->is_switched_often ? SELDOM_SWITCHED : OFTEN_SWITCHED;
+    if (ns < JUDGED_NS)
+        return;
+    sampler->is_switched_often = switches > ns / (SECOND / bound);
+    sampler->judged = *now;
+}
+
+/* Its sources follow. The clocks were read just now. */
+static void judge_and_adapt(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool was_switched_often = sampler->is_switched_often;
+    judge(sampler, &sampler->counted);
+    if (sampler->is_switched_often == was_switched_often)
+        return;
+    if (!sampler->is_switched_often) {
+        start_perf(head);
+        return;
+    }
+    drop_prepared(head);
+    stop_perf(sampler);
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
 }
 
 static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -133,11 +220,17 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     const struct hp_cpu_thread *cpu = sampler->cpu;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
+    const bool is_unseen = has_perf && sampler->seen_count == 0 &&
+                           cpu->waiting_user_ns > TIMER_PERIODS / 2 * hp_runtime->sampling.period_ns;
     const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
     uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
     while (count > 0)
         hp_credits_give_beside(head, nodes[--count], ns, 1);
     hp_credits_give_all(head, frame->node);
+    sampler->unseen = is_unseen ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == MOST_UNSEEN)
+        renew_perf(sampler);
+    judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         start_perf(head);
 }
@@ -201,28 +294,6 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     leave(head);
 }
 
-/* What is sent to a thread without sources waits for nobody. */
-static void hold_off(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    stop_sources(sampler);
-    if (enter(head))
-        settle(head);
-    leave(head);
-    sampler->is_lent = false;
-    sampler->is_held_off = true;
-    hp_signal_view_drop_samples();
-}
-
-/* What is lent is asked for when the host has a handler by now, and goes back when the session has ended. */
-static void return_if_due(struct hp_head *head, void *context)
-{
-    if (!head->sampler.is_lent || (has_source(&head->sampler) && !hp_signal_view_has_handler()))
-        return;
-    hold_off(head);
-    hp_signal_view_block_in(context);
-}
-
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
  * first look at a variable that a copy has not in the thread's static block may have the C library call malloc.
@@ -235,7 +306,7 @@ static struct hp_head *head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
-    const uint32_t thread_id = hp_sys_thread_id();
+    const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
     for (; head != NULL; head = head->next)
         if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
@@ -249,24 +320,206 @@ static struct hp_head *head_of_thread(void)
  */
 static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
-    if (source != HP_CPU_BY_PERF)
+    if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
     return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0;
 }
 
+static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
+{
+    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, hp_cpu_stack_of(context));
+    if (source == HP_CPU_BY_ENDING_PERF)
+        renew_perf(&head->sampler);
+}
+
+static enum hp_private_signal which_signal(int signal)
+{
+    return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    const int saved = errno;
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
-    const bool is_sample = is_ours(source, head);
-    if (is_sample && head != NULL) {
-        sample(head, source == HP_CPU_BY_PERF ? HP_SAMPLE_PERF : HP_SAMPLE_TIMER, hp_cpu_stack_of(context));
-        return_if_due(head, context);
+    if (!is_ours(source, head))
+        hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, context);
+    else if (head != NULL)
+        handle_sample(head, source, context);
+}
+
+static bool take_signal(enum hp_private_signal which)
+{
+    return hp_private_signal_take(&hp_runtime->signals[which], which, on_signal);
+}
+
+static void look_after_signal(const struct hp_sampler *sampler) { take_signal(sampler->signal); }
+
+/* ---------------------------------------------------------------------------------------------- the first zone */
+
+/*
+ * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
+ * their timers meanwhile.
+ */
+static void begin_process(const struct hp_head *head)
+{
+    struct hp_sampling *sampling = &hp_runtime->sampling;
+    struct hp_header *header = hp_store_header(head->store);
+    uint32_t not_begun = NOT_BEGUN;
+    void *perf = NULL;
+    if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, UNDER_WAY, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    const int refusal = sampling->engine == HP_CPU_PERF ? hp_cpu_perf_prepare(&perf) : 0;
+    if (refusal != 0) {
+        sampling->engine = HP_CPU_TIMERS;
+        HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
+        HOTPATH_PUT_(header->cpu_refusal, (uint32_t)refusal);
     }
-    errno = saved;
-    if (!is_sample)
-        hp_signal_view_pass_on(signal, info, context);
+    HOTPATH_PUT_(sampling->perf_thread, head->thread_id);
+    __atomic_store_n(&sampling->perf, perf, __ATOMIC_RELAXED);
+    __atomic_store_n(&sampling->begun, BEGUN, __ATOMIC_RELEASE);
+}
+
+/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
+static bool is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
+
+/* The sequence of samples goes on where the threads before it with this record left off. */
+static uint64_t first_due(const struct hp_cpu_thread *cpu)
+{
+    const uint64_t period = hp_runtime->sampling.period_ns;
+    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
+    return waiting < period ? period - waiting : 1;
+}
+
+static void start_sources(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    sampler->has_timer = hp_cpu_timer_start(&sampler->timer, signal_of(sampler), hp_runtime,
+                                            first_due(sampler->cpu), hp_runtime->sampling.period_ns);
+    sampler->perf_was_tried = false;
+    if (!sampler->has_timer || is_first(head))
+        start_perf(head);
+}
+
+/* What the thread has used since it has its record, all of it outside of zones. */
+static void credit_outside(struct hp_head *head)
+{
+    const struct hp_cpu_thread *cpu = head->sampler.cpu;
+    const uint64_t user_ns = cpu->waiting_user_ns, kernel_ns = cpu->waiting_kernel_ns;
+    if (is_paused(head)) {
+        hp_credits_skip_time(head);
+        return;
+    }
+    hp_credits_count_time(head);
+    hp_credits_give(head, head->record->root, cpu->waiting_user_ns - user_ns, cpu->waiting_kernel_ns - kernel_ns,
+                    0);
+}
+
+static void begin_samples(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    begin_process(head);
+    if (!sampler->has_begun) {
+        sampler->has_begun = true;
+        credit_outside(head);
+        judge(sampler, &sampler->counted);
+    }
+    start_sources(head);
+}
+
+/* What is on its way would come on the stack that the thread has left. */
+static void end_samples(struct hp_sampler *sampler)
+{
+    stop_sources(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+static const struct hp_stack everywhere = {0, UINTPTR_MAX};
+
+/* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
+static void sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
+                      const struct hp_signals *held)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    const bool is_blocked = held->before & UINT64_C(1) << (hp_private_signal_number(which) - 1);
+    if (has_source(sampler) && sampler->signal != which)
+        end_samples(sampler);
+    if (is_blocked || !take_signal(which))
+        return;
+    sampler->known = *known;
+    sampler->signal = which;
+    if (!has_source(sampler))
+        begin_samples(head);
+}
+
+/* There is no place for handlers that is known to be large enough. */
+static void give_up(struct hp_head *head)
+{
+    end_samples(&head->sampler);
+    head->sampler.known = everywhere;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
+/* Of the program's alternate stack, half is left for its own handlers. */
+static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + 4096); }
+
+static void meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
+{
+    uint64_t bytes;
+    const bool is_aside =
+        hp_alternate_is_usual() && hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS && is_roomy(bytes);
+    sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &everywhere : own, held);
+}
+
+static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    uint64_t bytes;
+    switch (hp_alternate_present(&bytes)) {
+    case HP_ALTERNATE_IN_USE: /* a handler of the host's, which is soon over */
+        return;
+    case HP_ALTERNATE_HOSTS:
+        give_up(head);
+        return;
+    case HP_ALTERNATE_NONE:
+        sampler->alternate = hp_alternate_make();
+        if (sampler->alternate == NULL) {
+            give_up(head);
+            return;
+        }
+        break;
+    case HP_ALTERNATE_OURS:
+        break;
+    }
+    sample_by(head, HP_SIGNAL_ASIDE, &everywhere, held);
+}
+
+static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
+
+/* A child made by vfork has the head of its parent's thread, and no business with its signals. */
+static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintptr_t here)
+{
+    struct hp_signals held;
+    struct hp_stack own;
+    if (!is_own(head))
+        return;
+    const bool is_there = hp_stack_is_own(here, is_first(head), hp_runtime->is_child, &own);
+    hp_signals_hold(&held);
+    if (enter(head)) {
+        if (is_there)
+            meet_on_own_stack(head, &own, &held);
+        else
+            meet_on_other_stack(head, &held);
+    }
+    leave(head);
+    hp_signals_release(&held);
+}
+
+void hp_sampler_meet_zone(struct hp_head *head)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
+        look_at_stack(head, here);
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
@@ -277,15 +530,12 @@ static bool is_wanted(void)
     return (settings->record & HP_RECORD_CPU) && !settings->reserve;
 }
 
-static enum hp_cpu_engine choose_engine(struct hp_sampling *sampling, uint32_t *ret_refusal)
+/* Whether the kernel has perf for us turns out with the first zone. */
+static enum hp_cpu_engine choose_engine(void)
 {
-    *ret_refusal = 0;
-    if (!is_wanted() || !hp_signal_view_take(on_signal))
+    if (!is_wanted())
         return HP_CPU_NONE;
-    if (hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS)
-        return HP_CPU_TIMERS;
-    *ret_refusal = (uint32_t)hp_cpu_perf_prepare(&sampling->perf);
-    return *ret_refusal == 0 ? HP_CPU_PERF : HP_CPU_TIMERS;
+    return hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
 void hp_sampler_touch(void)
@@ -301,16 +551,16 @@ void hp_sampler_touch(void)
 void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
-    uint32_t refusal;
-    struct hp_sampling sampling = {.period_ns = SECOND / hp_runtime->settings.cpu_rate};
-    sampling.engine = choose_engine(&sampling, &refusal);
-    hp_runtime->sampling = sampling;
+    hp_runtime->sampling =
+        (struct hp_sampling){.engine = choose_engine(), .period_ns = SECOND / hp_runtime->settings.cpu_rate};
+    for (size_t at = 0; hp_runtime->is_child && at < HP_PRIVATE_SIGNALS; at++)
+        hp_runtime->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
     header->features |= HP_FEATURE_CPU;
     header->cpu_engine = hp_runtime->sampling.engine;
-    header->cpu_refusal = refusal;
+    header->cpu_refusal = 0;
     header->cpu_rate = hp_runtime->settings.cpu_rate;
     header->cpu_start_ns = header->cpu_latest_ns = now.ns;
     header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
@@ -329,98 +579,17 @@ static bool find_record(struct hp_head *head)
     return true;
 }
 
-/* That of the process, which lives as long as it does. Where others have the processor on every tick, its timer comes late. */
-static bool is_first(const struct hp_head *head) { return head->thread_id == hp_sys_process_id(); }
-
-/* The sequence of samples goes on where the threads before it with this record left off. */
-static uint64_t first_due(const struct hp_cpu_thread *cpu)
-{
-    const uint64_t period = hp_runtime->sampling.period_ns;
-    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
-    return waiting < period ? period - waiting : 1;
-}
-
+/* What it has of an earlier session: a stack, and signals on their way. */
 void hp_sampler_begin_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
-    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .is_lent = sampler->is_lent};
+    *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
     if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
 }
-
-static void start_timer(struct hp_head *head)
-{
-    struct hp_sampler *sampler = &head->sampler;
-    sampler->has_timer =
-        hp_cpu_timer_start(&sampler->timer, hp_runtime, first_due(sampler->cpu), hp_runtime->sampling.period_ns);
-}
-
-void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held)
-{
-    if (head == NULL || head->sampler.cpu == NULL || has_source(&head->sampler))
-        return;
-    struct hp_sampler *sampler = &head->sampler;
-    if (held->is_held)
-        sampler->is_lent |= hp_signal_view_lend(held);
-    sampler->is_held_off = held->is_held && hp_signal_view_is_blocked(held);
-    if (sampler->is_held_off)
-        return;
-    start_timer(head);
-    if (!sampler->has_timer || is_first(head))
-        start_perf(head);
-}
-
-void hp_sampler_hold_off(void)
-{
-    struct hp_head *head = head_of_thread();
-    if (head != NULL)
-        hold_off(head);
-}
-
-/* What the thread has used since it was held off goes to where it was found last, as it would without this. */
-static void credit_unseen(struct hp_head *head)
-{
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    settle(head);
-    if (cpu->last_node == 0)
-        return;
-    hp_credits_give(head, cpu->last_node, cpu->waiting_user_ns, cpu->waiting_kernel_ns, 0);
-    hp_credits_tick(head, cpu->last_node);
-}
-
-void hp_sampler_go_on(void)
-{
-    struct hp_head *head = head_of_thread();
-    if (head == NULL || !head->sampler.is_held_off)
-        return;
-    head->sampler.is_held_off = false;
-    head->sampler.perf_was_tried = false;
-    if (enter(head) && !has_source(&head->sampler)) {
-        credit_unseen(head);
-        start_timer(head);
-        if (!head->sampler.has_timer)
-            start_perf(head);
-    }
-    leave(head);
-}
-
-struct hp_sampler *hp_sampler_of_thread(void)
-{
-    struct hp_head *head = head_of_thread();
-    const bool is_known =
-        head != NULL && (has_source(&head->sampler) || head->sampler.is_lent || head->sampler.is_held_off);
-    return is_known ? &head->sampler : NULL;
-}
-
-bool hp_sampler_is_source(const void *info)
-{
-    return is_ours(hp_cpu_source_of(info, hp_runtime), head_of_thread());
-}
-
-static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
 /* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */
 static void guess_node(struct hp_head *head)
@@ -444,7 +613,8 @@ void hp_sampler_end_thread(struct hp_head *head)
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
         settle_for_good(head);
     stop_sources(sampler);
-    sampler->is_lent = sampler->is_held_off = false;
+    hp_alternate_end(sampler->alternate, is_own(head));
+    sampler->alternate = NULL;
     sampler->cpu = NULL;
 }
 
@@ -463,6 +633,5 @@ void hp_sampler_end(void)
     struct hp_head *head = hp_thread_present();
     if (head != NULL && head->sampler.cpu != NULL)
         settle_for_good(head);
-    hp_cpu_perf_stop(hp_runtime->sampling.perf);
-    hp_runtime->sampling.perf = NULL;
+    hp_cpu_perf_stop(__atomic_exchange_n(&hp_runtime->sampling.perf, NULL, __ATOMIC_RELAXED));
 }

@@ -9,11 +9,19 @@
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
  * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
  * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
- * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer.
+ * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
+ * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ *
+ * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
+ * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
+ * of whatever size, is left alone. On another one, as of a coroutine, there may be no room for the frame of a signal: from then on they
+ * come by HP_SIGNAL_ASIDE, on an alternate stack of ours. Where the host has one of its own there is no place that is known to be
+ * large enough, and the thread is sampled no more.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
  * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
- * `ready`, and whoever ends the session waits for that, too. SPDX-License-Identifier: MIT
+ * `ready`, and whoever ends the session waits for that, too. The handler calls nothing of the C library: tools/check_handler.py.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
 #define HP_RECORD_SAMPLER_H
@@ -23,7 +31,8 @@
 
 #include "cpu.h"
 #include "layout.h"
-#include "signals.h"
+#include "private_signal.h"
+#include "stacks.h"
 
 struct hp_head;
 
@@ -40,16 +49,20 @@ struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
+    struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
+    struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
+    void *alternate;            /* a stack of ours; NULL: none */
     void *perf;                 /* NULL: none */
     int timer;
+    enum hp_private_signal signal; /* by which samples come */
     bool has_timer;
     bool perf_was_tried;
-    bool has_had_perf; /* a signal may still be on its way when there is none any more */
-    bool is_lent;      /* the host believes that it has blocked the signal in this thread: signal_view.h */
-    bool
-        is_held_off; /* the host has, and it cannot be borrowed: there is no source until it lets the signal through */
-    uint32_t is_at_work;            /* the handler is in the session */
-    uint32_t seen_count;            /* in use of the following */
+    bool has_had_perf;      /* a signal may still be on its way when there is none any more */
+    bool has_begun;         /* it has met a zone */
+    bool is_switched_often; /* no perf */
+    uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
+    uint32_t is_at_work;    /* the handler is in the session */
+    uint32_t seen_count;    /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -58,31 +71,22 @@ struct hp_sampler {
 /* Of the process. */
 struct hp_sampling {
     uint32_t engine; /* enum hp_cpu_engine; of the running session */
+    uint32_t begun;  /* atomic: how far the first thread with a zone has come */
     uint64_t period_ns;
-    void *perf; /* an event that never fires, so that others are started quickly; gone in a forked child */
+    void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */
+    uint32_t perf_thread; /* which bears its price */
 };
 
-/* A session begins: chooses the engine. Under the lock. */
+/* A session begins. Under the lock. */
 void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come once hp_sampler_let_through was called. Under the lock. */
+/* The calling thread has a record now; samples come with its first zone. Under the lock. */
 void hp_sampler_begin_thread(struct hp_head *head);
+/* The calling thread is about to enter a zone, out of line. */
+void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
-/*
- * The thread that has begun, after that: starts its samples. Where the host has the signal blocked, it is let through, or there are
- * no samples where it cannot be borrowed. Before the lock is let go.
- */
-void hp_sampler_let_through(struct hp_head *head, struct hp_signals *held);
-/* The calling thread has the signal blocked from now on, and no samples, pending ones included. Signals are held. */
-void hp_sampler_hold_off(void);
-/* It is about to let the signal through again: where it was held off, samples come again. Signals are held. */
-void hp_sampler_go_on(void);
-/* Whether a signal (a siginfo_t) is a sample of the calling thread. */
-bool hp_sampler_is_source(const void *info);
-/* The calling thread's, if it is sampled, or would be if the host had not blocked the signal. */
-struct hp_sampler *hp_sampler_of_thread(void);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
 /* Stores what the process has used up to now. */

@@ -319,7 +319,6 @@ static struct hp_head *head_by(take_lock *take, uint64_t losses)
     if (head != NULL || !take(&held))
         return head;
     head = register_thread(losses);
-    hp_sampler_let_through(head, &held);
     hp_unlock(&held);
     return head;
 }
@@ -360,7 +359,7 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     return handler;
 }
 
-void hp_thread_begin(struct hp_signals *held) { hp_sampler_let_through(register_thread(0), held); }
+void hp_thread_begin(void) { register_thread(0); }
 
 void hp_thread_reserve(void)
 {

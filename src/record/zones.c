@@ -243,6 +243,7 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
     if (head == NULL || !is_on(head))
         return HOTPATH_SKIPPED_;
+    hp_sampler_meet_zone(head);
     const uint32_t id = hp_site_id(site);
     if (id >= HOTPATH_READY_)
         return HOTPATH_SKIPPED_;

@@ -31,6 +31,9 @@ const struct hp_loss_words hp_loss_words[] = {
                         "calls have their allocations in no row: no space for them"},
     [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
                          "samples of processor time were counted as outside: no space for their zones"},
+    [HP_LOSS_STACKS] = {"stacks",
+                        "thread was not sampled: a small stack, and an alternate one of the program's own",
+                        "threads were not sampled: small stacks, and alternate ones of the program's own"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

@@ -87,6 +87,7 @@ enum hp_loss {
     HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
     HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
     HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
     HP_LOSSES = 16     /* room for more */
 };
 

@@ -285,12 +285,8 @@ def test_sessions_come_and_go(box):
 
 # -------------------------------------------------------------------------------------------------- hosts are not harmed
 
-HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler", "lend_before_handler",
+HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler", "handler_while_blocked",
          "wait_for_signals", "read_signals", "other_signals", "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
-NEED_A_FRONT = {"actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler",
-                "lend_before_handler", "wait_for_signals", "read_signals", "other_signals", "vforks", "spawns", "execs"}
-IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
-
 
 def check_host(box, case, engine, env=None):
     return box.same("cpu_host", case, env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999", "HOTPATH_CPU_ENGINE": engine, **(env or {})})
@@ -299,29 +295,11 @@ def check_host(box, case, engine, env=None):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", HOSTS)
 def test_host_does_not_notice(box, case, engine):
-    if case in NEED_A_FRONT and (SANITIZER or not IS_GLIBC):
-        pytest.skip("nothing stands in front of the C library's functions here")
     if case == "fork_among_threads" and SANITIZER:
         pytest.skip("a sanitizer's allocator may be locked in a child that is forked among threads")
     measured = check_host(box, case, engine)
     if case not in ("execs", "interrupted"):
         assert totals(measured.report)["samples"] > 0
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@with_glibc("nothing stands in front of the C library's functions elsewhere")
-@without_sanitizer("nothing stands in front of the C library's functions there")
-def test_threads_that_block_the_signal(box, engine):
-    """The host has a handler: no samples while it is blocked, and what is used then counts where the thread was found otherwise."""
-    measured = check_host(box, "block_and_count", engine)
-    report, told = measured.report, measured.aside
-    for blocked in ("use_blocked", "use_to_the_end"):
-        assert (report.row(blocked, "cpu").samples, cpu_of(report, blocked)) == (0, 0)
-    found = ("use_before", "use_after")
-    assert all(report.row(name, "cpu").samples > 0 for name in found)
-    everything = sum(told[name] for name in ("use_before", "use_blocked", "use_after", "use_to_the_end"))
-    around = "block_and_go_on"  # where the last sample before the signal was blocked may have found the thread
-    assert near(sum(cpu_of(report, name) for name in (*found, around)), everything, 2, plus=TICK_NS)
 
 
 def test_1000_forks(box):
@@ -354,7 +332,6 @@ def test_reserved_sessions_are_not_sampled(box):
 
 
 @without_sanitizer("gdb and it do not go together everywhere")
-@with_glibc("nothing stands in front of other C libraries' functions")
 def test_under_gdb(box):
     need("gdb")
     done = box.run(Path(shutil.which("gdb")), "-nx", "-batch", "-ex", "run", "-ex", "print $_exitcode", "--args",
@@ -362,13 +339,12 @@ def test_under_gdb(box):
     plain = box.run("cpu_host_off", "actions")
     if "ptrace" in done.stderr or "Operation not permitted" in done.stderr:
         pytest.skip("nothing may be traced here")
-    assert "$1 = 0" in done.stdout and "SIGURG" not in done.stdout
+    assert "$1 = 0" in done.stdout and "SIG3" not in done.stdout
     assert [line for line in plain.stdout.splitlines() if line not in done.stdout.splitlines()] == []
     assert totals(done.report)["samples"] > 0
 
 
 @without_sanitizer("strace and it do not go together everywhere")
-@with_glibc("nothing stands in front of other C libraries' functions")
 def test_under_strace(box):
     need("strace")
     plain = box.run("cpu_host_off", "masks")
@@ -438,4 +414,5 @@ class TestProgramsOfOthers:
         report = box.path / "report.json"
         with Redis(box, [HOTPATH, "run", "--format", "json", "--output", report, *self.options, "--"]) as redis:
             assert "rror" not in redis.benchmark("set,get,lpush,mset")
-        assert json.loads(report.read_text())["sections"]["cpu"]["totals"]["samples"] > 100
+        total = json.loads(report.read_text())["sections"]["cpu"]["totals"]
+        assert total["cpu_ns"] > 0 and total["samples"] == 0, "without zones there is nothing to tell apart"

@@ -329,7 +329,7 @@ static void find_none(const char *what)
     tell_counts(what);
 }
 
-static int is_lent, is_handled;
+static int is_ready, is_handled;
 
 static void *find_none_in_thread(void *unused)
 {
@@ -337,30 +337,16 @@ static void *find_none_in_thread(void *unused)
     return unused;
 }
 
-/* Not as the front of the C library tells it. */
-static bool is_blocked_in_truth(void)
-{
-    uint64_t mask = 0;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof mask);
-    return mask & (UINT64_C(1) << (SIGURG - 1));
-}
-
-/* With the next change of its mask, or the next sample, the thread is as it should be. */
-static void *lend(void *by_mask)
+/* Another thread sets a handler meanwhile. */
+static void *stay_blocked(void *unused)
 {
     block_urg(SIG_BLOCK);
     busy(12);
-    raise_flag(&is_lent);
+    raise_flag(&is_ready);
     while (!is_raised(&is_handled))
         sleep_us(1000);
-    if (by_mask != NULL)
-        block_urg(SIG_BLOCK);
-    else
-        for (int i = 0; i < 1000 && !is_blocked_in_truth(); i++)
-            busy(1);
-    say("in truth", is_blocked_in_truth());
     find_none("handled by another thread");
-    return NULL;
+    return unused;
 }
 
 static void block_with_handler(void)
@@ -390,19 +376,17 @@ static void block_with_handler(void)
     tell_counts("often");
 }
 
-static void lend_before_handler(void)
+static void handler_while_blocked(void)
 {
-    static int yes;
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 2; round++) {
         pthread_t thread;
-        is_lent = is_handled = 0;
-        MUST(pthread_create(&thread, NULL, lend, round == 1 ? &yes : NULL) == 0);
-        while (!is_raised(&is_lent))
+        is_ready = is_handled = 0;
+        MUST(pthread_create(&thread, NULL, stay_blocked, NULL) == 0);
+        while (!is_raised(&is_ready))
             sleep_us(1000);
         block_urg(SIG_BLOCK);
         busy(12);
         set(HANDLER(on_plain), 0, 0);
-        say("in truth", is_blocked_in_truth());
         raise_flag(&is_handled);
         pthread_join(thread, NULL);
         find_none("handled");
@@ -412,42 +396,6 @@ static void lend_before_handler(void)
         say("no more", is_blocked());
         busy(12);
     }
-}
-
-#define DEFINE_USE(name)                                                                                           \
-    static void __attribute__((noinline)) name(void)                                                               \
-    {                                                                                                              \
-        HOTPATH_MEASURE();                                                                                         \
-        const uint64_t from = thread_ns();                                                                         \
-        while (thread_ns() < from + 60000000u)                                                                     \
-            ;                                                                                                      \
-        tell_aside(#name, thread_ns() - from);                                                                     \
-    }
-DEFINE_USE(use_before)
-DEFINE_USE(use_blocked)
-DEFINE_USE(use_after)
-DEFINE_USE(use_to_the_end)
-
-/* What is used while the signal is blocked has no samples, but is not lost; afterwards they come again. */
-static void *block_and_go_on(void *unused)
-{
-    HOTPATH_MEASURE();
-    use_before();
-    block_urg(SIG_BLOCK);
-    use_blocked();
-    block_urg(SIG_UNBLOCK);
-    use_after();
-    block_urg(SIG_BLOCK);
-    use_to_the_end();
-    return unused;
-}
-
-static void block_and_count(void)
-{
-    pthread_t thread;
-    set(HANDLER(on_plain), 0, 0);
-    MUST(pthread_create(&thread, NULL, block_and_go_on, NULL) == 0);
-    pthread_join(thread, NULL);
 }
 
 /* One thread waits for all signals, all others have them blocked. */
@@ -820,8 +768,7 @@ static const struct {
              {"interrupted", interrupted},
              {"masks", masks},
              {"block_with_handler", block_with_handler},
-             {"lend_before_handler", lend_before_handler},
-             {"block_and_count", block_and_count},
+             {"handler_while_blocked", handler_while_blocked},
              {"wait_for_signals", wait_for_signals},
              {"read_signals", read_signals},
              {"other_signals", other_signals},

@@ -1,0 +1,65 @@
+/*
+ * System calls without the C library: for the handler of samples, which may interrupt the host anywhere. Nothing is bound by the
+ * dynamic linker on the first call, nothing is intercepted by a sanitizer, and errno is not touched: a failure is returned as
+ * -errno. Machines that are not known here go through `syscall`, and errno is put back. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_RAW_CALL_H
+#define HP_OS_RAW_CALL_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined __x86_64__ && defined __LP64__
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#elif defined __aarch64__
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long first __asm__("x0") = a;
+    register long second __asm__("x1") = b;
+    register long third __asm__("x2") = c;
+    register long fourth __asm__("x3") = d;
+    register long fifth __asm__("x4") = e;
+    register long sixth __asm__("x5") = f;
+    register long which __asm__("x8") = number;
+    __asm__ volatile("svc 0"
+                     : "+r"(first)
+                     : "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth), "r"(which)
+                     : "memory");
+    return first;
+}
+
+#else
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    const int saved = errno;
+    const long result = syscall(number, a, b, c, d, e, f);
+    const int problem = errno;
+    errno = saved;
+    return result == -1 ? -(long)problem : result;
+}
+
+#endif
+
+#define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
+    hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* hp_raw(SYS_name, up to six arguments) */
+#define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+
+#endif

@@ -1,0 +1,187 @@
+/* Stacks of threads. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "stacks.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "private_signal.h"
+#include "raw_call.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#ifndef SS_ONSTACK
+#define SS_ONSTACK 1
+#endif
+
+/* -------------------------------------------------------------------------------------------------------- its own */
+
+/* The least that a thread is given. */
+#define SURE_BYTES (UINT64_C(16) << 10)
+/* Where the kernel does not say what is mapped: what a thread is usually given. */
+#define USUAL_BYTES (UINT64_C(8) << 20)
+
+/* A line of /proc/self/maps as it is read: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
+struct line {
+    uintptr_t from, to;
+    uint32_t field; /* 0 and 1: the two addresses */
+    uint32_t matched;
+};
+
+static const char stack_name[] = "[stack]\n";
+
+static int digit_of(char letter)
+{
+    return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* What is looked for: the piece of memory that has `address` in it, or that of the first thread's stack. */
+struct search {
+    uintptr_t address;
+    struct line line;
+    uintptr_t before; /* where the last piece ended */
+    struct hp_stack found, first;
+};
+
+static void end_line(struct search *search)
+{
+    const struct line *line = &search->line;
+    if (search->address >= line->from && search->address < line->to)
+        search->found = (struct hp_stack){line->from, line->to};
+    if (line->matched == sizeof stack_name - 1) /* it grows, down to whatever is next */
+        search->first = (struct hp_stack){search->before, line->to};
+    search->before = line->to;
+    search->line = (struct line){0, 0, 0, 0};
+}
+
+static void read_letter(struct search *search, char letter)
+{
+    struct line *line = &search->line;
+    const int digit = digit_of(letter);
+    uintptr_t *address = line->field == 0 ? &line->from : &line->to;
+    if (line->field < 2 && digit >= 0)
+        *address = *address << 4 | (uintptr_t)digit;
+    else if (line->field < 2)
+        line->field++;
+    line->matched = letter == stack_name[line->matched] ? line->matched + 1 : letter == '[';
+    if (letter == '\n')
+        end_line(search);
+}
+
+static bool search_maps(struct search *search)
+{
+    char text[1024];
+    long length;
+    const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    while ((length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
+        for (long at = 0; at < length; at++)
+            read_letter(search, text[at]);
+    hp_raw(SYS_close, fd);
+    return length == 0;
+}
+
+/*
+ * The C libraries put what they know of a thread, which pthread_self leads to, at the upper end of its stack, and below the stack
+ * there is a page that nobody may touch. But for the first thread: its stack is the kernel's, and has a name.
+ */
+bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own)
+{
+    const uintptr_t self = (uintptr_t)pthread_self();
+    struct search search = {.address = self};
+    if (!is_first && self - here < SURE_BYTES) {
+        *ret_own = (struct hp_stack){self - SURE_BYTES, self};
+        return true;
+    }
+    if (!search_maps(&search)) {
+        *ret_own = is_first ? (struct hp_stack){0, UINTPTR_MAX} : (struct hp_stack){self - USUAL_BYTES, self};
+        return hp_stack_has(ret_own, here);
+    }
+    if ((is_first || is_forked) && hp_stack_has(&search.first, here)) {
+        *ret_own = search.first;
+        return true;
+    }
+    *ret_own = (struct hp_stack){search.found.low, self};
+    return (!is_first || is_forked) && hp_stack_has(ret_own, here);
+}
+
+/* --------------------------------------------------------------------------------------------------- alternate ones */
+
+#define PAGE_BYTES UINT64_C(65536) /* the largest of the platforms we know */
+/* Handlers of the program that ask for one run there as well. */
+#define ROOM_BYTES (UINT64_C(64) << 10)
+/* By which ours are known in a forked child: nobody else's is so much smaller than whole pages. */
+#define MARK_BYTES 208u
+
+/* As the kernel has it. */
+struct kernel_stack {
+    void *base;
+    int flags;
+    size_t bytes;
+};
+
+uint64_t hp_alternate_least(void)
+{
+    const uint64_t least = getauxval(AT_MINSIGSTKSZ);
+    return least > 4096 ? least : 4096;
+}
+
+static size_t mapped_bytes(void)
+{
+    return (size_t)((hp_alternate_least() + ROOM_BYTES + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
+}
+
+enum hp_alternate hp_alternate_present(uint64_t *ret_bytes)
+{
+    struct kernel_stack present = {NULL, SS_DISABLE, 0};
+    hp_raw(SYS_sigaltstack, NULL, &present);
+    *ret_bytes = present.bytes;
+    if (present.flags & SS_DISABLE)
+        return HP_ALTERNATE_NONE;
+    if (present.flags & SS_ONSTACK)
+        return HP_ALTERNATE_IN_USE;
+    return present.bytes == mapped_bytes() - MARK_BYTES ? HP_ALTERNATE_OURS : HP_ALTERNATE_HOSTS;
+}
+
+void *hp_alternate_make(void)
+{
+    const size_t bytes = mapped_bytes();
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    const struct kernel_stack ours = {(char *)memory + MARK_BYTES, 0, bytes - MARK_BYTES};
+    if (hp_raw(SYS_sigaltstack, &ours, NULL) == 0)
+        return memory;
+    munmap(memory, bytes);
+    return NULL;
+}
+
+void hp_alternate_end(void *stack, bool is_own)
+{
+    const struct kernel_stack none = {NULL, SS_DISABLE, 0};
+    struct kernel_stack present = {NULL, SS_DISABLE, 0};
+    if (stack == NULL)
+        return;
+    if (is_own) {
+        hp_raw(SYS_sigaltstack, NULL, &present);
+        const bool is_present = !(present.flags & SS_DISABLE) && present.base == (char *)stack + MARK_BYTES;
+        if (is_present && hp_raw(SYS_sigaltstack, &none, NULL) != 0)
+            return; /* the thread ends in a handler */
+    }
+    munmap(stack, mapped_bytes());
+}
+
+bool hp_alternate_is_usual(void)
+{
+    struct hp_kernel_action urgent;
+    if (hp_raw(SYS_rt_sigaction, SIGURG, NULL, &urgent, sizeof(uint64_t)) != 0)
+        return false;
+    const bool has_handler = urgent.handler != (uintptr_t)SIG_DFL && urgent.handler != (uintptr_t)SIG_IGN;
+    return has_handler && (urgent.flags & SA_ONSTACK);
+}
