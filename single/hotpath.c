@@ -3003,6 +3003,8 @@ HP_PRIVATE uint64_t hp_clock_thread_ns(void);
 
 /* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
 HP_PRIVATE uint64_t hp_clock_ticks(enum hp_counter counter);
+/* The same without the C library, for the handler of samples. */
+HP_PRIVATE uint64_t hp_clock_ticks_raw(enum hp_counter counter);
 
 /* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
 HP_PRIVATE void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);
@@ -3071,6 +3073,77 @@ HP_PRIVATE void hp_file_each(const char *folder, hp_file_visit *visit, void *con
 /* The words for an errno; strerror is not for signal handlers. */
 HP_PRIVATE const char *hp_file_error(int number);
 
+/* ---- src/os/raw_call.h --------------------------------------------------------------------------------------- */
+
+/*
+ * System calls without the C library: for the handler of samples, which may interrupt the host anywhere. Nothing is bound by the
+ * dynamic linker on the first call, nothing is intercepted by a sanitizer, and errno is not touched: a failure is returned as
+ * -errno. Machines that are not known here go through `syscall`, and errno is put back.
+ */
+
+#if defined __x86_64__ && defined __LP64__
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long fourth __asm__("r10") = d;
+    register long fifth __asm__("r8") = e;
+    register long sixth __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#elif defined __aarch64__
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long first __asm__("x0") = a;
+    register long second __asm__("x1") = b;
+    register long third __asm__("x2") = c;
+    register long fourth __asm__("x3") = d;
+    register long fifth __asm__("x4") = e;
+    register long sixth __asm__("x5") = f;
+    register long which __asm__("x8") = number;
+    __asm__ volatile("svc 0"
+                     : "+r"(first)
+                     : "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth), "r"(which)
+                     : "memory");
+    return first;
+}
+
+#else
+
+static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    const int saved = errno;
+    const long result = syscall(number, a, b, c, d, e, f);
+    const int problem = errno;
+    errno = saved;
+    return result == -1 ? -(long)problem : result;
+}
+
+#endif
+
+#define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
+    hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* hp_raw(SYS_name, up to six arguments) */
+#define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return hp_raw(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return hp_raw(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return hp_raw(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
 /* ---- src/os/clock.c ------------------------------------------------------------------------------------------ */
 
 /* Which clock can be trusted on this machine. */
@@ -3136,28 +3209,48 @@ enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
 enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
 #endif
 
-uint64_t hp_clock_ticks(enum hp_counter counter)
+/* False: there is none, and the clock has to be asked. */
+static inline bool hp_clock_read_counter(enum hp_counter counter, uint64_t *ret_ticks)
 {
     switch (counter) {
 #if defined(__x86_64__) || defined(__i386__)
     case HP_COUNTER_TSC:
-        return __builtin_ia32_rdtsc();
+        *ret_ticks = __builtin_ia32_rdtsc();
+        return true;
 #elif defined(__aarch64__)
-    case HP_COUNTER_CNTVCT: {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    case HP_COUNTER_CNTVCT:
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(*ret_ticks));
+        return true;
 #elif defined(__riscv) && __riscv_xlen == 64
-    case HP_COUNTER_RDTIME: {
-        uint64_t ticks;
-        __asm__ volatile("rdtime %0" : "=r"(ticks));
-        return ticks;
-    }
+    case HP_COUNTER_RDTIME:
+        __asm__ volatile("rdtime %0" : "=r"(*ret_ticks));
+        return true;
 #endif
     default:
-        return hp_clock_monotonic_ns();
+        return false;
     }
+}
+
+uint64_t hp_clock_ticks(enum hp_counter counter)
+{
+    uint64_t ticks;
+    return hp_clock_read_counter(counter, &ticks) ? ticks : hp_clock_monotonic_ns();
+}
+
+uint64_t hp_clock_ticks_raw(enum hp_counter counter)
+{
+    uint64_t ticks;
+    struct {
+        long seconds, nanoseconds;
+    } now = {0, 0};
+    if (hp_clock_read_counter(counter, &ticks))
+        return ticks;
+#ifdef SYS_clock_gettime
+    hp_raw(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+#else
+    hp_raw(SYS_clock_gettime64, CLOCK_MONOTONIC, &now);
+#endif
+    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
 }
 
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns)
@@ -3231,65 +3324,6 @@ HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *own
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
-
-/* ---- src/os/raw_call.h --------------------------------------------------------------------------------------- */
-
-/*
- * System calls without the C library: for the handler of samples, which may interrupt the host anywhere. Nothing is bound by the
- * dynamic linker on the first call, nothing is intercepted by a sanitizer, and errno is not touched: a failure is returned as
- * -errno. Machines that are not known here go through `syscall`, and errno is put back.
- */
-
-#if defined __x86_64__ && defined __LP64__
-
-static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
-{
-    long result;
-    register long fourth __asm__("r10") = d;
-    register long fifth __asm__("r8") = e;
-    register long sixth __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-#elif defined __aarch64__
-
-static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long first __asm__("x0") = a;
-    register long second __asm__("x1") = b;
-    register long third __asm__("x2") = c;
-    register long fourth __asm__("x3") = d;
-    register long fifth __asm__("x4") = e;
-    register long sixth __asm__("x5") = f;
-    register long which __asm__("x8") = number;
-    __asm__ volatile("svc 0"
-                     : "+r"(first)
-                     : "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth), "r"(which)
-                     : "memory");
-    return first;
-}
-
-#else
-
-static inline long hp_raw_call(long number, long a, long b, long c, long d, long e, long f)
-{
-    const int saved = errno;
-    const long result = syscall(number, a, b, c, d, e, f);
-    const int problem = errno;
-    errno = saved;
-    return result == -1 ? -(long)problem : result;
-}
-
-#endif
-
-#define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
-    hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-/* hp_raw(SYS_name, up to six arguments) */
-#define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
 
@@ -3598,18 +3632,6 @@ static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
     return (ssize_t)syscall(SYS_write, fd, bytes, size);
 }
 
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
-static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
-{
-#if UINTPTR_MAX > UINT32_MAX
-    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
-#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
-#else
-    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
-#endif
-}
-
 static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
@@ -3853,11 +3875,21 @@ HP_PRIVATE void hp_signals_raise_now(int signal);
 
 /* Files. */
 
+/* On machines of 64 bits the C libraries' structure is the kernel's. */
+static bool hp_files_look_at(int fd, struct stat *status)
+{
+#if defined __LP64__ && defined SYS_fstat
+    return hp_raw(SYS_fstat, fd, status) == 0;
+#else
+    return fstat(fd, status) == 0;
+#endif
+}
+
 struct hp_file_identity hp_file_identify(int fd)
 {
     struct stat status;
     struct hp_file_identity identity = {0, 0, false};
-    if (fstat(fd, &status) == 0) {
+    if (hp_files_look_at(fd, &status)) {
         identity.device = status.st_dev;
         identity.inode = status.st_ino;
         identity.is_known = true;
@@ -3924,8 +3956,18 @@ bool hp_file_read_text(const char *path, char *text, size_t size)
 
 bool hp_file_size_is_allowed(uint64_t size)
 {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limits) != 0 || size <= limits[0];
+}
+
+static long hp_files_end_of(int fd)
+{
+#ifdef __LP64__
+    return hp_raw(SYS_lseek, fd, 0, SEEK_END);
+#else
+    const off_t end = lseek(fd, 0, SEEK_END);
+    return end <= INT32_MAX ? (long)end : -1;
+#endif
 }
 
 /* File systems without fallocate: writing zeros is the only reservation they know. */
@@ -3933,35 +3975,40 @@ static bool hp_files_reserve_by_writing(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
     /* Only ever at the end: what is there already, another thread may be using. */
-    if (fcntl(fd, F_SETFL, O_APPEND) != 0)
+#ifdef SYS_fcntl64
+    if (hp_raw(SYS_fcntl64, fd, F_SETFL, O_APPEND) != 0)
+#else
+    if (hp_raw(SYS_fcntl, fd, F_SETFL, O_APPEND) != 0)
+#endif
         return false;
     for (;;) {
-        const off_t end = lseek(fd, 0, SEEK_END);
+        const long end = hp_files_end_of(fd);
         if (end < 0)
             return false;
         from = (uint64_t)end;
         if (from >= to)
             return true;
         const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
-        const ssize_t put = hp_sys_write(fd, zeros, size);
-        if (put < 0 && errno == EINTR)
+        const long put = hp_raw(SYS_write, fd, zeros, size);
+        if (put == -EINTR)
             continue;
         if (put <= 0)
             return false;
     }
 }
 
+/* Also called by the handler of samples: nothing here is the C library's. */
 bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 {
     if (!hp_file_size_is_allowed(to))
         return false;
-    int result;
+    long result;
     do
-        result = hp_sys_fallocate(fd, from, to - from);
-    while (result != 0 && errno == EINTR);
+        result = hp_raw_fallocate(fd, from, to - from);
+    while (result == -EINTR);
     if (result == 0)
         return true;
-    return (errno == EOPNOTSUPP || errno == ENOSYS) && hp_files_reserve_by_writing(fd, from, to);
+    return (result == -EOPNOTSUPP || result == -ENOSYS) && hp_files_reserve_by_writing(fd, from, to);
 }
 
 static bool hp_files_wait_until_writable(int fd)
@@ -8963,7 +9010,7 @@ static bool hp_store_is_worth_asking(struct hp_store *store)
     return refusals % HP_STORE_ASK_AGAIN == 0;
 }
 
-/* Makes the file real up to `to`, and a good piece further. */
+/* Makes the file real up to `to`, and a good piece further. Also called by the handler of samples: nothing of the C library's. */
 static bool hp_store_grow(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
@@ -8978,12 +9025,12 @@ static bool hp_store_grow(struct hp_store *store, uint64_t to)
         generous = store->mapped;
     if (!hp_store_is_worth_asking(store))
         return false;
-    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
+    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
                            ((hp_file_reserve(fd, backed, generous) && hp_store_raise_backed(header, generous)) ||
                             (hp_file_reserve(fd, backed, exact) && hp_store_raise_backed(header, exact)));
     if (fd >= 0)
-        hp_sys_close(fd);
+        hp_raw(SYS_close, fd);
     __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
     return has_grown;
 }
@@ -24962,7 +25009,7 @@ static enum hp_private_signal hp_sampler_which_signal(int signal)
     return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
 }
 
-static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
+static void hp_sampler_on_sample(int signal, siginfo_t *info, void *context)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hotpath_runtime_);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
@@ -24974,7 +25021,7 @@ static void hp_sampler_on_signal(int signal, siginfo_t *info, void *context)
 
 static bool hp_sampler_take_signal(enum hp_private_signal which)
 {
-    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sampler_on_signal);
+    return hp_private_signal_take(&hotpath_runtime_->signals[which], which, hp_sampler_on_sample);
 }
 
 static void hp_sampler_look_after_signal(const struct hp_sampler *sampler) { hp_sampler_take_signal(sampler->signal); }
@@ -25149,10 +25196,22 @@ void hp_sampler_meet_zone(struct hp_head *head)
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
 
+/* ThreadSanitizer is not made to be interrupted: where it is in this very file, there are no samples. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define HP_SAMPLER_IS_SANITIZED true
+#endif
+#endif
+#if defined __SANITIZE_THREAD__ && !defined HP_SAMPLER_IS_SANITIZED
+#define HP_SAMPLER_IS_SANITIZED true
+#elif !defined HP_SAMPLER_IS_SANITIZED
+#define HP_SAMPLER_IS_SANITIZED false
+#endif
+
 static bool hp_sampler_is_wanted(void)
 {
     const struct hp_settings *settings = &hotpath_runtime_->settings;
-    return (settings->record & HP_RECORD_CPU) && !settings->reserve;
+    return (settings->record & HP_RECORD_CPU) && !settings->reserve && !HP_SAMPLER_IS_SANITIZED;
 }
 
 /* Whether the kernel has perf for us turns out with the first zone. */
@@ -25305,8 +25364,8 @@ void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kin
         chunk = hp_samples_next_chunk(head, chunk);
     if (chunk == NULL)
         return;
-    chunk->samples[chunk->used] =
-        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
+    chunk->samples[chunk->used] = (struct hp_sample){
+        .ticks = hp_clock_ticks_raw(hotpath_runtime_->counter), .node = node, .tid = head->thread_id, .kind = kind};
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
     HOTPATH_ADD_(cpu->recorded, 1);
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "files.h"
+#include "raw_call.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -67,28 +68,48 @@ enum hp_counter hp_clock_counter(void) { return HP_COUNTER_RDTIME; }
 enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
 #endif
 
-uint64_t hp_clock_ticks(enum hp_counter counter)
+/* False: there is none, and the clock has to be asked. */
+static inline bool read_counter(enum hp_counter counter, uint64_t *ret_ticks)
 {
     switch (counter) {
 #if defined(__x86_64__) || defined(__i386__)
     case HP_COUNTER_TSC:
-        return __builtin_ia32_rdtsc();
+        *ret_ticks = __builtin_ia32_rdtsc();
+        return true;
 #elif defined(__aarch64__)
-    case HP_COUNTER_CNTVCT: {
-        uint64_t ticks;
-        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-        return ticks;
-    }
+    case HP_COUNTER_CNTVCT:
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(*ret_ticks));
+        return true;
 #elif defined(__riscv) && __riscv_xlen == 64
-    case HP_COUNTER_RDTIME: {
-        uint64_t ticks;
-        __asm__ volatile("rdtime %0" : "=r"(ticks));
-        return ticks;
-    }
+    case HP_COUNTER_RDTIME:
+        __asm__ volatile("rdtime %0" : "=r"(*ret_ticks));
+        return true;
 #endif
     default:
-        return hp_clock_monotonic_ns();
+        return false;
     }
+}
+
+uint64_t hp_clock_ticks(enum hp_counter counter)
+{
+    uint64_t ticks;
+    return read_counter(counter, &ticks) ? ticks : hp_clock_monotonic_ns();
+}
+
+uint64_t hp_clock_ticks_raw(enum hp_counter counter)
+{
+    uint64_t ticks;
+    struct {
+        long seconds, nanoseconds;
+    } now = {0, 0};
+    if (read_counter(counter, &ticks))
+        return ticks;
+#ifdef SYS_clock_gettime
+    hp_raw(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+#else
+    hp_raw(SYS_clock_gettime64, CLOCK_MONOTONIC, &now);
+#endif
+    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
 }
 
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns)

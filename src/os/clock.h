@@ -23,6 +23,8 @@ uint64_t hp_clock_thread_ns(void);
 
 /* Reads `counter` (or CLOCK_MONOTONIC for HP_COUNTER_NONE). */
 uint64_t hp_clock_ticks(enum hp_counter counter);
+/* The same without the C library, for the handler of samples. */
+uint64_t hp_clock_ticks_raw(enum hp_counter counter);
 
 /* Ticks and nanoseconds of one moment, as close together as a few tries can bring them. */
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns);

@@ -10,14 +10,25 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "raw_call.h"
 #include "signals.h"
 #include "sys.h"
+
+/* On machines of 64 bits the C libraries' structure is the kernel's. */
+static bool look_at(int fd, struct stat *status)
+{
+#if defined __LP64__ && defined SYS_fstat
+    return hp_raw(SYS_fstat, fd, status) == 0;
+#else
+    return fstat(fd, status) == 0;
+#endif
+}
 
 struct hp_file_identity hp_file_identify(int fd)
 {
     struct stat status;
     struct hp_file_identity identity = {0, 0, false};
-    if (fstat(fd, &status) == 0) {
+    if (look_at(fd, &status)) {
         identity.device = status.st_dev;
         identity.inode = status.st_ino;
         identity.is_known = true;
@@ -84,8 +95,18 @@ bool hp_file_read_text(const char *path, char *text, size_t size)
 
 bool hp_file_size_is_allowed(uint64_t size)
 {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limits) != 0 || size <= limits[0];
+}
+
+static long end_of(int fd)
+{
+#ifdef __LP64__
+    return hp_raw(SYS_lseek, fd, 0, SEEK_END);
+#else
+    const off_t end = lseek(fd, 0, SEEK_END);
+    return end <= INT32_MAX ? (long)end : -1;
+#endif
 }
 
 /* File systems without fallocate: writing zeros is the only reservation they know. */
@@ -93,35 +114,40 @@ static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
     /* Only ever at the end: what is there already, another thread may be using. */
-    if (fcntl(fd, F_SETFL, O_APPEND) != 0)
+#ifdef SYS_fcntl64
+    if (hp_raw(SYS_fcntl64, fd, F_SETFL, O_APPEND) != 0)
+#else
+    if (hp_raw(SYS_fcntl, fd, F_SETFL, O_APPEND) != 0)
+#endif
         return false;
     for (;;) {
-        const off_t end = lseek(fd, 0, SEEK_END);
+        const long end = end_of(fd);
         if (end < 0)
             return false;
         from = (uint64_t)end;
         if (from >= to)
             return true;
         const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
-        const ssize_t put = hp_sys_write(fd, zeros, size);
-        if (put < 0 && errno == EINTR)
+        const long put = hp_raw(SYS_write, fd, zeros, size);
+        if (put == -EINTR)
             continue;
         if (put <= 0)
             return false;
     }
 }
 
+/* Also called by the handler of samples: nothing here is the C library's. */
 bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 {
     if (!hp_file_size_is_allowed(to))
         return false;
-    int result;
+    long result;
     do
-        result = hp_sys_fallocate(fd, from, to - from);
-    while (result != 0 && errno == EINTR);
+        result = hp_raw_fallocate(fd, from, to - from);
+    while (result == -EINTR);
     if (result == 0)
         return true;
-    return (errno == EOPNOTSUPP || errno == ENOSYS) && reserve_by_writing(fd, from, to);
+    return (result == -EOPNOTSUPP || result == -ENOSYS) && reserve_by_writing(fd, from, to);
 }
 
 static bool wait_until_writable(int fd)

@@ -62,4 +62,16 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
 /* hp_raw(SYS_name, up to six arguments) */
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
+/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
+static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return hp_raw(SYS_fallocate, fd, 0, offset, size);
+#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return hp_raw(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
+#else
+    return hp_raw(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
+#endif
+}
+
 #endif

@@ -32,18 +32,6 @@ static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
     return (ssize_t)syscall(SYS_write, fd, bytes, size);
 }
 
-/* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
-static inline int hp_sys_fallocate(int fd, uint64_t offset, uint64_t size)
-{
-#if UINTPTR_MAX > UINT32_MAX
-    return (int)syscall(SYS_fallocate, fd, 0, offset, size);
-#elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (int)syscall(SYS_fallocate, fd, 0, (uint32_t)offset, 0, (uint32_t)size, 0);
-#else
-    return (int)syscall(SYS_fallocate, fd, 0, 0, (uint32_t)offset, 0, (uint32_t)size);
-#endif
-}
-
 static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
 
 static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }

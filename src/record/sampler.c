@@ -337,7 +337,7 @@ static enum hp_private_signal which_signal(int signal)
     return signal == hp_private_signal_number(HP_SIGNAL_HERE) ? HP_SIGNAL_HERE : HP_SIGNAL_ASIDE;
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+static void on_sample(int signal, siginfo_t *info, void *context)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
@@ -349,7 +349,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 
 static bool take_signal(enum hp_private_signal which)
 {
-    return hp_private_signal_take(&hp_runtime->signals[which], which, on_signal);
+    return hp_private_signal_take(&hp_runtime->signals[which], which, on_sample);
 }
 
 static void look_after_signal(const struct hp_sampler *sampler) { take_signal(sampler->signal); }
@@ -524,10 +524,22 @@ void hp_sampler_meet_zone(struct hp_head *head)
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
 
+/* ThreadSanitizer is not made to be interrupted: where it is in this very file, there are no samples. */
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#if defined __SANITIZE_THREAD__ && !defined IS_SANITIZED
+#define IS_SANITIZED true
+#elif !defined IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
 static bool is_wanted(void)
 {
     const struct hp_settings *settings = &hp_runtime->settings;
-    return (settings->record & HP_RECORD_CPU) && !settings->reserve;
+    return (settings->record & HP_RECORD_CPU) && !settings->reserve && !IS_SANITIZED;
 }
 
 /* Whether the kernel has perf for us turns out with the first zone. */

@@ -43,8 +43,8 @@ void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_sample_kind kin
         chunk = next_chunk(head, chunk);
     if (chunk == NULL)
         return;
-    chunk->samples[chunk->used] =
-        (struct hp_sample){.ticks = hp_now(), .node = node, .tid = head->thread_id, .kind = kind};
+    chunk->samples[chunk->used] = (struct hp_sample){
+        .ticks = hp_clock_ticks_raw(hp_runtime->counter), .node = node, .tid = head->thread_id, .kind = kind};
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
     HOTPATH_ADD_(cpu->recorded, 1);
 }

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "places.h"
 #include "process.h"
+#include "raw_call.h"
 #include "sys.h"
 #include "text.h"
 
@@ -229,7 +230,7 @@ static bool is_worth_asking(struct hp_store *store)
     return refusals % ASK_AGAIN == 0;
 }
 
-/* Makes the file real up to `to`, and a good piece further. */
+/* Makes the file real up to `to`, and a good piece further. Also called by the handler of samples: nothing of the C library's. */
 static bool grow(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
@@ -244,12 +245,12 @@ static bool grow(struct hp_store *store, uint64_t to)
         generous = store->mapped;
     if (!is_worth_asking(store))
         return false;
-    const int fd = hp_sys_open(store->path, O_RDWR | O_NOFOLLOW, 0);
+    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
                            ((hp_file_reserve(fd, backed, generous) && raise_backed(header, generous)) ||
                             (hp_file_reserve(fd, backed, exact) && raise_backed(header, exact)));
     if (fd >= 0)
-        hp_sys_close(fd);
+        hp_raw(SYS_close, fd);
     __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
     return has_grown;
 }
