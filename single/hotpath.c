@@ -5114,7 +5114,7 @@ static void hp_stacks_read_letter(struct hp_stacks_search *search, char letter)
 
 static bool hp_stacks_search_maps(struct hp_stacks_search *search)
 {
-    char text[1024];
+    char text[256]; /* a coroutine may have little more than that */
     long length;
     const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
@@ -24694,6 +24694,7 @@ HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_samp
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define HP_SAMPLER_MOST_UNSEEN 8u
+#define HP_SAMPLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
@@ -24824,15 +24825,22 @@ static void hp_sampler_stop_sources(struct hp_sampler *sampler)
 /* Now and then: the C library may have put its own handler in the place of ours. */
 static void hp_sampler_look_after_signal(const struct hp_sampler *sampler);
 
+/* It had an event, which could not be renewed. */
+static bool hp_sampler_has_lost_perf(const struct hp_sampler *sampler)
+{
+    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
+}
+
 /* An event is good for so many samples. */
 static void hp_sampler_renew_perf(struct hp_sampler *sampler)
 {
-    if (sampler->perf == NULL)
+    const uint64_t period = hp_sampler_timer_period(sampler);
+    if (sampler->perf == NULL && !hp_sampler_has_lost_perf(sampler))
         return;
     hp_sampler_look_after_signal(sampler);
     hp_sampler_stop_perf(sampler);
     hp_sampler_open_perf(sampler);
-    if (sampler->perf == NULL && sampler->has_timer)
+    if (sampler->has_timer && hp_sampler_timer_period(sampler) != period)
         hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
 }
 
@@ -24899,8 +24907,8 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     while (count > 0)
         hp_credits_give_beside(head, nodes[--count], ns, 1);
     hp_credits_give_all(head, frame->node);
-    sampler->unseen = is_unseen ? sampler->unseen + 1 : 0;
-    if (sampler->unseen == HP_SAMPLER_MOST_UNSEEN)
+    sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
         hp_sampler_renew_perf(sampler);
     hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
@@ -25168,21 +25176,22 @@ static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp
 
 static bool hp_sampler_is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+static void hp_sampler_meet(struct hp_head *head, uintptr_t here, const struct hp_signals *held)
+{
+    struct hp_stack own;
+    if (hp_stack_is_own(here, hp_sampler_is_first(head), hotpath_runtime_->is_child, &own))
+        hp_sampler_meet_on_own_stack(head, &own, held);
+    else
+        hp_sampler_meet_on_other_stack(head, held);
+}
+
 /* A child made by vfork has the head of its parent's thread, and no business with its signals. */
 static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *head, uintptr_t here)
 {
     struct hp_signals held;
-    struct hp_stack own;
-    if (!hp_sampler_is_own(head))
-        return;
-    const bool is_there = hp_stack_is_own(here, hp_sampler_is_first(head), hotpath_runtime_->is_child, &own);
-    hp_signals_hold(&held);
-    if (hp_sampler_enter(head)) {
-        if (is_there)
-            hp_sampler_meet_on_own_stack(head, &own, &held);
-        else
-            hp_sampler_meet_on_other_stack(head, &held);
-    }
+    hp_signals_hold(&held); /* before anything else: there may be no room for one here */
+    if (hp_sampler_is_own(head) && hp_sampler_enter(head))
+        hp_sampler_meet(head, here, &held);
     hp_sampler_leave(head);
     hp_signals_release(&held);
 }

@@ -75,7 +75,7 @@ static void read_letter(struct search *search, char letter)
 
 static bool search_maps(struct search *search)
 {
-    char text[1024];
+    char text[256]; /* a coroutine may have little more than that */
     long length;
     const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)

@@ -22,6 +22,7 @@
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define MOST_UNSEEN 8u
+#define MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
 /* -------------------------------------------------------------------------------------------- recursion */
 
@@ -152,15 +153,22 @@ static void stop_sources(struct hp_sampler *sampler)
 /* Now and then: the C library may have put its own handler in the place of ours. */
 static void look_after_signal(const struct hp_sampler *sampler);
 
+/* It had an event, which could not be renewed. */
+static bool has_lost_perf(const struct hp_sampler *sampler)
+{
+    return sampler->perf == NULL && sampler->has_had_perf && !sampler->is_switched_often;
+}
+
 /* An event is good for so many samples. */
 static void renew_perf(struct hp_sampler *sampler)
 {
-    if (sampler->perf == NULL)
+    const uint64_t period = timer_period(sampler);
+    if (sampler->perf == NULL && !has_lost_perf(sampler))
         return;
     look_after_signal(sampler);
     stop_perf(sampler);
     open_perf(sampler);
-    if (sampler->perf == NULL && sampler->has_timer)
+    if (sampler->has_timer && timer_period(sampler) != period)
         hp_cpu_timer_change(sampler->timer, timer_period(sampler));
 }
 
@@ -227,8 +235,8 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     while (count > 0)
         hp_credits_give_beside(head, nodes[--count], ns, 1);
     hp_credits_give_all(head, frame->node);
-    sampler->unseen = is_unseen ? sampler->unseen + 1 : 0;
-    if (sampler->unseen == MOST_UNSEEN)
+    sampler->unseen = is_unseen || has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
+    if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
@@ -496,21 +504,22 @@ static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *h
 
 static bool is_own(const struct hp_head *head) { return head->thread_id == hp_sys_thread_id(); }
 
+static void meet(struct hp_head *head, uintptr_t here, const struct hp_signals *held)
+{
+    struct hp_stack own;
+    if (hp_stack_is_own(here, is_first(head), hp_runtime->is_child, &own))
+        meet_on_own_stack(head, &own, held);
+    else
+        meet_on_other_stack(head, held);
+}
+
 /* A child made by vfork has the head of its parent's thread, and no business with its signals. */
 static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintptr_t here)
 {
     struct hp_signals held;
-    struct hp_stack own;
-    if (!is_own(head))
-        return;
-    const bool is_there = hp_stack_is_own(here, is_first(head), hp_runtime->is_child, &own);
-    hp_signals_hold(&held);
-    if (enter(head)) {
-        if (is_there)
-            meet_on_own_stack(head, &own, &held);
-        else
-            meet_on_other_stack(head, &held);
-    }
+    hp_signals_hold(&held); /* before anything else: there may be no room for one here */
+    if (is_own(head) && enter(head))
+        meet(head, here, &held);
     leave(head);
     hp_signals_release(&held);
 }

@@ -1,0 +1,134 @@
+"""Hosts that are sampled as often as possible, and notice nothing: their signals, threads, stacks and children are as without us."""
+import pytest
+
+from harness import HOTPATH, PROGRAMS, SANITIZER, with_glibc, without_emulator, without_sanitizer
+
+pytestmark = [without_emulator("it has clocks and signals of its own")]
+
+OFTEN = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
+ENGINES = ["auto", "timers"]
+AT_ONCE = {"LD_BIND_NOW": "1"}  # what the dynamic linker does when a function is called first takes more than 2 KB
+
+
+def same(box, *arguments, engine="auto", **more):
+    return box.same("sampled_host", *arguments, env={**OFTEN, "HOTPATH_CPU_ENGINE": engine, **more.pop("env", {})}, **more)
+
+
+def totals(result):
+    return result.report.section("cpu")["totals"]
+
+
+def is_sampled(result):
+    return totals(result)["samples"] > 0
+
+
+# ------------------------------------------------------------------------------------------------------------ signals
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", ["see_nothing", "directed_ones", "set_user"])
+def test_signals_are_the_programs(box, case, engine):
+    assert is_sampled(same(box, case, engine=engine))
+
+
+@without_sanitizer("it catches signals itself")
+def test_ignored_signals_interrupt_nothing(box):
+    result = same(box, "ignored_ones")
+    assert "Interrupted" not in result.stdout and is_sampled(result)
+
+
+def test_masks_through_exec(box):
+    result = same(box, "masks_through_exec")
+    assert "SigIgn" in result.stdout
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_cancellation(box, engine):
+    result = same(box, "cancel", engine=engine)
+    assert result.told == {"cancelled": 600, "cleaned": 600} and is_sampled(result)
+
+
+@without_sanitizer("it reports how a program ends")
+@with_glibc("which signal it is")
+def test_killed_by_the_signal_of_the_c_library(box):
+    ends = [box.run(program, "killed_by_private", env=OFTEN, status=None).status for program in ("sampled_host", "sampled_host_off")]
+    assert ends == [-32, -32]
+
+
+@without_sanitizer("it stands in front itself")
+@pytest.mark.parametrize("program", ["sampled_host", "sampled_host_static"])
+def test_interposers_see_what_the_program_calls(box, program):
+    result = box.run(program, "interposed", env={**OFTEN, "LD_PRELOAD": PROGRAMS / "interposer.so"})
+    assert result.stdout.splitlines() == ["sigaction", "pthread_sigmask", "end 1"]
+
+
+@without_sanitizer("it has handlers of its own")
+def test_without_zones_nothing_is_set(box):
+    plain = box.run("sampled_host_off", "tell_handlers")
+    run = box.run(HOTPATH, "run", "--cpu", "--", str(PROGRAMS / "sampled_host_off"), "tell_handlers",
+                  env={"HOTPATH_OUTPUT_PATH": "/dev/null"})
+    assert "SigCgt" in plain.stdout and run.stdout == plain.stdout
+
+
+# ------------------------------------------------------------------------------------------------------------- stacks
+
+@without_sanitizer("it has alternate stacks itself")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("when", [[], ["before"]])
+@pytest.mark.parametrize("size", [2048, 4096])
+def test_small_alternate_stacks(box, size, when, engine):
+    assert is_sampled(same(box, "alternate", size, *when, engine=engine))
+
+
+@without_sanitizer("it has alternate stacks itself")
+def test_freed_alternate_stack(box):
+    assert is_sampled(same(box, "freed_alternate"))
+
+
+@without_sanitizer("its frames are larger")
+@with_glibc("others have no ucontext")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", [2048, 16384])
+def test_small_coroutines(box, size, engine):
+    result = same(box, "coroutines", size, engine=engine, env=AT_ONCE)
+    assert result.row("small_work", "cpu").samples > 0
+
+
+@without_sanitizer("its frames are larger")
+@with_glibc("others have no ucontext")
+def test_coroutines_and_an_alternate_stack(box):
+    """There is no place for the handler, so there are no samples, and the report says so."""
+    result = same(box, "coroutines", 2048, "alternate", env=AT_ONCE)
+    assert result.report.lost == {"stacks": 3}
+
+
+# ----------------------------------------------------------------------------------------------------------- children
+
+def check_execs(box, count, program, blocked):
+    result = same(box, "execs", count, PROGRAMS / program, *blocked, env={"HOTPATH_KEEP": 1}, timeout=1500)
+    assert result.stdout == f"ended well {count}\n"
+
+
+@without_sanitizer("a child that is forked takes too long")
+@pytest.mark.parametrize("program", ["ends_dynamic", "ends_static"])
+@pytest.mark.parametrize("blocked", [[], ["blocked"]], ids=["open", "blocked"])
+def test_nobody_is_killed_after_exec(box, program, blocked):
+    check_execs(box, 200, program, blocked)
+
+
+def test_vfork(box):
+    same(box, "vforks")
+
+
+# ---------------------------------------------------------------------------------------------------------- resources
+
+def test_no_signal_can_be_queued(box):
+    """SIGIO, which the kernel sends instead, does no harm; and perf, which has lost its last signal, is begun again."""
+    result = same(box, "no_queue")
+    if totals(result)["perf_samples"] == 0:
+        pytest.skip("perf is refused here")
+    assert result.row("after", "cpu").samples > 2000 or SANITIZER
+
+
+def test_real_time(box):
+    same(box, "real_time")
+
