@@ -1,0 +1,40 @@
+"""Programs that do not put up with much, built by outsiders against what is installed: under sanitizers, and with strange copies."""
+import pytest
+
+from harness import without_emulator, without_sanitizer
+from workshop import HERE, SINGLE
+
+pytestmark = [without_emulator("it has clocks and signals of its own"), without_sanitizer("it is about what is installed")]
+
+SAMPLED = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
+
+
+@pytest.mark.parametrize("library", ["static", "shared"])
+@pytest.mark.parametrize("sanitizer", ["thread", "address"])
+def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
+    """The library itself is not made for the sanitizer. What it reports ends the program."""
+    libraries = installed.libraries
+    how = [libraries / "libhotpath.a"] if library == "static" else [f"-L{libraries}", "-lhotpath", f"-Wl,-rpath,{libraries}"]
+    workshop.do(compiler, f"-fsanitize={sanitizer}", "-O1", "-g", "-DHOTPATH", f"-I{installed.prefix}/include",
+                HERE / "sanitized_host.c", "-o", "host", *how, "-lpthread")
+    for env in (SAMPLED, {"HOTPATH_CPU": "0"}, {"HOTPATH": "0"}):
+        result = workshop.box.run(workshop.folder / "host", env={
+            **env, "TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"})
+        assert result.stdout == "ok\n"
+        if env is SAMPLED:
+            assert result.report.section("cpu")["totals"]["samples"] > 0
+
+
+def test_strange_copies(workshop, objects):
+    """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
+    text = (SINGLE / "hotpath.c").read_text()
+    assert text.count("#define HP_COPIES 16 ") == 1
+    workshop.fetch(SINGLE / "hotpath.h")
+    workshop.write("strange.c", text.replace("#define HP_COPIES 16 ", "#define HP_COPIES 24 "))
+    source, include = HERE / "strangers.c", f"-I{workshop.folder}"
+    workshop.do("gcc", "-DHOTPATH", include, source, objects("gcc"), "-o", "host", "-lpthread", "-ldl")
+    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c", "-o",
+                "strange.so", "-lpthread")
+    result = workshop.box.run(workshop.folder / "host", workshop.folder / "strange.so", env=SAMPLED)
+    assert result.stdout == "begun 0\ncancelled 60\n"
+    assert len(result.sessions()) == 2
