@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -289,10 +290,14 @@ CPU_TURNS = 15  # processes of each of the others, in turns
 CPU_STRETCHES = 8  # of a tenth of a second, in each of these
 CPU_SLOWDOWN = 1.01
 CPU_KEPT = 0.99
+SWITCH_TURNS = 7
+SWITCH_ROUNDS = 60000
+SWITCHES_SLOWDOWN = 1.3
 CPU_NOTE = """A loop that does nothing but compute, in stretches of about a tenth of a second, by the clock of its thread. Ours: %d pairs of a
 stretch with samples and one without, in one process; the median of their ratios. Others: %d processes each, in turns with one that nobody
 watches; the median of a process, and of those the median. What they leave to other processes is not in it.
-""" % (CPU_PAIRS, CPU_TURNS)
+Switches: two threads that send a byte to and fro %d times, under `hotpath run` and alone, by the clock on the wall.
+""" % (CPU_PAIRS, CPU_TURNS, SWITCH_ROUNDS)
 
 
 def sampled_pairs(program, rate, pairs, **variables):
@@ -335,13 +340,32 @@ def cpu_row(title, found, rate, gate, must=None):
     return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "%g" % must, gate.verdict(title, ratio - 1, must - 1, None))
 
 
+def wall_s(*command, **variables):
+    start = time.monotonic()
+    run(list(command), **variables)
+    return time.monotonic() - start
+
+
+def switches_row(build, gate):
+    """Two threads that wait for one another, under `hotpath run` and without: in turns, and of each the median."""
+    program, rounds = os.path.join(build, "bench", "switches"), str(SWITCH_ROUNDS)
+    plain, watched = [], []
+    for _ in range(SWITCH_TURNS):
+        plain.append(wall_s(program + "_off", rounds))
+        watched.append(wall_s(os.path.join(build, "bin", "hotpath"), "run", "--output", os.devnull, "--", program, rounds))
+    ratio = middle(watched) / middle(plain)
+    return ("switches", "%.4f" % ratio, "", "", "%g" % SWITCHES_SLOWDOWN,
+            gate.verdict("switches", ratio - 1, SWITCHES_SLOWDOWN - 1, None))
+
+
 def processor_time(build, gate, has_peers):
     program = os.path.join(build, "bench", "cpu_cost")
     usual = sampled_pairs(program, 997, CPU_PAIRS)
     rows = [("what", "time, against none", "a sample", "samples a second", "must", "verdict"),
             cpu_row("sampled at 997 Hz", usual, 997, gate, CPU_SLOWDOWN),
             cpu_row("sampled at 10,000 Hz", sampled_pairs(program, 10000, CPU_PAIRS // 2), 10000, gate),
-            cpu_row("by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate)]
+            cpu_row("by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate),
+            switches_row(build, gate)]
     gate.verdict("samples kept", CPU_KEPT / min(usual[2] / 997, 1), 1, None)
     if has_peers:
         with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
