@@ -220,13 +220,14 @@ static int execute(struct run *run)
                                .timeout_ms = run->settings.shutdown_ms,
                                .prepare = prepare,
                                .context = run,
-                               .has_started = watch,
+                               .is_starting = watch,
                                .is_stopping = hp_watcher_look_now};
     make_folder(run);
     find_alloc_library(run);
-    if (!hp_launch(&launch))
-        return refuse(&launch, run);
+    const bool is_started = hp_launch(&launch);
     hp_watcher_end();
+    if (!is_started)
+        return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to somebody else */
     signal(SIGPIPE, SIG_IGN); /* nobody may read what we say; the exit status is not ours to change */
     signal(SIGXFSZ, SIG_IGN);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "held_signals.h"
 #include "places.h"
 #include "process.h"
 #include "task_files.h"
@@ -48,7 +48,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;   /* for the thread */
     pthread_cond_t looked; /* from it */
-    bool is_started, is_over, is_asked;
+    bool is_started, is_ready, is_over, is_asked;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
     size_t count;
@@ -294,7 +294,10 @@ static void *watch_run(void *context)
 {
     (void)context;
     const uint64_t began = hp_clock_monotonic_ns();
+    hp_held_begin();
     pthread_mutex_lock(&watcher.lock);
+    watcher.is_ready = true;
+    pthread_cond_broadcast(&watcher.looked);
     while (!watcher.is_over) {
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
@@ -319,17 +322,21 @@ static bool prepare(void)
     return is_ready;
 }
 
-/* Signals are for the thread that waits for the program. */
+/*
+ * Signals, which are all held here, are for the thread that waits for the program. The C library lets its own through where there
+ * are threads, in both of them.
+ */
 void hp_watcher_start(const char *folder)
 {
-    sigset_t all, before;
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    hp_held_begin();
+    pthread_mutex_lock(&watcher.lock);
+    while (watcher.is_started && !watcher.is_ready)
+        pthread_cond_wait(&watcher.looked, &watcher.lock);
+    pthread_mutex_unlock(&watcher.lock);
 }
 
 void hp_watcher_look_now(void)

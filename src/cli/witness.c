@@ -1,0 +1,135 @@
+/*
+ * The witness. It sleeps until it is asked; its signals stay pending meanwhile. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE /* SOCK_CLOEXEC */
+#include "witness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "held_signals.h"
+#include "task_files.h"
+
+#define LOOK_MS 20
+
+struct question {
+    int signal; /* 0: it is to rest */
+    int code;
+    pid_t sender;
+    pid_t guarded; /* the program that is to be looked after; 0: none */
+};
+
+/* ----------------------------------------------------------------------------------------- its own life */
+
+/* One from somebody else is forgotten, too: of most signals the kernel keeps one, which stands for all. */
+static bool has_seen(const struct question *question)
+{
+    siginfo_t info;
+    return hp_held_take(hp_held_bit(question->signal), &info, 0) > 0 && info.si_code == question->code &&
+           (question->code > 0 || info.si_pid == question->sender);
+}
+
+static bool is_stopped(pid_t pid)
+{
+    uint64_t start;
+    return hp_task_state((uint32_t)pid, 0, &start) == 'T';
+}
+
+static void guard(int link, pid_t program, pid_t runner)
+{
+    struct pollfd news = {.fd = link, .events = POLLIN, .revents = 0};
+    while (is_stopped(program))
+        if (poll(&news, 1, LOOK_MS) > 0)
+            return;
+    kill(runner, SIGCONT);
+}
+
+/* The other end closes when the runner ends, whatever way. */
+static _Noreturn void live(int link, pid_t runner)
+{
+    struct question question;
+    while (recv(link, &question, sizeof question, 0) == (ssize_t)sizeof question) {
+        const char answer = question.signal != 0 && has_seen(&question);
+        if (send(link, &answer, 1, MSG_NOSIGNAL) != 1)
+            break;
+        if (question.guarded != 0)
+            guard(link, question.guarded, runner);
+    }
+    _exit(0);
+}
+
+/* ------------------------------------------------------------------------------------------ the runner's side */
+
+bool hp_witness_start(struct hp_witness *witness)
+{
+    int ends[2];
+    const pid_t runner = getpid();
+    memset(witness, 0, sizeof *witness);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        live(ends[1], runner);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return false;
+    }
+    *witness = (struct hp_witness){.pid = pid, .link = ends[0]};
+    return true;
+}
+
+/* False: there is nobody who answers. */
+static bool ask(const struct hp_witness *witness, const struct question *question, char *ret_answer)
+{
+    return witness->pid != 0 &&
+           send(witness->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
+           recv(witness->link, ret_answer, 1, 0) == 1;
+}
+
+/*
+ * A signal to a group reaches its processes one after the other, and we may be the first. Whoever sends it holds the kernel's list
+ * of processes meanwhile, which setpgid waits for; that we are in our group already, it finds out after that.
+ */
+static void let_it_reach_all(void) { (void)!setpgid(0, getpgrp()); }
+
+enum hp_testimony hp_witness_ask(const struct hp_witness *witness, const siginfo_t *info)
+{
+    const struct question question = {.signal = info->si_signo, .code = info->si_code, .sender = info->si_pid};
+    char answer;
+    let_it_reach_all();
+    if (!ask(witness, &question, &answer))
+        return HP_TESTIMONY_NONE;
+    return answer ? HP_TESTIMONY_GROUP : HP_TESTIMONY_ALONE;
+}
+
+/* What continued the program earlier is no news about what comes, so the witness is to forget it. */
+bool hp_witness_guard(const struct hp_witness *witness, pid_t program)
+{
+    char answer;
+    return ask(witness, &(struct question){.signal = SIGCONT, .guarded = program}, &answer);
+}
+
+void hp_witness_rest(const struct hp_witness *witness)
+{
+    char answer;
+    ask(witness, &(struct question){0}, &answer);
+}
+
+void hp_witness_end(struct hp_witness *witness)
+{
+    if (witness->pid == 0)
+        return;
+    close(witness->link);
+    kill(witness->pid, SIGKILL);
+    while (waitpid(witness->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    memset(witness, 0, sizeof *witness);
+}

@@ -1,0 +1,245 @@
+"""Signals under `hotpath run`: each arrives at the program once, with its value, whoever sends it to whom."""
+import contextlib
+import ctypes
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+
+import pytest
+
+from harness import EMULATOR, HOTPATH, PROGRAMS, TIMEOUT
+
+pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
+
+MARK = 64  # the last of them: whatever was sent before it is passed on before it
+END = 0
+ALL = [number for number in range(1, MARK) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+
+
+def queue(pid, number, value):
+    """sigqueue, which Python has not."""
+    assert ctypes.CDLL(None, use_errno=True).sigqueue(pid, number, ctypes.c_void_p(value)) == 0
+
+
+class Job:
+    """The program under hotpath, in a process group of its own, and what it heard."""
+
+    def __init__(self, box, before=None, **popen):
+        self.values = 0
+        folder = box.folder()
+        env = box.environment(folder, {"HOTPATH_OUTPUT_PATH": None})
+
+        def prepare():
+            os.setpgid(0, 0)
+            if before:
+                before()
+        popen.setdefault("preexec_fn", prepare)
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen([str(HOTPATH), "run", "--no-preload", "--format", "none", str(PROGRAMS / "heard_off")],
+                                        env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **popen)
+        self.pid = self.process.pid
+        self.program = int(self.process.stdout.readline().split()[1])
+        self.patience = threading.Timer(TIMEOUT, self.kill)  # rather a failure than a test that hangs
+        self.patience.start()
+
+    def kill(self):
+        """Both, of which one may have ended."""
+        for pid in (self.pid, self.program):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def heard(self):
+        """What came since it was asked last: a list of (number, value)."""
+        self.values += 1
+        queue(self.pid, MARK, self.values)
+        found = []
+        while line := self.process.stdout.readline():
+            words = line.split()
+            number, value = int(words[1]), int(words[3])
+            if (number, value) == (MARK, self.values):
+                return found
+            found.append((number, value))
+        return pytest.fail(f"it has ended after {found}")
+
+    def heard_at_last(self):
+        """The same of what may come after the mark, since it does not come by hotpath."""
+        while not (found := self.heard()):
+            pass
+        return found + self.heard()
+
+    def wait_for_stop(self):
+        _, status = os.waitpid(self.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+
+    def end(self):
+        queue(self.pid, MARK, END)
+        assert self.process.wait(TIMEOUT) == 3
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def start(box):
+    jobs = []
+
+    def start_one(*args, **named):
+        jobs.append(Job(box, *args, **named))
+        return jobs[-1]
+    yield start_one
+    for job in jobs:
+        job.patience.cancel()
+        if not job.process.stdout.closed:
+            job.kill()
+            job.process.communicate()
+
+
+def ignore_all():
+    for number in range(1, MARK):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, 32, 33):
+            signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("before", [None, ignore_all], ids=["usual", "ignored"])
+@pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
+def test_each_once(start, before, whom):
+    """One by one; those that hotpath inherited as ignored, too, since the program may want them."""
+    job = start(before)
+    to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
+    for number in ALL:
+        os.kill(to, number)
+        assert (job.heard_at_last() if whom == "program" else job.heard()) == [(number, -1)]
+    job.end()
+
+
+def test_all_at_once(start):
+    """Continuing takes away what would stop, so it is not among them."""
+    job = start()
+    for to in (job.pid, -job.pid):
+        wanted = [number for number in ALL if number != signal.SIGCONT]
+        for number in wanted:
+            os.kill(to, number)
+        assert sorted(job.heard()) == [(number, -1) for number in wanted]
+    job.end()
+
+
+def test_values_and_their_order(start):
+    job = start()
+    numbers = [signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD, signal.SIGWINCH, signal.SIGSEGV, 32, 33, 34, 63]
+    for number in numbers:
+        queue(job.pid, number, 1000 + number)
+        assert job.heard() == [(number, 1000 + number)]
+    for value in range(100, 200):
+        queue(job.pid, 40, value)
+    for _ in range(5):
+        os.kill(-job.pid, 41)
+    heard = job.heard()  # those to the group do not wait for us
+    assert [one for one in heard if one[0] == 40] == [(40, value) for value in range(100, 200)]
+    assert [one for one in heard if one[0] != 40] == [(41, -1)] * 5
+    job.end()
+
+
+def test_the_sender_of_a_value_stays(start):
+    job = start()
+    queue(job.pid, 40, 7)
+    assert job.process.stdout.readline().split() == ["signal", "40", "value", "7", "of", "another"]
+    job.end()
+
+
+# ------------------------------------------------------------------------------------------------------ stopping
+
+@pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
+def test_continued_once(start, whom):
+    """Who has stopped it may continue the job, as shells do, or hotpath, or the program without knowing of us."""
+    job = start()
+    to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
+    for _ in range(3):
+        os.kill(job.program, signal.SIGSTOP)
+        job.wait_for_stop()
+        os.kill(to, signal.SIGCONT)
+        assert job.heard() == [(signal.SIGCONT, -1)]
+    job.end()
+
+
+def test_a_stopped_program_stays_stopped(start):
+    """A hang-up waits, as all else."""
+    job = start()
+    os.kill(job.program, signal.SIGSTOP)
+    job.wait_for_stop()
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1):
+        os.kill(job.pid, number)
+        os.kill(job.program, number)
+    for pid in (job.pid, job.program):
+        with open(f"/proc/{pid}/stat") as stat:
+            assert stat.read().rpartition(")")[2].split()[0] == "T"
+    os.kill(-job.pid, signal.SIGCONT)
+    heard = set(job.heard())
+    assert heard == {(number, -1) for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1, signal.SIGCONT)}
+    job.end()
+
+
+def test_hotpath_is_stopped_alone(start):
+    job = start()
+    os.kill(job.pid, signal.SIGSTOP)
+    job.wait_for_stop()
+    os.kill(job.pid, signal.SIGCONT)
+    assert job.heard() == [(signal.SIGCONT, -1)]
+    job.end()
+
+
+# ------------------------------------------------------------------------------------------------------ terminal
+
+def test_keys_of_a_terminal(start):
+    """What the terminal sends goes to the group, in which both are; nobody stops, since the program holds what would stop it."""
+    master, slave = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    job = start(stdin=slave, preexec_fn=take_terminal)
+    for key, number in ((b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT), (b"\x1a", signal.SIGTSTP)):
+        os.write(master, key)
+        assert job.heard_at_last() == [(number, -1)]
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 70, 0, 0))
+    assert job.heard() == [(signal.SIGWINCH, -1)]
+    os.close(slave)
+    os.close(master)  # the terminal hangs up: the kernel tells the leader of the session, and continues it
+    assert job.heard() == [(signal.SIGHUP, -1), (signal.SIGCONT, -1)]
+    job.end()
+
+
+# ------------------------------------------------------------------------------------------------------- witness
+
+def children(pid):
+    return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+def test_nobody_stays_behind(start):
+    """Neither when the program ends nor when hotpath is killed."""
+    for how in ("end", "kill"):
+        job = start()
+        others = [child for child in children(job.pid) if child != job.program]
+        assert len(others) == 1
+        if how == "end":
+            job.end()
+        else:
+            job.kill()
+            job.process.communicate()
+        end = time.monotonic() + TIMEOUT
+        while os.path.exists(f"/proc/{others[0]}") and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not os.path.exists(f"/proc/{others[0]}")
+
+
+def test_without_a_witness(start):
+    """Somebody has killed it: what is sent to us still arrives."""
+    job = start()
+    [witness] = [child for child in children(job.pid) if child != job.program]
+    os.kill(witness, signal.SIGKILL)
+    os.kill(job.pid, signal.SIGUSR1)
+    assert job.heard() == [(signal.SIGUSR1, -1)]
+    job.end()

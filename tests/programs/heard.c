@@ -1,0 +1,33 @@
+/*
+ * Holds all signals there are, also those of the C library, and prints each that arrives: its number, the value that it bears
+ * or -1, and whether it was queued by our parent or by somebody else. The value END is its end.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define END 0
+
+int main(void)
+{
+    const uint64_t all = UINT64_MAX;
+    siginfo_t info;
+    if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all) != 0)
+        return 77;
+    printf("pid %d\n", (int)getpid());
+    fflush(stdout);
+    for (;;) {
+        if (syscall(SYS_rt_sigtimedwait, &all, &info, NULL, sizeof all) <= 0)
+            continue;
+        const int value = info.si_code == SI_QUEUE ? info.si_value.sival_int : -1;
+        if (value == END)
+            return 3;
+        printf("signal %d value %d %s\n", info.si_signo, value,
+               info.si_code == SI_QUEUE && info.si_pid != getppid() ? "of another" : "");
+        fflush(stdout);
+    }
+}
