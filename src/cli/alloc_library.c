@@ -19,8 +19,10 @@
 
 #include "elf_file.h"
 #include "memory.h"
+#include "trusted_path.h"
 
 #define FILE_NAME "libhotpath_alloc.so.0"
+#define PARTNER "libhotpath.so.0" /* which it looks for in its own folder */
 
 #ifndef HOTPATH_LIBRARIES_FROM_PROGRAMS /* by the build: from the folder of programs to that of libraries */
 #define HOTPATH_LIBRARIES_FROM_PROGRAMS "../lib"
@@ -68,6 +70,14 @@ bool hp_alloc_library_find(const char *given, char *path, size_t size)
             return true;
     }
     return false;
+}
+
+bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size)
+{
+    char partner[2 * PATH_MAX], whole[PATH_MAX];
+    snprintf(partner, sizeof partner, "%.*s/%s", (int)(strrchr(library, '/') - library), library, PARTNER);
+    return hp_path_is_trusted(library, problem, size) &&
+           (realpath(partner, whole) == NULL || hp_path_is_trusted(whole, problem, size));
 }
 
 /* --------------------------------------------------------------------------------------- the file of a program */
@@ -252,7 +262,7 @@ static bool is_for_tests(const char *library)
     struct image image;
     memset(&image, 0, sizeof image);
     const size_t folder = (size_t)(strrchr(library, '/') - library);
-    const int fd = open_in(library, folder, "libhotpath.so.0", R_OK);
+    const int fd = open_in(library, folder, PARTNER, R_OK);
     const bool is_so = fd >= 0 && read_image(&image, fd) && is_sanitized(&image);
     if (fd >= 0)
         close(fd);

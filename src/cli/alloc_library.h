@@ -20,4 +20,7 @@ const char *hp_alloc_library_obstacle(const char *library, const char *program);
 /* In the new process: puts the library in front of what LD_PRELOAD has already. */
 void hp_alloc_library_preload(const char *library, bool with_children);
 
+/* Whether nobody but us and root can change it, or the library that it brings along. False: `problem` says what is wrong. */
+bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size);
+
 #endif

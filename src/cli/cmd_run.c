@@ -105,7 +105,10 @@ static void find_alloc_library(struct run *run)
                 program, given != NULL ? given : "libhotpath_alloc.so");
         return;
     }
-    const char *obstacle = hp_alloc_library_obstacle(run->alloc_library, program);
+    char problem[PATH_MAX + 100];
+    const char *obstacle = hp_alloc_library_is_trusted(run->alloc_library, problem, sizeof problem)
+                               ? hp_alloc_library_obstacle(run->alloc_library, program)
+                               : problem;
     if (obstacle == NULL)
         return;
     run->alloc_library[0] = '\0';
