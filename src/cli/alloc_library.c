@@ -19,6 +19,7 @@
 
 #include "elf_file.h"
 #include "memory.h"
+#include "regular_file.h"
 #include "trusted_path.h"
 
 #define FILE_NAME "libhotpath_alloc.so.0"
@@ -85,12 +86,11 @@ bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size
 static int open_in(const char *folder, size_t length, const char *name, int mode)
 {
     char path[PATH_MAX];
-    struct stat file;
     if ((size_t)snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "", name) >=
             sizeof path ||
-        access(path, mode) != 0 || stat(path, &file) != 0 || !S_ISREG(file.st_mode))
+        access(path, mode) != 0)
         return -1;
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return hp_regular_open(AT_FDCWD, path, O_RDONLY);
 }
 
 static int open_program(const char *name)
@@ -286,7 +286,7 @@ const char *hp_alloc_library_obstacle(const char *library, const char *program)
     if (is_for_tests(library))
         return "";
     const char *obstacle = NULL;
-    const int library_fd = open(library, O_RDONLY | O_CLOEXEC), fd = open_program(program);
+    const int library_fd = hp_regular_open(AT_FDCWD, library, O_RDONLY), fd = open_program(program);
     if (library_fd < 0 || !read_image(&image, library_fd))
         obstacle = "the library cannot be read";
     else if (fd >= 0)

@@ -167,6 +167,14 @@ struct cleaning {
     uint64_t bytes;
 };
 
+/* As in the table: a name may hold anything. */
+static void print_path(const char *path)
+{
+    char safe[2 * sizeof((struct hp_session *)NULL)->path];
+    hp_copy_printable(safe, sizeof safe, path);
+    puts(safe);
+}
+
 static void consider(struct cleaning *cleaning, const struct hp_session *session, size_t keep, bool is_dry,
                      bool is_bold)
 {
@@ -183,7 +191,7 @@ static void consider(struct cleaning *cleaning, const struct hp_session *session
         return;
     }
     if (is_dry)
-        printf("%s\n", session->path);
+        print_path(session->path);
     else if (!hp_session_remove(session)) {
         cleaning->failed++;
         return;
@@ -223,6 +231,11 @@ static int clean(const struct hp_arguments *arguments)
     for (size_t at = 0; at < sessions.count; at++)
         consider(&cleaning, &sessions.all[at], (size_t)keep, is_dry, is_bold);
     hp_sessions_free(&sessions);
+    if (!hp_sessions_find_leftovers(&sessions, &settings))
+        cleaning.failed++;
+    for (size_t at = 0; at < sessions.count; at++)
+        consider(&cleaning, &sessions.all[at], 0, is_dry, is_bold);
+    hp_sessions_free(&sessions);
     print_cleaning(&cleaning, is_dry);
     return cleaning.failed > 0 ? EXIT_FAILED : EXIT_DONE;
 }
@@ -238,7 +251,8 @@ const struct hp_command hp_command_clean = {
     .name = "clean",
     .operands = "",
     .summary = "Removes the sessions of processes that have ended.",
-    .details = "Live sessions are left alone. Only this user's folders are looked into.\n",
+    .details = "Live sessions are left alone. Only this user's folders are looked into. What is left of\n"
+               "sessions that cannot be read goes, too, once it is an hour old.\n",
     .flags = clean_flags,
     .flag_count = sizeof clean_flags / sizeof clean_flags[0],
     .scopes = HP_SCOPE_FOLDER,

@@ -1,9 +1,9 @@
 /* hotpath on and hotpath off: recording of a live process, switched from outside. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,23 +11,29 @@
 #include "command.h"
 #include "layout.h"
 #include "number.h"
+#include "regular_file.h"
 #include "sessions.h"
 
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
 
-/* Zero means that the session is over, by the process itself, and stays. Pairs with what zones look at. */
-static enum outcome flip(uint32_t *gate, bool is_on)
+/*
+ * The mark has a byte of the gate for itself, with another one, and only that is written: a session that ends meanwhile stays
+ * one that has ended, since the rest of its gate is 0. Pairs with what zones look at.
+ */
+#define MARK_BYTE (offsetof(struct hp_header, gate) + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0))
+
+static enum outcome flip(int fd, bool is_on)
 {
-    uint32_t now = __atomic_load_n(gate, __ATOMIC_RELAXED);
-    for (;;) {
-        const uint32_t wanted = is_on ? now & ~HP_GATE_PAUSED : now | HP_GATE_PAUSED;
-        if (now == 0 || now == HP_GATE_GONE)
-            return HAS_ENDED;
-        if (now == wanted)
-            return WAS_SO;
-        if (__atomic_compare_exchange_n(gate, &now, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return SWITCHED;
-    }
+    uint32_t now;
+    if (pread(fd, &now, sizeof now, (off_t)offsetof(struct hp_header, gate)) != (ssize_t)sizeof now)
+        return FAILED;
+    if (now == 0 || now == HP_GATE_GONE)
+        return HAS_ENDED;
+    const uint32_t wanted = is_on ? now & ~HP_GATE_PAUSED : now | HP_GATE_PAUSED;
+    const unsigned char byte = (unsigned char)(wanted >> 24);
+    if (now == wanted)
+        return WAS_SO;
+    return pwrite(fd, &byte, 1, (off_t)MARK_BYTE) == 1 ? SWITCHED : FAILED;
 }
 
 /* Still what it was when it was found. */
@@ -36,24 +42,17 @@ static bool is_session(int fd)
     char magic[sizeof HP_MAGIC];
     struct stat status;
     errno = EINVAL;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)HP_HEADER_BYTES &&
+    return fstat(fd, &status) == 0 && status.st_size >= (off_t)HP_HEADER_BYTES &&
            pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, HP_MAGIC, sizeof magic) == 0;
 }
 
-/* The gate is in the header, which every process has mapped as long as it records. */
+/* The gate is in the header, which every process has mapped as long as it records. We do not: the file may be cut off. */
 static enum outcome flip_file(const char *path, bool is_on)
 {
-    enum outcome outcome = FAILED;
-    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    void *header = fd >= 0 && is_session(fd)
-                       ? mmap(NULL, HP_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                       : MAP_FAILED;
-    if (header != MAP_FAILED) {
-        outcome = flip(&((struct hp_header *)header)->gate, is_on);
-        munmap(header, HP_HEADER_BYTES);
-    } else {
+    const int fd = hp_regular_open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
+    const enum outcome outcome = fd >= 0 && is_session(fd) ? flip(fd, is_on) : FAILED;
+    if (outcome == FAILED)
         hp_fail("cannot switch '%s': %s", path, strerror(errno));
-    }
     if (fd >= 0)
         close(fd);
     return outcome;

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "process.h"
+#include "regular_file.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
 #define MOST_OPEN_FILES 512    /* of live processes at a time; of further ones no single calls are shown */
@@ -140,10 +141,6 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
     memset(&header, 0, sizeof header);
     if (fstat(fd, &status) != 0)
         return fail(file, path, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return fail(file, path, strerror(EISDIR));
-    if (!S_ISREG(status.st_mode))
-        return fail(file, path, "not a regular file");
     if (is_foreign(&status))
         return fail_foreign(file, path, status.st_uid);
     if ((uint64_t)status.st_size > LARGEST_FILE || (uint64_t)status.st_size > SIZE_MAX / 2)
@@ -170,15 +167,15 @@ static bool read_file(struct hp_session_file *file, int fd, const char *path, si
     return true;
 }
 
-/* Not blocking, so that a FIFO is refused instead of waited for. */
-#define HOW_TO_OPEN (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 static bool open_with(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
     memset(file, 0, sizeof *file);
     file->fd = -1;
     if (fd < 0)
-        return fail(file, path, errno == ELOOP ? "it is a link, which is not followed here" : strerror(errno));
+        return fail(file, path,
+                    errno == ELOOP    ? "it is a link, which is not followed here"
+                    : errno == EINVAL ? "not a regular file"
+                                      : strerror(errno));
     const bool is_open = read_file(file, fd, path, most);
     if (is_open && file->snapshot.read_anew != NULL && fd < MOST_OPEN_FILES)
         file->fd = fd;
@@ -189,12 +186,12 @@ static bool open_with(struct hp_session_file *file, int fd, const char *path, si
 
 bool hp_session_file_open(struct hp_session_file *file, const char *path)
 {
-    return open_with(file, open(path, HOW_TO_OPEN), path, SIZE_MAX);
+    return open_with(file, hp_regular_open(AT_FDCWD, path, O_RDONLY), path, SIZE_MAX);
 }
 
 bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name)
 {
-    return open_with(file, openat(folder, name, HOW_TO_OPEN | O_NOFOLLOW), name, PEEK_BYTES);
+    return open_with(file, hp_regular_open(folder, name, O_RDONLY | O_NOFOLLOW), name, PEEK_BYTES);
 }
 
 void hp_session_file_close(struct hp_session_file *file)

@@ -12,8 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "command.h"
+#include "number.h"
 #include "places.h"
+#include "process.h"
 #include "session_file.h"
 #include "text.h"
 
@@ -269,6 +272,70 @@ bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *se
     if (with_parts)
         is_complete &= add_parts(sessions);
     sort(sessions, 0, newest_first);
+    return is_complete;
+}
+
+/* -------------------------------------------------------------------------------------------- leftovers */
+
+#define LEFTOVER_AGE_NS UINT64_C(3600000000000)
+
+/* PID-STARTTIME-N, as the recorder names them. */
+static bool read_name(const char *name, uint32_t *ret_pid, uint64_t *ret_start)
+{
+    uint64_t numbers[3];
+    for (size_t at = 0; at < 3; at++) {
+        const size_t length = strspn(name, "0123456789");
+        if (!hp_number_unsigned(name, length, at == 0 ? UINT32_MAX : UINT64_MAX, &numbers[at]))
+            return false;
+        name += length;
+        if (at < 2 && *name++ != '-')
+            return false;
+    }
+    *ret_pid = (uint32_t)numbers[0];
+    *ret_start = numbers[1];
+    return strcmp(name, HP_SESSION_SUFFIX) == 0;
+}
+
+static bool is_leftover(int folder, const char *name, const struct stat *status)
+{
+    static struct hp_session_file file;
+    uint32_t pid;
+    uint64_t start;
+    if (!read_name(name, &pid, &start) || S_ISDIR(status->st_mode) || status->st_uid != geteuid() ||
+        changed_ns(status) + LEFTOVER_AGE_NS > hp_clock_wall_ns() ||
+        hp_process_life(pid, start, hp_process_namespace()) != HP_LIFE_OVER)
+        return false;
+    const bool is_readable = hp_session_file_peek(&file, folder, name);
+    hp_session_file_close(&file);
+    return !is_readable;
+}
+
+static bool take_leftover(struct hp_sessions *sessions, int folder, const char *path, const char *name)
+{
+    struct stat status;
+    if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !is_leftover(folder, name, &status))
+        return true;
+    struct hp_session *session = add(sessions);
+    if (session == NULL)
+        return false;
+    if (snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
+        sessions->count--;
+    session->state = HP_SESSION_CRASHED;
+    session->began_ns = changed_ns(&status);
+    session->disk_bytes = (uint64_t)status.st_blocks * 512;
+    return true;
+}
+
+bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_settings *settings)
+{
+    char folder[1200];
+    bool is_complete = true;
+    for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++) {
+        const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
+        if (fd >= 0)
+            is_complete &= each_name(sessions, fd, folder, take_leftover);
+    }
     return is_complete;
 }
 

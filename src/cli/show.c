@@ -2,8 +2,10 @@
 #include "show.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cold.h"
 #include "command.h"
@@ -59,6 +61,19 @@ static int render(const struct hp_session_file *files, size_t count, const struc
 
 /* ----------------------------------------------------------------------------------------------- output */
 
+/* A FIFO that nobody reads is an error, not a wait; one that is read may keep us waiting, as any output may. */
+static FILE *open_output(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (stream == NULL && fd >= 0)
+        close(fd);
+    return stream;
+}
+
 static int render_to_file(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
                           bool is_named)
 {
@@ -66,9 +81,9 @@ static int render_to_file(const struct hp_session_file *files, size_t count, con
     if (!hp_place_of_report(settings->output_path, files[0].snapshot.header.pid, path, sizeof path))
         return hp_fail("the path of the output is too long: '%s'", settings->output_path);
     hp_file_make_parents(path);
-    FILE *stream = fopen(path, "we");
+    FILE *stream = open_output(path);
     if (stream == NULL)
-        return hp_fail("cannot write '%s': %s", path, strerror(errno));
+        return hp_fail("cannot write '%s': %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
     const int status = render(files, count, settings, stream, is_named);
     if (fclose(stream) != 0 && status == EXIT_DONE)
         return hp_fail("cannot write all of '%s': %s", path, strerror(errno));

@@ -23,6 +23,7 @@
 #include "held_signals.h"
 #include "places.h"
 #include "process.h"
+#include "regular_file.h"
 #include "task_files.h"
 #include "text.h"
 #include "watch.h"
@@ -209,7 +210,7 @@ static void visit_file(const char *name, void *context)
     const uint64_t hash = hash_of(name);
     if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || is_known(&watcher.known, hash))
         return;
-    const int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = hp_regular_open(folder, name, O_RDWR | O_NOFOLLOW);
     if (fd < 0)
         return;
     const bool is_session = is_ready(fd, &header);

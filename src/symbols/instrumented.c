@@ -14,15 +14,16 @@
  */
 #include "instrumented.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arena.h"
 #include "elf_file.h"
 #include "memory.h"
+#include "regular_file.h"
 
 #define HOOK "__cyg_profile_func_enter"
 #define MOST_PLACES 32u
@@ -458,8 +459,7 @@ static bool list_functions(struct reading *reading, look *look_at, struct hp_are
 
 static const char *read_file(struct reading *reading, struct hp_arena *arena, struct hp_functions *ret_functions)
 {
-    struct stat status;
-    if (fstat(reading->fd, &status) != 0 || !S_ISREG(status.st_mode) || !hp_elf_read(&reading->elf, reading->fd))
+    if (!hp_elf_read(&reading->elf, reading->fd))
         return "is no program or library of this machine's kind";
     const bool is_arm = reading->elf.header.e_machine == EM_AARCH64;
     if (!is_arm && reading->elf.header.e_machine != EM_X86_64)
@@ -483,10 +483,12 @@ const char *hp_instrumented_read(struct hp_arena *arena, const char *path, struc
     if (reading == NULL)
         return "is too large";
     const char *problem = "is not there any more, or may not be read";
-    reading->fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    reading->fd = hp_regular_open(AT_FDCWD, path, O_RDONLY);
     if (reading->fd >= 0) {
         problem = read_file(reading, arena, ret_functions);
         close(reading->fd);
+    } else if (errno == EINVAL || errno == EISDIR) {
+        problem = "is no program or library of this machine's kind";
     }
     for (size_t at = 0; at < reading->code_count; at++)
         hp_memory_unmap((void *)(uintptr_t)reading->code[at].bytes, (size_t)reading->code[at].size);

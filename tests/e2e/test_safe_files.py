@@ -84,3 +84,124 @@ def test_where_a_link_leads_counts(cli, library):
     assert preload(cli, link) == ""
     library.parent.chmod(0o777)
     assert f"'{library.parent}' cannot be trusted" in preload(cli, link)
+
+
+# --------------------------------------------------------------------------------------------------------- files
+
+def test_devices_and_fifos_are_not_opened(cli):
+    """Not even where that would do: it is looked at first."""
+    fifo = cli.folder / "1-1-0.hotpath"
+    os.mkfifo(fifo)
+    assert "not a regular file" in cli("report", fifo, status=1).stderr
+    assert "not a regular file" in cli("report", "/dev/tty", status=1).stderr
+    assert cli.sessions() == []
+    writer = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)  # one that would let itself be opened
+    assert "not a regular file" in cli("report", fifo, status=1).stderr
+    os.close(writer)
+
+
+def test_output_into_a_fifo(cli):
+    cli.run(GUEST, "five")
+    fifo = cli.folder / "fifo"
+    os.mkfifo(fifo)
+    assert f"cannot write '{fifo}': nobody reads from it" in cli("report", "-o", fifo, status=1).stderr
+    done = cli("run", "-o", fifo, GUEST, "five")
+    assert "nobody reads from it" in done.stderr and "| work" in done.stderr
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    cli("report", "-o", fifo)
+    assert b"| work" in os.read(reader, 1 << 16)
+    os.close(reader)
+
+
+def test_output_into_devices(cli):
+    cli.run(GUEST, "five")
+    assert "| work" in cli("report", "-o", "/dev/stdout").stdout
+    assert cli("report", "-o", "/dev/null").stdout == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["run", "report"])
+@pytest.mark.parametrize("where", ["pipe", "fifo"])
+def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, where):
+    """Once it is asleep in the middle of writing."""
+    cli.run(GUEST, "five")
+    fifo = cli.folder / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    output = ["-o", str(fifo)] if where == "fifo" else []
+    program = [GUEST, "five"] if command == "run" else []
+    streams = {"stdout": writer, "stderr": writer} if where == "pipe" else {}
+    process = subprocess.Popen([str(HOTPATH), command, *output, *program], env=cli.environment(),
+                               **(streams or {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}))
+    while "pipe_w" not in open(f"/proc/{process.pid}/wchan").read() and not is_writing(process.pid):
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(TIMEOUT) == -number
+    os.close(reader)
+    os.close(writer)
+
+
+def is_writing(pid):
+    """Asleep in write (1 on x86-64, 64 on aarch64), where the kernel does not say in which function."""
+    words = open(f"/proc/{pid}/syscall").read().split()
+    return words[0] in ("1", "64")
+
+
+# ---------------------------------------------------------------------------------------------------- ls and clean
+
+def test_clean_prints_no_raw_names(cli):
+    cli.box.run("guest", "five", folder=cli.folder)
+    [session] = cli.folder.glob("*.hotpath")
+    session.rename(cli.folder / "1\x1b[31m\n\u202e-1-1.hotpath")
+    text = cli("clean", "-n").stdout
+    assert "\x1b" not in text and "\u202e" not in text and len(text.splitlines()) == 2
+    assert text.splitlines()[1].startswith("would remove 1 session, ")
+
+
+def test_clean_removes_unreadable_leftovers(cli):
+    """Those that have the name of a session whose process has ended, and are old."""
+    cli.box.run("guest", "five", folder=cli.folder)
+    [session] = cli.folder.glob("*.hotpath")
+    whole = session.read_bytes()
+    session.unlink()
+    own_start = open("/proc/self/stat").read().rpartition(")")[2].split()[19]
+    files = {"2000000-1-0.hotpath": b"", "2000000-1-1.hotpath": os.urandom(5000), "2000000-1-2.hotpath": whole[:100],
+             f"{os.getpid()}-1-0.hotpath": b"of an earlier process with that number"}
+    others = {f"{os.getpid()}-{own_start}-0.hotpath": b"of a process that lives", "notes.hotpath": b"of somebody",
+              "2000000-1.hotpath": b"", "2000000-1-1.txt": b""}
+    for name, content in {**files, **others}.items():
+        (cli.folder / name).write_bytes(content)
+    assert "removed 0 sessions" in cli("clean").stdout  # too young
+    for name in {**files, **others}:
+        os.utime(cli.folder / name, (1, 1))
+    (cli.folder / "2000000-1-9.hotpath").symlink_to("/etc/passwd")
+    os.utime(cli.folder / "2000000-1-9.hotpath", (1, 1), follow_symlinks=False)
+    assert "would remove 5 sessions" in cli("clean", "-n").stdout
+    assert "removed 5 sessions" in cli("clean").stdout
+    left = {path.name for path in cli.folder.iterdir()}
+    assert set(others) <= left and not left & (set(files) | {"2000000-1-9.hotpath"}) and os.path.exists("/etc/passwd")
+
+
+def test_off_does_not_map(cli):
+    """A file that is cut off meanwhile is an error at most: there is nothing mapped that could go away."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    process.stdout.readline()
+    pid = str(cli.sessions("-a")[0]["pid"])
+    trace = cli.box.folder() / "trace"
+    if shutil.which("strace"):
+        done = subprocess.run(["strace", "-f", "-o", trace, str(HOTPATH), "off", pid], env=cli.environment(),
+                              capture_output=True, text=True)
+        if "recording of process" in done.stdout:
+            assert "MAP_SHARED" not in trace.read_text()
+    else:
+        cli("off", pid)
+    assert [one["recording"] for one in cli.sessions("-a")] == [False, False]
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
