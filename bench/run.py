@@ -413,11 +413,32 @@ SCALE = {
 }
 
 
-def scale(folder):
+RUN_PAIRS = 40
+RUN_MUST_MS = 10
+
+
+def lasts_ms(command):
+    began = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - began) * 1e3
+
+
+def cost_of_run(build):
+    """What `hotpath run` adds to a program that does nothing: the median over pairs, one run of each in turn."""
+    program = os.path.join(build, "bin", "hotpath")
+    added = sorted(lasts_ms([program, "run", "true"]) - lasts_ms(["true"]) for _ in range(RUN_PAIRS))
+    return added[len(added) // 2]
+
+
+def scale(build, folder, gate):
     found = dict(re.findall(r"^(\w+) +([\d.]+) us$", run([os.path.join(folder, "scale")]), re.M))
-    times = [(title, float(found[name])) for name, title in SCALE.items()]
-    return table("Paid once", [("what", "time")] + [
-        (title, "%.1f us" % time if time < 1000 else "%.1f ms" % (time / 1000)) for title, time in times])
+    times = [(title, float(found[name]), "", "") for name, title in SCALE.items()]
+    added = cost_of_run(build)
+    times.append(("fixed cost of run: `hotpath run true` against `true`", added * 1e3, "%d ms" % RUN_MUST_MS,
+                  gate.verdict("fixed cost of run", added, RUN_MUST_MS, None)))
+    return table("Paid once", [("what", "time", "must", "verdict")] + [
+        (title, "%.1f us" % us if us < 1000 else "%.1f ms" % (us / 1000), must, verdict)
+        for title, us, must, verdict in times])
 
 
 # --------------------------------------------------------------------------------------- peers, process
@@ -496,7 +517,7 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), memory(bench, gate, extent), scale(bench)]
+    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), memory(bench, gate, extent), scale(build, bench, gate)]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))
