@@ -5706,6 +5706,11 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
+/*
+ * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
+ * make before. All bits of this byte are for those outside.
+ */
+#define HP_FEATURE_SANDBOXED 0x80000000u
 
 enum hp_state {
     HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */
@@ -9005,6 +9010,8 @@ static bool hp_store_raise_backed(struct hp_header *header, uint64_t to)
 static bool hp_store_is_worth_asking(struct hp_store *store)
 {
     const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
+        return false;
     if (refusals != 0)
         __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
     return refusals % HP_STORE_ASK_AGAIN == 0;
@@ -21018,10 +21025,23 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hotpath_runtime_->epoch, __ATOMIC_RELAXED); }
-static inline bool hp_is_sealed(void) { return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hotpath_runtime_->is_sealed, is_sealed, __ATOMIC_RELAXED);
+}
+/* Whether somebody outside has seen that this process is in a sandbox. The header of a head's range is there as long as the head. */
+static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
+{
+    const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
+    return header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED);
+}
+static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
+/* Threads that have no head yet know it from those that have. */
+static inline bool hp_is_sealed(void)
+{
+    if (hp_is_sandboxed())
+        hp_seal(true);
+    return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED);
 }
 HP_SHARED struct hotpath_head_ hotpath_idle_head_;
 HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
@@ -23925,7 +23945,7 @@ static void hp_lifecycle_finish(bool is_in_handler)
 __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
 {
     const int saved = errno;
-    if (hp_copy_owns_state())
+    if (hp_copy_owns_state() && !hp_is_sandboxed()) /* what is recorded is in the file */
         hp_lifecycle_finish(false);
     errno = saved;
 }
@@ -24816,6 +24836,8 @@ static void hp_sampler_stop_perf(struct hp_sampler *sampler)
 
 static void hp_sampler_stop_sources(struct hp_sampler *sampler)
 {
+    if (hp_is_sealed())
+        return; /* they end with the thread, or with the process */
     if (sampler->has_timer)
         hp_cpu_timer_stop(sampler->timer);
     sampler->has_timer = false;
@@ -24965,6 +24987,8 @@ static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sam
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
+    if (hp_head_is_sandboxed(&head->hot))
+        return;
     if (!hp_sampler_enter(head))
         hp_sampler_stop_sources(&head->sampler);
     else if (hp_sampler_is_paused(head))

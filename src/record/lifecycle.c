@@ -388,7 +388,7 @@ static void finish(bool is_in_handler)
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
-    if (hp_copy_owns_state())
+    if (hp_copy_owns_state() && !hp_is_sandboxed()) /* what is recorded is in the file */
         finish(false);
     errno = saved;
 }

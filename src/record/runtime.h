@@ -203,10 +203,23 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hp_runtime->epoch, __ATOMIC_RELAXED); }
-static inline bool hp_is_sealed(void) { return __atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
+}
+/* Whether somebody outside has seen that this process is in a sandbox. The header of a head's range is there as long as the head. */
+static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
+{
+    const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
+    return header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED);
+}
+static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
+/* Threads that have no head yet know it from those that have. */
+static inline bool hp_is_sealed(void)
+{
+    if (hp_is_sandboxed())
+        hp_seal(true);
+    return __atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED);
 }
 extern struct hotpath_head_ hp_idle_head;
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;

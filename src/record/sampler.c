@@ -144,6 +144,8 @@ static void stop_perf(struct hp_sampler *sampler)
 
 static void stop_sources(struct hp_sampler *sampler)
 {
+    if (hp_is_sealed())
+        return; /* they end with the thread, or with the process */
     if (sampler->has_timer)
         hp_cpu_timer_stop(sampler->timer);
     sampler->has_timer = false;
@@ -293,6 +295,8 @@ static bool has_source(const struct hp_sampler *sampler) { return sampler->has_t
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
 {
+    if (hp_head_is_sandboxed(&head->hot))
+        return;
     if (!enter(head))
         stop_sources(&head->sampler);
     else if (is_paused(head))

@@ -50,6 +50,11 @@
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
+/*
+ * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
+ * make before. All bits of this byte are for those outside.
+ */
+#define HP_FEATURE_SANDBOXED 0x80000000u
 
 enum hp_state {
     HP_STATE_LIVE = 1,    /* the process runs, or was killed: ask the kernel which */

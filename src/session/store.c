@@ -225,6 +225,8 @@ static bool raise_backed(struct hp_header *header, uint64_t to)
 static bool is_worth_asking(struct hp_store *store)
 {
     const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
+        return false;
     if (refusals != 0)
         __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
     return refusals % ASK_AGAIN == 0;

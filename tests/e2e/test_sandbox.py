@@ -1,0 +1,19 @@
+"""Programs that shut themselves in while `hotpath run` watches: what the sandbox forbids is done without."""
+import pytest
+
+from harness import EMULATOR, PROGRAMS, without_sanitizer
+from test_cli import cli  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
+
+
+@pytest.mark.parametrize("case", [[], ["fork"]], ids=["itself", "child"])
+@pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
+@without_sanitizer("it makes system calls of its own")
+def test_it_survives(cli, flags, case):
+    done = cli.run(*flags, PROGRAMS / "shut_in", *case, status=None)
+    if done.status == 77:
+        pytest.skip("no seccomp here")
+    assert (done.status, done.stdout) == (0, "survived\n")
+    assert done.report.calls("dive") == 301 + 2000 * 4  # counted without a system call, or under <other>
+    assert done.report.calls("work") > 3000
