@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arena.h"
@@ -459,6 +460,7 @@ static bool list_functions(struct reading *reading, look *look_at, struct hp_are
 
 static const char *read_file(struct reading *reading, struct hp_arena *arena, struct hp_functions *ret_functions)
 {
+    struct stat status;
     if (!hp_elf_read(&reading->elf, reading->fd))
         return "is no program or library of this machine's kind";
     const bool is_arm = reading->elf.header.e_machine == EM_AARCH64;
@@ -466,6 +468,8 @@ static const char *read_file(struct reading *reading, struct hp_arena *arena, st
         return "has machine code that cannot be looked into: only that of x86-64 and aarch64 can";
     if (reading->elf.count == 0)
         return "has no symbols: it was stripped";
+    if (fstat(reading->fd, &status) != 0)
+        return "cannot be read";
     reading->tables_left = OVERLAPS * (uint64_t)status.st_size;
     read_code(reading);
     if (!read_slots(reading))
