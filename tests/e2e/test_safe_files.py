@@ -1,4 +1,5 @@
 """What the program `hotpath` opens, preloads, prints and removes: nothing that others could have put there."""
+import ctypes
 import os
 import pwd
 import shutil
@@ -88,16 +89,44 @@ def test_where_a_link_leads_counts(cli, library):
 
 # --------------------------------------------------------------------------------------------------------- files
 
-def test_devices_and_fifos_are_not_opened(cli):
-    """Not even where that would do: it is looked at first."""
+class Opened:
+    """Whether somebody opens a file, by inotify."""
+
+    IN_OPEN = 0x20
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK)
+        assert libc.inotify_add_watch(self.fd, os.fsencode(path), self.IN_OPEN) >= 0
+
+    def __bool__(self):
+        try:
+            return bool(os.read(self.fd, 4096))
+        except BlockingIOError:
+            return False
+
+
+def test_what_is_no_file_is_not_opened(cli):
+    """Not even where that would do no harm: it is looked at first."""
     fifo = cli.folder / "1-1-0.hotpath"
     os.mkfifo(fifo)
+    opened = Opened(fifo)
     assert "not a regular file" in cli("report", fifo, status=1).stderr
+    assert cli.sessions() == [] and cli("clean").stdout.startswith("removed 0")
+    assert not opened
     assert "not a regular file" in cli("report", "/dev/tty", status=1).stderr
-    assert cli.sessions() == []
-    writer = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)  # one that would let itself be opened
-    assert "not a regular file" in cli("report", fifo, status=1).stderr
-    os.close(writer)
+
+
+def test_cold_opens_no_device(cli):
+    """The program that a session names is a FIFO by now."""
+    program = cli.box.folder() / "program"
+    shutil.copy(PROGRAMS / "everything", program)
+    cli.box.run(program, folder=cli.folder, env={"HOTPATH": "1"})
+    program.unlink()
+    os.mkfifo(program)
+    opened = Opened(program)
+    cli("report", "--cold")
+    assert not opened
 
 
 def test_output_into_a_fifo(cli):
