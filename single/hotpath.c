@@ -20899,6 +20899,8 @@ struct hp_head {
     bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
+    bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;         /* taken in lists for want of that */
 };
 
 struct hp_fork_page {
@@ -26074,8 +26076,14 @@ struct hp_head *hp_thread_hold(void)
 
 #define HP_TREE_NODES_PER_CHUNK 16u
 #define HP_TREE_FIRST_NODES 8u
-/* Slots that lead to a stat instead of a node have this in place of the parent: no node is there. */
+/*
+ * Slots that inline code does not look for, since no node is there. Those that lead to a stat have STAT_OF in place of the
+ * parent. Those with KNOWN beside the parent lead to a node that is in the tree but has not been called from there by this
+ * thread, or is a child of <other>.
+ */
 #define HP_TREE_STAT_OF 1u
+#define HP_TREE_KNOWN 2u
+#define HP_TREE_IS_PRIVATE(parent) (((parent)&3u) != 0)
 #define HP_TREE_FOLDED 1u /* is_folded of a node */
 
 /* ------------------------------------------------------------------------------------------- the index */
@@ -26104,15 +26112,15 @@ static struct hotpath_slot_ *hp_tree_next_slot(const struct hotpath_head_ *hot, 
 }
 
 /*
- * The slot that has the key, or the empty one where it belongs; there always is an empty one. Slots of stats stay out of
- * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
+ * The slot that has the key, or the empty one where it belongs; there always is an empty one. Private slots stay out of the
+ * rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
  * empty one has not missed anything.
  */
 static struct hotpath_slot_ *hp_tree_find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
     const uint64_t key = hp_tree_slot_key(parent, site);
     struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
-    if (parent != HP_TREE_STAT_OF && (slot->key == 0 || hp_tree_plain_key(slot) == key))
+    if (!HP_TREE_IS_PRIVATE(parent) && (slot->key == 0 || hp_tree_plain_key(slot) == key))
         return slot;
     slot = hotpath_second_slot_of_(hot, key);
     while (slot->key != 0 && hp_tree_plain_key(slot) != key)
@@ -26124,8 +26132,8 @@ static struct hotpath_slot_ *hp_tree_find_slot(const struct hotpath_head_ *hot, 
 static bool hp_tree_make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
 {
     struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, hp_tree_plain_key(slot));
-    const bool is_stat = slot->key >> 32 == HP_TREE_STAT_OF; /* found out of line wherever it is */
-    while (is_stat && other->key != 0)
+    const bool is_private = HP_TREE_IS_PRIVATE((uint32_t)(slot->key >> 32)); /* found out of line wherever it is */
+    while (is_private && other->key != 0)
         other = hp_tree_next_slot(hot, other);
     if (other->key != 0)
         return false;
@@ -26139,7 +26147,7 @@ static struct hotpath_slot_ *hp_tree_slot_for(const struct hotpath_head_ *hot, u
     struct hotpath_slot_ *slot = hp_tree_find_slot(hot, parent, site);
     struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
     struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, hp_tree_slot_key(parent, site));
-    if (parent == HP_TREE_STAT_OF || slot == first || slot == second)
+    if (HP_TREE_IS_PRIVATE(parent) || slot == first || slot == second)
         return slot;
     return hp_tree_make_room(hot, first) ? first : hp_tree_make_room(hot, second) ? second : slot;
 }
@@ -26165,7 +26173,7 @@ static void hp_tree_add_slot(struct hp_head *head, const struct hotpath_slot_ *a
     const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)hp_tree_plain_key(added);
     const uint32_t size = hp_tree_slot_total(&head->hot);
     if (head->slot_count + 1 > size / 4 && !hp_tree_grow_slots(head) && head->slot_count + 1 > size / 2) {
-        head->index_is_complete = false;
+        head->index_is_complete = head->index_is_filled = false;
         return;
     }
     *hp_tree_slot_for(&head->hot, parent, site) = *added;
@@ -26231,10 +26239,10 @@ uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES
     return (uint64_t *)(void *)(head->hot.base + octaves[octave]) + (value >> octave);
 }
 
-static uint32_t hp_tree_listed_stat(const struct hp_head *head, uint32_t site)
+static uint32_t hp_tree_listed_stat(struct hp_head *head, uint32_t site)
 {
     uint32_t offset = head->record->stats;
-    while (offset != 0 && hp_stat_at(head, offset)->site != site)
+    for (; offset != 0 && hp_stat_at(head, offset)->site != site; head->steps++)
         offset = hp_stat_at(head, offset)->next;
     return offset;
 }
@@ -26244,7 +26252,7 @@ static uint32_t hp_tree_stat_of(struct hp_head *head, uint32_t site)
     const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, HP_TREE_STAT_OF, site);
     if (slot->key != 0)
         return slot->node;
-    uint32_t offset = head->index_is_complete ? 0 : hp_tree_listed_stat(head, site);
+    uint32_t offset = head->index_is_complete || head->index_is_filled ? 0 : hp_tree_listed_stat(head, site);
     if (offset == 0)
         offset = hp_tree_new_stat(head, site);
     if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
@@ -26301,12 +26309,50 @@ static uint32_t hp_tree_ancestor_of(const struct hp_head *head, uint32_t parent,
     return parent;
 }
 
-static uint32_t hp_tree_child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t hp_tree_listed_child(struct hp_head *head, uint32_t parent, uint32_t site)
 {
     uint32_t child = hp_node_at(head, parent)->first_child;
-    while (child != 0 && hp_node_at(head, child)->site != site)
+    for (; child != 0 && hp_node_at(head, child)->site != site; head->steps++)
         child = hp_node_at(head, child)->next_sibling;
     return child;
+}
+
+/* A node that is there, though not in a slot where inline code would find it. */
+static uint32_t hp_tree_child_of(struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent | HP_TREE_KNOWN, site);
+    if (slot->key != 0)
+        return slot->node;
+    return head->index_is_complete || head->index_is_filled ? 0 : hp_tree_listed_child(head, parent, site);
+}
+
+static void hp_tree_add_known(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t node)
+{
+    if (hp_tree_find_slot(&head->hot, parent, site)->key == 0)
+        hp_tree_add_slot(head, &(struct hotpath_slot_){.key = hp_tree_slot_key(parent, site), .node = node});
+}
+
+/*
+ * A thread that goes on in the record of another has an empty index, and finds what is there by walking lists. These may be
+ * long, so once it has taken as many steps as there are nodes, all are put into the index in one go, which takes no more.
+ */
+static void hp_tree_fill_index(struct hp_head *head)
+{
+    const struct hp_thread *record = head->record;
+    head->steps = 0;
+    head->index_is_filled = true;
+    for (uint32_t at = record->stats; at != 0 && head->index_is_filled; at = hp_stat_at(head, at)->next)
+        hp_tree_add_known(head, HP_TREE_STAT_OF, hp_stat_at(head, at)->site, at);
+    for (uint32_t at = record->node_chunks; at != 0 && head->index_is_filled;) {
+        const struct hp_node_chunk *chunk = hp_store_at(head->store, at);
+        for (uint32_t index = 0; index < chunk->used && head->index_is_filled; index++) {
+            const struct hotpath_node_ *node = &chunk->nodes[index];
+            if (node->parent != 0 && node->site != HP_SITE_OTHER)
+                hp_tree_add_known(head, node->parent | HP_TREE_KNOWN, node->site,
+                          (uint32_t)((const char *)node - head->store->base));
+        }
+        at = chunk->next;
+    }
 }
 
 /* A handler that interrupted the recorder runs on a thread that has a record of its own. */
@@ -26412,6 +26458,8 @@ static uint32_t hp_tree_node_under_other(struct hp_head *head, uint32_t site, ui
     hp_tree_begin_recursion(head, head->record->root);
     if (node == 0)
         node = hp_tree_new_node(head, other, site, stat);
+    if (node != 0)
+        hp_tree_add_known(head, other | HP_TREE_KNOWN, site, node);
     return node != 0 ? node : other;
 }
 
@@ -26436,6 +26484,8 @@ static uint32_t hp_tree_find_node(struct hp_head *head, uint32_t parent, uint32_
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
+    if (head->steps > head->record->node_count)
+        hp_tree_fill_index(head);
     const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, site);
     if (slot->key != 0)
         return slot;
@@ -26531,6 +26581,8 @@ bool hp_tree_begin(struct hp_head *head)
     if (!hp_tree_empty_slots(head))
         return false;
     head->index_is_complete = true;
+    head->index_is_filled = false;
+    head->steps = 0;
     record->root = hp_tree_new_node(head, 0, HP_SITE_ROOT, hp_tree_new_stat(head, HP_SITE_ROOT));
     record->other = record->root ? hp_tree_new_node(head, record->root, HP_SITE_OTHER, hp_tree_new_stat(head, HP_SITE_OTHER)) : 0;
     return record->other != 0;
@@ -26538,7 +26590,8 @@ bool hp_tree_begin(struct hp_head *head)
 
 bool hp_tree_resume(struct hp_head *head)
 {
-    head->index_is_complete = false;
+    head->index_is_complete = head->index_is_filled = false;
+    head->steps = 0;
     return hp_tree_empty_slots(head);
 }
 

@@ -77,6 +77,8 @@ struct hp_head {
     bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool index_is_complete; /* every node and stat of the record is in the slots */
+    bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;         /* taken in lists for want of that */
 };
 
 struct hp_fork_page {

@@ -17,8 +17,14 @@
 
 #define NODES_PER_CHUNK 16u
 #define FIRST_NODES 8u
-/* Slots that lead to a stat instead of a node have this in place of the parent: no node is there. */
+/*
+ * Slots that inline code does not look for, since no node is there. Those that lead to a stat have STAT_OF in place of the
+ * parent. Those with KNOWN beside the parent lead to a node that is in the tree but has not been called from there by this
+ * thread, or is a child of <other>.
+ */
 #define STAT_OF 1u
+#define KNOWN 2u
+#define IS_PRIVATE(parent) (((parent)&3u) != 0)
 #define FOLDED 1u /* is_folded of a node */
 
 /* ------------------------------------------------------------------------------------------- the index */
@@ -47,15 +53,15 @@ static struct hotpath_slot_ *next_slot(const struct hotpath_head_ *hot, struct h
 }
 
 /*
- * The slot that has the key, or the empty one where it belongs; there always is an empty one. Slots of stats stay out of
- * the rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
+ * The slot that has the key, or the empty one where it belongs; there always is an empty one. Private slots stay out of the
+ * rows, since inline code does not look for them. A slot never becomes empty again, so a search that stops at an
  * empty one has not missed anything.
  */
 static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t parent, uint32_t site)
 {
     const uint64_t key = slot_key(parent, site);
     struct hotpath_slot_ *slot = hotpath_slot_of_(hot, parent, site);
-    if (parent != STAT_OF && (slot->key == 0 || plain_key(slot) == key))
+    if (!IS_PRIVATE(parent) && (slot->key == 0 || plain_key(slot) == key))
         return slot;
     slot = hotpath_second_slot_of_(hot, key);
     while (slot->key != 0 && plain_key(slot) != key)
@@ -67,8 +73,8 @@ static struct hotpath_slot_ *find_slot(const struct hotpath_head_ *hot, uint32_t
 static bool make_room(const struct hotpath_head_ *hot, const struct hotpath_slot_ *slot)
 {
     struct hotpath_slot_ *other = hotpath_second_slot_of_(hot, plain_key(slot));
-    const bool is_stat = slot->key >> 32 == STAT_OF; /* found out of line wherever it is */
-    while (is_stat && other->key != 0)
+    const bool is_private = IS_PRIVATE((uint32_t)(slot->key >> 32)); /* found out of line wherever it is */
+    while (is_private && other->key != 0)
         other = next_slot(hot, other);
     if (other->key != 0)
         return false;
@@ -82,7 +88,7 @@ static struct hotpath_slot_ *slot_for(const struct hotpath_head_ *hot, uint32_t 
     struct hotpath_slot_ *slot = find_slot(hot, parent, site);
     struct hotpath_slot_ *first = hotpath_slot_of_(hot, parent, site);
     struct hotpath_slot_ *second = hotpath_second_slot_of_(hot, slot_key(parent, site));
-    if (parent == STAT_OF || slot == first || slot == second)
+    if (IS_PRIVATE(parent) || slot == first || slot == second)
         return slot;
     return make_room(hot, first) ? first : make_room(hot, second) ? second : slot;
 }
@@ -108,7 +114,7 @@ static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
     const uint32_t parent = (uint32_t)(added->key >> 32), site = (uint32_t)plain_key(added);
     const uint32_t size = slot_total(&head->hot);
     if (head->slot_count + 1 > size / 4 && !grow_slots(head) && head->slot_count + 1 > size / 2) {
-        head->index_is_complete = false;
+        head->index_is_complete = head->index_is_filled = false;
         return;
     }
     *slot_for(&head->hot, parent, site) = *added;
@@ -174,10 +180,10 @@ uint64_t *hp_tree_counter(struct hp_head *head, uint32_t octaves[HOTPATH_OCTAVES
     return (uint64_t *)(void *)(head->hot.base + octaves[octave]) + (value >> octave);
 }
 
-static uint32_t listed_stat(const struct hp_head *head, uint32_t site)
+static uint32_t listed_stat(struct hp_head *head, uint32_t site)
 {
     uint32_t offset = head->record->stats;
-    while (offset != 0 && hp_stat_at(head, offset)->site != site)
+    for (; offset != 0 && hp_stat_at(head, offset)->site != site; head->steps++)
         offset = hp_stat_at(head, offset)->next;
     return offset;
 }
@@ -187,7 +193,7 @@ static uint32_t stat_of(struct hp_head *head, uint32_t site)
     const struct hotpath_slot_ *slot = find_slot(&head->hot, STAT_OF, site);
     if (slot->key != 0)
         return slot->node;
-    uint32_t offset = head->index_is_complete ? 0 : listed_stat(head, site);
+    uint32_t offset = head->index_is_complete || head->index_is_filled ? 0 : listed_stat(head, site);
     if (offset == 0)
         offset = new_stat(head, site);
     if (offset != 0 && hp_stat_at(head, offset)->keeps != 0)
@@ -244,12 +250,50 @@ static uint32_t ancestor_of(const struct hp_head *head, uint32_t parent, uint32_
     return parent;
 }
 
-static uint32_t child_of(const struct hp_head *head, uint32_t parent, uint32_t site)
+static uint32_t listed_child(struct hp_head *head, uint32_t parent, uint32_t site)
 {
     uint32_t child = hp_node_at(head, parent)->first_child;
-    while (child != 0 && hp_node_at(head, child)->site != site)
+    for (; child != 0 && hp_node_at(head, child)->site != site; head->steps++)
         child = hp_node_at(head, child)->next_sibling;
     return child;
+}
+
+/* A node that is there, though not in a slot where inline code would find it. */
+static uint32_t child_of(struct hp_head *head, uint32_t parent, uint32_t site)
+{
+    const struct hotpath_slot_ *slot = find_slot(&head->hot, parent | KNOWN, site);
+    if (slot->key != 0)
+        return slot->node;
+    return head->index_is_complete || head->index_is_filled ? 0 : listed_child(head, parent, site);
+}
+
+static void add_known(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t node)
+{
+    if (find_slot(&head->hot, parent, site)->key == 0)
+        add_slot(head, &(struct hotpath_slot_){.key = slot_key(parent, site), .node = node});
+}
+
+/*
+ * A thread that goes on in the record of another has an empty index, and finds what is there by walking lists. These may be
+ * long, so once it has taken as many steps as there are nodes, all are put into the index in one go, which takes no more.
+ */
+static void fill_index(struct hp_head *head)
+{
+    const struct hp_thread *record = head->record;
+    head->steps = 0;
+    head->index_is_filled = true;
+    for (uint32_t at = record->stats; at != 0 && head->index_is_filled; at = hp_stat_at(head, at)->next)
+        add_known(head, STAT_OF, hp_stat_at(head, at)->site, at);
+    for (uint32_t at = record->node_chunks; at != 0 && head->index_is_filled;) {
+        const struct hp_node_chunk *chunk = hp_store_at(head->store, at);
+        for (uint32_t index = 0; index < chunk->used && head->index_is_filled; index++) {
+            const struct hotpath_node_ *node = &chunk->nodes[index];
+            if (node->parent != 0 && node->site != HP_SITE_OTHER)
+                add_known(head, node->parent | KNOWN, node->site,
+                          (uint32_t)((const char *)node - head->store->base));
+        }
+        at = chunk->next;
+    }
 }
 
 /* A handler that interrupted the recorder runs on a thread that has a record of its own. */
@@ -355,6 +399,8 @@ static uint32_t node_under_other(struct hp_head *head, uint32_t site, uint32_t s
     begin_recursion(head, head->record->root);
     if (node == 0)
         node = new_node(head, other, site, stat);
+    if (node != 0)
+        add_known(head, other | KNOWN, site, node);
     return node != 0 ? node : other;
 }
 
@@ -379,6 +425,8 @@ static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
+    if (head->steps > head->record->node_count)
+        fill_index(head);
     const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
     if (slot->key != 0)
         return slot;
@@ -474,6 +522,8 @@ bool hp_tree_begin(struct hp_head *head)
     if (!empty_slots(head))
         return false;
     head->index_is_complete = true;
+    head->index_is_filled = false;
+    head->steps = 0;
     record->root = new_node(head, 0, HP_SITE_ROOT, new_stat(head, HP_SITE_ROOT));
     record->other = record->root ? new_node(head, record->root, HP_SITE_OTHER, new_stat(head, HP_SITE_OTHER)) : 0;
     return record->other != 0;
@@ -481,6 +531,7 @@ bool hp_tree_begin(struct hp_head *head)
 
 bool hp_tree_resume(struct hp_head *head)
 {
-    head->index_is_complete = false;
+    head->index_is_complete = head->index_is_filled = false;
+    head->steps = 0;
     return empty_slots(head);
 }

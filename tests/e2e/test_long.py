@@ -2,12 +2,18 @@
 from harness import without_emulator, without_sanitizer, without_thread_sanitizer
 from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
-from test_truth import check_short_lives
+from test_truth import check_many_sites, check_short_lives
 
 
 @without_emulator("it would take hours")
 def test_200000_short_lived_threads(box):
     check_short_lives(box, 200000)
+
+
+@without_emulator("it would take hours")
+@without_sanitizer("it would take long")
+def test_200000_sites(box):
+    check_many_sites(box, 200000)
 
 
 @without_emulator("its own memory is shared with the program's")

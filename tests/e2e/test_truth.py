@@ -134,6 +134,20 @@ def test_more_paths_than_the_tree_holds(box):
     best_of_three(box, "paths", check)
 
 
+def check_many_sites(box, sites):
+    """A second thread goes on where the first ended. Searching lists for what is there would take minutes."""
+    result = box.run("many_sites", sites, env={"HOTPATH_MAX_BYTES": "256M", "HOTPATH_REPORT": "timing",
+                                               "HOTPATH_COLUMNS": "threads"})
+    rows = [row for row in result.report.rows() if row.name.startswith("site ")]
+    assert len(rows) == sites
+    assert all(row.calls == 2 and row.threads == 2 for row in rows)
+    assert result.report.lost.get("nodes", 0) > 0
+
+
+def test_more_sites_than_the_tree_holds(box):
+    check_many_sites(box, 68000)
+
+
 # ----------------------------------------------------------------------------------------- percentiles
 
 def test_percentiles(box):
