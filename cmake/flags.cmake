@@ -24,6 +24,35 @@ function(hotpath_flags target)
   endif()
 endfunction()
 
+# Hardening of what is packaged; tools/check_hardened.py looks whether it is there. Code in the host's own units, which is
+# what a zone executes, is compiled by the host.
+include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
+if(HOTPATH_HARDEN)
+  set(hotpath_hardening "")
+  foreach(option -fstack-protector-strong -fstack-clash-protection -fcf-protection -mbranch-protection=standard)
+    string(MAKE_C_IDENTIFIER "HOTPATH_HAS${option}" has_option)
+    check_c_compiler_flag(${option} ${has_option})
+    if(${has_option})
+      list(APPEND hotpath_hardening ${option})
+    endif()
+  endforeach()
+  check_c_source_compiles("int main(void) { return __builtin_dynamic_object_size(\"\", 0) == 7; }" HOTPATH_HAS_FORTIFY_3)
+  list(APPEND hotpath_hardening -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${HOTPATH_HAS_FORTIFY_3}>,3,2>)
+  set(hotpath_hardening_linked -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  if(HOTPATH_HAS_fcf_protection) # which the linker takes away where the C library's start files do not have it
+    list(APPEND hotpath_hardening_linked -Wl,-z,ibt -Wl,-z,shstk)
+  endif()
+endif()
+
+function(hotpath_harden target)
+  target_compile_options(${target} PRIVATE ${hotpath_hardening})
+endfunction()
+
+function(hotpath_harden_linked target)
+  target_link_options(${target} PRIVATE ${hotpath_hardening_linked} ${ARGN})
+endfunction()
+
 # Our folders are searched for "name.h" only: <memory.h> and its like stay the system's.
 function(hotpath_internal_headers target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")

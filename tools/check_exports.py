@@ -2,15 +2,17 @@
 """Compares what libhotpath exports with what hotpath.h declares, and checks what the library needs.
 
 usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A LIBHOTPATH_ALLOC_WRAP.A
+           PROGRAM SINGLE/HOTPATH.C COMPILER...
 
 Beside the header's there are hotpath_v1_runtime, by which copies of the library find one another, and the two functions
 that compilers call with -finstrument-functions. The libraries that count allocations have the malloc family, and the
-function by which several of them agree.
+function by which several of them agree. The two files export what the archives do, and the program nothing.
 """
 
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_profile_func_exit"}
@@ -30,8 +32,23 @@ def exported(*options):
     return {name for name in found if not re.match("_Z(nw|na|dl|da)", name)}
 
 
+def of_two_files(source, compiler, *options):
+    """As a library: variables that are hidden are nobody's business."""
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+        subprocess.run([*compiler, "-std=gnu11", "-O0", "-fPIC", "-shared", "-w", *options, source, "-o", file.name], check=True)
+        return exported("-D", file.name)
+
+
+def compare_two_files(source, compiler, static, alloc_static, alloc_wrap):
+    for option, archives in (("-DHOTPATH", [static]), ("-DHOTPATH_ALLOC", [static, alloc_static]),
+                             ("-DHOTPATH_ALLOC_WRAP", [static, alloc_wrap])):
+        names, truth = of_two_files(source, compiler, option), set().union(*map(exported, archives))
+        yield from (f"{source} {option}: exports {name}" for name in names - truth)
+        yield from (f"{source} {option}: does not export {name}" for name in truth - names)
+
+
 def main():
-    header, shared, static, alloc_shared, alloc_static, alloc_wrap = sys.argv[1:]
+    header, shared, static, alloc_shared, alloc_static, alloc_wrap, program, two_files, *compiler = sys.argv[1:]
     text = Path(header).read_text()
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M))
     problems = []
@@ -47,6 +64,8 @@ def main():
             needed = re.match(r"\s*NEEDED\s+(\S+)", line)
             if needed and not ALLOWED_LIBRARIES.match(needed.group(1)):
                 problems.append(f"{file}: needs {needed.group(1)}")
+    problems += [f"{program}: exports {name}" for name in exported("-D", program)]
+    problems += compare_two_files(two_files, compiler, static, alloc_static, alloc_wrap)
     print("\n".join(sorted(problems)) or f"exports: {len(declared)} names, as in the header")
     return bool(problems) or not declared
 

@@ -17,6 +17,7 @@ if [ "${2:-}" != inside ]; then
     cd "$source" # where presets are looked for
     { cmake --preset package -B "$build" && cmake --build "$build" && rm -f "$build"/*.deb &&
         cmake --build "$build" --target package; } > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+    /usr/bin/python3 "$source/tools/check_hardened.py" "$build"
     unshare --mount --propagation private true 2> /dev/null || cannot "no mount namespace can be had"
     exec unshare --mount --propagation private "$0" "$build" inside
 fi
