@@ -2297,6 +2297,72 @@ void hp_sort(void *items, size_t count, hp_sort_compare *compare)
     }
 }
 
+/* ---- src/base/spelling.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The word that was probably meant: one letter is wrong, of longer words two. Case does not matter.
+ *
+ *     struct hp_spelling spelling = hp_spelling_of(word, length);
+ *     hp_spelling_try(&spelling, "timing");             for each word there is
+ *     if (spelling.best != NULL) ...                    did you mean it?
+ */
+
+struct hp_spelling {
+    const char *word;
+    size_t length;
+    const char *best; /* of those that were tried; NULL: none is near */
+    size_t distance;  /* of the best one, or one more than is near enough */
+};
+
+HP_PRIVATE struct hp_spelling hp_spelling_of(const char *word, size_t length);
+HP_PRIVATE void hp_spelling_try(struct hp_spelling *spelling, const char *other);
+
+/* ---- src/base/spelling.c ------------------------------------------------------------------------------------- */
+
+/* How far words are from one another, row by row of the usual table. */
+
+#define HP_SPELLING_LONGEST_WORD 63u
+
+static char hp_spelling_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static size_t hp_spelling_least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* How many letters have to be added, dropped, changed or swapped with their neighbour to make one from the other. */
+static size_t hp_spelling_distance(const char *a, size_t height, const char *b, size_t width)
+{
+    size_t rows[3][HP_SPELLING_LONGEST_WORD + 1];
+    for (size_t j = 0; j <= width; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= height; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            const char x = hp_spelling_lower(a[i - 1]), y = hp_spelling_lower(b[j - 1]);
+            row[j] = hp_spelling_least(above[j - 1] + (x != y), hp_spelling_least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == hp_spelling_lower(b[j - 2]) && hp_spelling_lower(a[i - 2]) == y)
+                row[j] = hp_spelling_least(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[height % 3][width];
+}
+
+struct hp_spelling hp_spelling_of(const char *word, size_t length)
+{
+    return (struct hp_spelling){.word = word, .length = length, .distance = length < 6 ? 2 : 3};
+}
+
+void hp_spelling_try(struct hp_spelling *spelling, const char *other)
+{
+    const size_t length = strlen(other);
+    if (spelling->length > HP_SPELLING_LONGEST_WORD || length > HP_SPELLING_LONGEST_WORD)
+        return;
+    const size_t wrong = hp_spelling_distance(spelling->word, spelling->length, other, length);
+    if (wrong >= spelling->distance)
+        return;
+    spelling->best = other;
+    spelling->distance = wrong;
+}
+
 /* ---- src/base/text.c ----------------------------------------------------------------------------------------- */
 
 /* Text into memory of the caller. */
@@ -4642,6 +4708,7 @@ HP_PRIVATE void hp_process_thread_name(char name[16]);
 
 /* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
 HP_PRIVATE const char *hp_environment(const char *name);
+HP_PRIVATE char *const *hp_environment_all(void);
 
 /* ---- src/os/task_files.h ------------------------------------------------------------------------------------- */
 
@@ -4784,6 +4851,8 @@ void hp_process_thread_name(char name[16])
 }
 
 extern char **environ;
+
+char *const *hp_environment_all(void) { return environ; }
 
 const char *hp_environment(const char *name)
 {
@@ -6414,9 +6483,10 @@ struct hp_settings {
     bool leave_signals;
     bool reserve;
     bool waits;
-    bool no_color;            /* NO_COLOR is set and not empty */
-    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
-    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    bool no_color;                 /* NO_COLOR is set and not empty */
+    bool is_run;                   /* HOTPATH_RUN: another process reports at the end */
+    bool functions_limit_is_given; /* and not the default */
+    uint32_t functions_limit;      /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
     uint32_t calltree_limit;
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
@@ -6476,6 +6546,12 @@ enum hp_option_scope {
     HP_SCOPE_OUTPUT = 4, /* how and where */
     HP_SCOPE_FOLDER = 8  /* where sessions are */
 };
+
+/*
+ * Warns of variables in `environment` that begin like ours and are none: they have no effect, and nobody would know. Others
+ * than the library read some, which are ours, too.
+ */
+HP_PRIVATE void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context);
 
 struct hp_text;
 
@@ -7016,6 +7092,7 @@ static bool hp_options_parse_limit(const struct hp_option *option, const char *t
     if (!hp_options_read_limit(text, &limit, ret_problem))
         return false;
     memcpy(hp_options_setting(option, settings), &limit, sizeof limit);
+    settings->functions_limit_is_given |= option->settings_offset == offsetof(struct hp_settings, functions_limit);
     return true;
 }
 
@@ -7027,6 +7104,7 @@ static bool hp_options_parse_limit_of_all(const struct hp_option *option, const 
     if (!hp_options_read_limit(text, &limit, ret_problem))
         return false;
     settings->functions_limit = limit;
+    settings->functions_limit_is_given = true;
     settings->calltree_limit = limit;
     return true;
 }
@@ -7540,6 +7618,38 @@ static void hp_options_warn_about_all(const struct hp_options_resolution *resolu
 }
 
 /* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
+static bool hp_options_is_variable(struct hp_spelling *spelling, const char *name)
+{
+    hp_spelling_try(spelling, name);
+    return strlen(name) == spelling->length && memcmp(name, spelling->word, spelling->length) == 0;
+}
+
+static bool hp_options_is_known_variable(struct hp_spelling *spelling)
+{
+    bool is_known = hp_options_is_variable(spelling, "HOTPATH_PRELOAD"); /* src/alloc/preload.c */
+    for (size_t i = 0; i < HP_OPTIONS_OPTION_COUNT && !is_known; i++)
+        is_known = hp_options_is_variable(spelling, hotpath_options_[i].variable);
+    return is_known;
+}
+
+void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context)
+{
+    for (; environment != NULL && *environment != NULL; environment++) {
+        char bytes[HP_OPTIONS_LINE_BYTES];
+        struct hp_text line;
+        struct hp_spelling spelling = hp_spelling_of(*environment, strcspn(*environment, "="));
+        if (strncmp(*environment, "HOTPATH_", strlen("HOTPATH_")) != 0 || hp_options_is_known_variable(&spelling))
+            continue;
+        hp_text_init(&line, bytes, sizeof bytes);
+        hp_text_string(&line, "hotpath: there is no variable ");
+        hp_text_bytes(&line, spelling.word, spelling.length < 60 ? spelling.length : 60);
+        hp_text_string(&line, spelling.best != NULL ? "; did you mean " : "; see hotpath help environment");
+        hp_text_string(&line, spelling.best != NULL ? spelling.best : "");
+        hp_text_string(&line, spelling.best != NULL ? "?" : "");
+        warn(hp_text_end(&line), context);
+    }
+}
+
 static void hp_options_choose_cpu(const struct hp_options_resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
@@ -7574,6 +7684,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     };
     memset(settings, 0, sizeof *settings);
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_DEFAULT);
+    settings->functions_limit_is_given = false;
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_PROGRAM);
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_ENVIRONMENT);
     hp_options_warn_about_all(&resolution);
@@ -11116,7 +11227,7 @@ HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
  */
 HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
 
-/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+/* Puts rows in that order and cuts them to the limit; main rows are the last to go. False: no memory. */
 HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
 
 /* Fills a row with what it is about. False: no memory. */
@@ -12899,7 +13010,6 @@ HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 /* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
 #define HP_BOTTLENECKS_ROWS 5u
-#define HP_BOTTLENECKS_USUAL_LIMIT 15u
 /* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
 #define HP_BOTTLENECKS_TIMER_RATE 250.0
 /* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
@@ -13424,7 +13534,7 @@ static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const voi
 
 static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
 {
-    return settings->functions_limit == HP_BOTTLENECKS_USUAL_LIMIT ? HP_BOTTLENECKS_ROWS : settings->functions_limit;
+    return settings->functions_limit_is_given ? settings->functions_limit : HP_BOTTLENECKS_ROWS;
 }
 
 static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
@@ -15686,12 +15796,19 @@ static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_s
     return true;
 }
 
+/* Main rows are never left out, unless there are more of them than rows to show. */
 static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
 {
-    size_t kept = 0, others = 0;
+    size_t kept = 0, mains = 0;
     for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].is_main || others++ < limit)
-            section->rows[kept++] = section->rows[at];
+        mains += section->rows[at].is_main;
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
+        if (!section->rows[at].is_main && others == 0)
+            continue;
+        others -= !section->rows[at].is_main;
+        section->rows[kept++] = section->rows[at];
+    }
     section->row_count = kept;
 }
 
@@ -17111,6 +17228,24 @@ static void hp_results_warn_no_allocs(struct hotpath_results *results)
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
+/* Functions and blocks, but for the one with HOTPATH_MAIN. */
+static bool hp_results_has_called(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!profile->sites[at]->is_main)
+            return true;
+    return false;
+}
+
+/* A filter by which nothing is left is probably misspelt. */
+static void hp_results_warn_no_match(struct hotpath_results *results)
+{
+    const char *filter = results->settings->filter;
+    if (filter[0] != '\0' && !hp_results_has_called(results->profile))
+        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
+                        "");
+}
+
 static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
 {
     if (hp_text_equal_nocase(name, length, "all"))
@@ -17273,6 +17408,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
         return NULL;
     hp_results_warn_unknown_columns(results);
     hp_results_warn_unknown_order(results);
+    hp_results_warn_no_match(results);
     return results;
 }
 
@@ -18899,16 +19035,23 @@ static size_t hp_timing_drop_small(const struct hp_timing_view *view, const stru
     return kept;
 }
 
-/* Cuts to the limit, from which the main row is exempt wherever it stands. */
+/* Cuts to the limit. The main row is in it wherever it stands. */
 static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
 {
     const uint32_t limit = view->results->settings->functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
-    size_t kept = 0, others = 0;
+    size_t kept = 0, mains = 0;
     for (size_t at = 0; at < count; at++)
-        if (hp_timing_is_main_row(view, sites[at]) || others++ < limit)
-            sites[kept++] = sites[at];
+        mains += hp_timing_is_main_row(view, sites[at]);
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < count && kept < limit; at++) {
+        const bool is_main = hp_timing_is_main_row(view, sites[at]);
+        if (!is_main && others == 0)
+            continue;
+        others -= !is_main;
+        sites[kept++] = sites[at];
+    }
     return kept;
 }
 
@@ -19039,11 +19182,11 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
         return false;
     section->description = hp_timing_describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty =
-        profile->site_count > 0
-            ? "no function matches the focus"
-            : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-              "into blocks, that run while the session is active";
+    section->if_empty = profile->site_count > 0
+                            ? "no function matches the focus"
+                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
+                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+                              "into blocks, that run while the session is active";
     section->total_rows = hp_timing_rank(view, sites);
     size_t count = hp_timing_drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)
@@ -23813,6 +23956,8 @@ static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct ho
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
+    if (!hp_lifecycle_is_auto() && !settings->is_run)
+        hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
     if (!hp_runtime_prepare())
         return HOTPATH_E_SPACE;
     hp_lifecycle_make_absolute(settings->output_path, sizeof settings->output_path);

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "places.h"
+#include "process.h"
 #include "text.h"
+#include "wishes.h"
 
 /* What getopt returns: letters are below, then the command's own flags, then options. */
 #define OWN 256
@@ -92,6 +94,32 @@ static int take(struct hp_arguments *arguments, const struct grammar *grammar, i
     return -1;
 }
 
+static const char *look_up(const char *variable, void *context)
+{
+    const char *given = hp_arguments_option(context, variable);
+    return given != NULL ? given : getenv(variable);
+}
+
+/* What is misspelt on the command line is refused; in the environment it costs a line, which a report has by itself. */
+static int check_wishes(struct hp_arguments *arguments)
+{
+    static struct hp_settings settings;
+    char problem[300];
+    if (!(arguments->command->scopes & HP_SCOPE_SHOW))
+        return -1;
+    hp_settings_resolve(&settings, NULL, look_up, arguments, NULL, NULL);
+    for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++) {
+        const struct hp_option *option = &hp_options[at];
+        if (hp_wishes_are_known(&settings, option->variable, problem, sizeof problem))
+            continue;
+        if (arguments->options[at] != NULL)
+            return hp_misuse(arguments->command, "--%s: %s", option->flag, problem);
+        if (arguments->command->scopes & HP_SCOPE_RECORD)
+            hp_fail("%s: %s", option->variable, problem);
+    }
+    return -1;
+}
+
 int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *command, int argc, char **argv)
 {
     struct grammar grammar;
@@ -109,7 +137,7 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     arguments->operand_count = argc - optind;
     if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
         return hp_misuse(command, "'%s' is too much", arguments->operands[0]);
-    return -1;
+    return check_wishes(arguments);
 }
 
 const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *name)
@@ -126,12 +154,6 @@ const char *hp_arguments_option(const struct hp_arguments *arguments, const char
         if (strcmp(hp_options[at].variable, variable) == 0)
             return arguments->options[at];
     return NULL;
-}
-
-static const char *look_up(const char *variable, void *context)
-{
-    const char *given = hp_arguments_option(context, variable);
-    return given != NULL ? given : getenv(variable);
 }
 
 static void warn(const char *line, void *context)
@@ -162,6 +184,7 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
 {
     struct hp_arguments copy = *arguments;
     hp_settings_resolve(settings, NULL, look_up, &copy, warn, NULL);
+    hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (settings->is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
         leave_run(settings);
     add_section(arguments, "tree", settings, ",calltree");

@@ -8,48 +8,17 @@
 
 #include "arguments.h"
 #include "command.h"
+#include "spelling.h"
 
 /* --------------------------------------------------------------------------------------- mistyped names */
 
-#define LONGEST_NAME 15u
-
-/* How many letters have to be added, dropped, changed or swapped with their neighbour to make one from the other. */
-static size_t distance(const char *a, const char *b)
+/* The command that was probably meant, or NULL. */
+static const char *nearest(const char *name)
 {
-    size_t rows[3][LONGEST_NAME + 1];
-    const size_t width = strlen(b);
-    for (size_t j = 0; j <= width; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= width; j++) {
-            const size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
-            const size_t drop = above[j] + 1, add = row[j - 1] + 1;
-            row[j] = change < drop ? change : drop;
-            row[j] = add < row[j] ? add : row[j];
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
-                row[j] = before[j - 2] + 1;
-        }
-    }
-    return rows[strlen(a) % 3][width];
-}
-
-/* The command that was probably meant, or NULL: one letter is wrong, of longer words two. */
-static const struct hp_command *nearest(const char *name)
-{
-    const struct hp_command *best = NULL;
-    size_t best_distance = strlen(name) < 6 ? 1 : 2;
-    if (strlen(name) > LONGEST_NAME)
-        return NULL;
-    for (size_t at = 0; at < hp_command_count; at++) {
-        const size_t wrong = distance(name, hp_commands[at]->name);
-        if (wrong <= best_distance && (best == NULL || wrong < best_distance)) {
-            best = hp_commands[at];
-            best_distance = wrong;
-        }
-    }
-    return best;
+    struct hp_spelling spelling = hp_spelling_of(name, strlen(name));
+    for (size_t at = 0; at < hp_command_count; at++)
+        hp_spelling_try(&spelling, hp_commands[at]->name);
+    return spelling.best;
 }
 
 /* ---------------------------------------------------------------------------------------------- dispatch */
@@ -88,12 +57,12 @@ static bool is_in_path(const char *name)
 static int run_program(int argc, char **argv)
 {
     const char *name = argv[1];
-    const struct hp_command *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
+    const char *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
     if (meant != NULL)
         return hp_misuse(NULL,
                          "there is no command '%s'; did you mean '%s'? A program of that name is measured with "
                          "'hotpath run %s'",
-                         name, meant->name, name);
+                         name, meant, name);
     if (strchr(name, '/') == NULL && !is_in_path(name))
         return hp_misuse(NULL, "there is no command and no program '%s'", name);
     return run(&hp_command_run, argc, argv);

@@ -126,6 +126,8 @@ void hp_process_thread_name(char name[16])
 
 extern char **environ;
 
+char *const *hp_environment_all(void) { return environ; }
+
 const char *hp_environment(const char *name)
 {
     const size_t length = strlen(name);

@@ -43,5 +43,6 @@ void hp_process_thread_name(char name[16]);
 
 /* A variable of the environment, or NULL. Reads the environment in place: no lock, no allocation. */
 const char *hp_environment(const char *name);
+char *const *hp_environment_all(void);
 
 #endif

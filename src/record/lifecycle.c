@@ -254,6 +254,8 @@ static int begin_with(struct hp_settings *settings, const struct hotpath_options
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
+    if (!is_auto() && !settings->is_run)
+        hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (!hp_runtime_prepare())
         return HOTPATH_E_SPACE;
     make_absolute(settings->output_path, sizeof settings->output_path);

@@ -25,7 +25,6 @@
 
 /* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
 #define ROWS 5u
-#define USUAL_LIMIT 15u
 /* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
 #define TIMER_RATE 250.0
 /* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
@@ -550,7 +549,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 
 static uint32_t limit_of(const struct hp_settings *settings)
 {
-    return settings->functions_limit == USUAL_LIMIT ? ROWS : settings->functions_limit;
+    return settings->functions_limit_is_given ? settings->functions_limit : ROWS;
 }
 
 static bool fill_rows(struct view *view)

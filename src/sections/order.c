@@ -107,12 +107,19 @@ static bool sort_rows(struct hotpath_results *results, struct hotpath_section *s
     return true;
 }
 
+/* Main rows are never left out, unless there are more of them than rows to show. */
 static void cut_rows(struct hotpath_section *section, uint32_t limit)
 {
-    size_t kept = 0, others = 0;
+    size_t kept = 0, mains = 0;
     for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].is_main || others++ < limit)
-            section->rows[kept++] = section->rows[at];
+        mains += section->rows[at].is_main;
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
+        if (!section->rows[at].is_main && others == 0)
+            continue;
+        others -= !section->rows[at].is_main;
+        section->rows[kept++] = section->rows[at];
+    }
     section->row_count = kept;
 }
 

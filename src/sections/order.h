@@ -19,7 +19,7 @@
  */
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
 
-/* Puts rows in that order and cuts them to the limit, from which main rows are exempt. False: no memory. */
+/* Puts rows in that order and cuts them to the limit; main rows are the last to go. False: no memory. */
 bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
 
 /* Fills a row with what it is about. False: no memory. */

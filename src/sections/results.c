@@ -194,6 +194,24 @@ static void warn_no_allocs(struct hotpath_results *results)
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
 }
 
+/* Functions and blocks, but for the one with HOTPATH_MAIN. */
+static bool has_called(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!profile->sites[at]->is_main)
+            return true;
+    return false;
+}
+
+/* A filter by which nothing is left is probably misspelt. */
+static void warn_no_match(struct hotpath_results *results)
+{
+    const char *filter = results->settings->filter;
+    if (filter[0] != '\0' && !has_called(results->profile))
+        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
+                        "");
+}
+
 static bool has_column(const struct hotpath_results *results, const char *name, size_t length)
 {
     if (hp_text_equal_nocase(name, length, "all"))
@@ -356,6 +374,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
         return NULL;
     warn_unknown_columns(results);
     warn_unknown_order(results);
+    warn_no_match(results);
     return results;
 }
 

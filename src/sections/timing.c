@@ -153,16 +153,23 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     return kept;
 }
 
-/* Cuts to the limit, from which the main row is exempt wherever it stands. */
+/* Cuts to the limit. The main row is in it wherever it stands. */
 static size_t cut(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
     const uint32_t limit = view->results->settings->functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
-    size_t kept = 0, others = 0;
+    size_t kept = 0, mains = 0;
     for (size_t at = 0; at < count; at++)
-        if (is_main_row(view, sites[at]) || others++ < limit)
-            sites[kept++] = sites[at];
+        mains += is_main_row(view, sites[at]);
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < count && kept < limit; at++) {
+        const bool is_main = is_main_row(view, sites[at]);
+        if (!is_main && others == 0)
+            continue;
+        others -= !is_main;
+        sites[kept++] = sites[at];
+    }
     return kept;
 }
 
@@ -293,11 +300,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     section->description = describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty =
-        profile->site_count > 0
-            ? "no function matches the focus"
-            : "nothing was measured: put HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-              "into blocks, that run while the session is active";
+    section->if_empty = profile->site_count > 0
+                            ? "no function matches the focus"
+                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
+                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+                              "into blocks, that run while the session is active";
     section->total_rows = rank(view, sites);
     size_t count = drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)

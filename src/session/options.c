@@ -20,6 +20,7 @@
 #include "layout.h"
 #include "memory.h"
 #include "number.h"
+#include "spelling.h"
 #include "text.h"
 
 #define PROBLEM_BYTES 360
@@ -520,6 +521,7 @@ static bool parse_limit(const struct hp_option *option, const char *text, struct
     if (!read_limit(text, &limit, ret_problem))
         return false;
     memcpy(setting(option, settings), &limit, sizeof limit);
+    settings->functions_limit_is_given |= option->settings_offset == offsetof(struct hp_settings, functions_limit);
     return true;
 }
 
@@ -531,6 +533,7 @@ static bool parse_limit_of_all(const struct hp_option *option, const char *text,
     if (!read_limit(text, &limit, ret_problem))
         return false;
     settings->functions_limit = limit;
+    settings->functions_limit_is_given = true;
     settings->calltree_limit = limit;
     return true;
 }
@@ -1044,6 +1047,38 @@ static void warn_about_all(const struct resolution *resolution)
 }
 
 /* HOTPATH_CPU wins over a list in HOTPATH, that one over the program's option, and that adds to what else it records. */
+static bool is_variable(struct hp_spelling *spelling, const char *name)
+{
+    hp_spelling_try(spelling, name);
+    return strlen(name) == spelling->length && memcmp(name, spelling->word, spelling->length) == 0;
+}
+
+static bool is_known_variable(struct hp_spelling *spelling)
+{
+    bool is_known = is_variable(spelling, "HOTPATH_PRELOAD"); /* src/alloc/preload.c */
+    for (size_t i = 0; i < OPTION_COUNT && !is_known; i++)
+        is_known = is_variable(spelling, hp_options[i].variable);
+    return is_known;
+}
+
+void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context)
+{
+    for (; environment != NULL && *environment != NULL; environment++) {
+        char bytes[LINE_BYTES];
+        struct hp_text line;
+        struct hp_spelling spelling = hp_spelling_of(*environment, strcspn(*environment, "="));
+        if (strncmp(*environment, "HOTPATH_", strlen("HOTPATH_")) != 0 || is_known_variable(&spelling))
+            continue;
+        hp_text_init(&line, bytes, sizeof bytes);
+        hp_text_string(&line, "hotpath: there is no variable ");
+        hp_text_bytes(&line, spelling.word, spelling.length < 60 ? spelling.length : 60);
+        hp_text_string(&line, spelling.best != NULL ? "; did you mean " : "; see hotpath help environment");
+        hp_text_string(&line, spelling.best != NULL ? spelling.best : "");
+        hp_text_string(&line, spelling.best != NULL ? "?" : "");
+        warn(hp_text_end(&line), context);
+    }
+}
+
 static void choose_cpu(const struct resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
@@ -1078,6 +1113,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     };
     memset(settings, 0, sizeof *settings);
     apply_level(&resolution, LEVEL_DEFAULT);
+    settings->functions_limit_is_given = false;
     apply_level(&resolution, LEVEL_PROGRAM);
     apply_level(&resolution, LEVEL_ENVIRONMENT);
     warn_about_all(&resolution);

@@ -66,9 +66,10 @@ struct hp_settings {
     bool leave_signals;
     bool reserve;
     bool waits;
-    bool no_color;            /* NO_COLOR is set and not empty */
-    bool is_run;              /* HOTPATH_RUN: another process reports at the end */
-    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    bool no_color;                 /* NO_COLOR is set and not empty */
+    bool is_run;                   /* HOTPATH_RUN: another process reports at the end */
+    bool functions_limit_is_given; /* and not the default */
+    uint32_t functions_limit;      /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
     uint32_t calltree_limit;
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
@@ -128,6 +129,12 @@ enum hp_option_scope {
     HP_SCOPE_OUTPUT = 4, /* how and where */
     HP_SCOPE_FOLDER = 8  /* where sessions are */
 };
+
+/*
+ * Warns of variables in `environment` that begin like ours and are none: they have no effect, and nobody would know. Others
+ * than the library read some, which are ours, too.
+ */
+void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *context);
 
 struct hp_text;
 

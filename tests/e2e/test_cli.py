@@ -240,6 +240,48 @@ def test_a_program_in_path_is_run(cli):
     assert done.stdout == "hello" and ("left a session" in done.stderr if SANITIZER else "alloc" in done.stderr)
 
 
+@pytest.mark.parametrize("args, said", [
+    (["--section", "timng"], "--section: there is no section 'timng' (did you mean 'timing'?)"),
+    (["--section", "timing,-calltre"], "--section: there is no section 'calltre' (did you mean 'calltree'?)"),
+    (["--section", "zzzzzz"], "--section: there is no section 'zzzzzz'; see hotpath(7)"),
+    (["--columns", "slf"], "--columns: there is no column 'slf' (did you mean 'self'?)"),
+    (["--columns", "self,zzzzzz"], "--columns: there is no column 'zzzzzz'; 'all' shows those there are"),
+    (["--sort", "-totl"], "--sort: there is no column 'totl' (did you mean 'total'?)"),
+])
+def test_what_is_not_there_is_refused_before_the_run(cli, args, said):
+    done = cli("run", *args, GUEST, "five", status=2)
+    assert done.stdout == "" and said in done.stderr and cli.sessions() == []
+    assert said in cli("report", *args, status=2).stderr
+
+
+@pytest.mark.parametrize("args", [["--section", "all,-timing,ALLOC"], ["--columns", "self,MIN,p95,thread,looks,why,size_bytes"],
+                                  ["--sort", "thread", "--by", "thread"], ["--sort", "-calls"], ["--columns", "p99.9", "--percentiles", "99.9"]])
+def test_what_is_there_is_not_refused(cli, args):
+    cli("run", "--format", "none", *args, GUEST, "five")
+
+
+def test_misspelt_variables(cli):
+    """Said once, by whoever reports."""
+    line = "hotpath: there is no variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
+    done = cli("run", GUEST, "five", env={"HOTPATH_LIMITS": "3", "HOTPATH_COLUMNS": "slf"})
+    assert done.lines == ["hotpath: HOTPATH_COLUMNS: there is no column 'slf' (did you mean 'self'?)", line]
+    alone = subprocess.run([GUEST, "five"], capture_output=True, text=True, env=cli.environment({"HOTPATH_LIMITS": "3"}))
+    assert alone.stderr.count(line) == 1
+    off = subprocess.run([GUEST, "five"], capture_output=True, text=True,
+                         env=cli.environment({"HOTPATH_LIMITS": "3", "HOTPATH": "0"}))
+    assert off.stderr == ""
+
+
+def test_a_filter_that_matches_nothing(cli):
+    done = cli.run("--filter", "nosuch", GUEST, "five")
+    assert done.report.values["warnings"] == ["no measured function that was called matches the filter 'nosuch'"]
+    assert cli.run("--filter", "work", GUEST, "five").report.values["warnings"] == []
+
+
+def test_programs_in_which_nothing_is_measured(cli):
+    assert "Was the program compiled with -DHOTPATH?" in cli("run", "ls", "/").stderr
+
+
 def test_options_after_the_program_are_its_own(cli):
     assert cli("run", "echo", "--help", "-n", "--format").stdout == "--help -n --format\n"
     assert cli("run", "--", "echo", "-x").stdout == "-x\n"

@@ -496,13 +496,17 @@ static void rows_are_chosen_and_ordered(void **state)
         snprintf(name, sizeof name, "f%u", at);
         call_of(thread, main_node, name, 1000);
     }
-    /* Nobody asked for a number: what the table of options has then means five here. */
+    /* Nobody asked for a number. */
     fixture_build();
     assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
     assert_int_equal(hotpath_section_total_rows(bottlenecks()), 25);
+    settings.functions_limit_is_given = true;
     settings.functions_limit = 2;
     fixture_build();
     assert_int_equal(hotpath_section_rows(bottlenecks()), 2);
+    settings.functions_limit = 15;
+    fixture_build();
+    assert_int_equal(hotpath_section_rows(bottlenecks()), 15);
     settings.functions_limit = 7;
     fixture_build();
     assert_int_equal(hotpath_section_rows(bottlenecks()), 7);

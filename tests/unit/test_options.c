@@ -1216,6 +1216,34 @@ static void fields_beyond_the_size_are_not_read(void **state)
     }
 }
 
+static void variables_that_are_none_are_named(void **state)
+{
+    (void)state;
+#define VARIABLE(text) ((char[]){text})
+    char *const environment[] = {VARIABLE("HOTPATH_LIMITS=3"),   VARIABLE("PATH=/bin"),
+                                 VARIABLE("HOTPATH=1"),          VARIABLE("HOTPATH_PRELOAD=all"),
+                                 VARIABLE("HOTPATH_REPORT=all"), VARIABLE("HOTPATH_SOMETHING_ELSE"),
+                                 VARIABLE("MY_HOTPATH_LIMIT=1"), NULL};
+    warning_count = 0;
+    hp_options_warn_unknown(environment, collect, warnings);
+    assert_int_equal(warning_count, 2);
+    assert_string_equal(warnings[0], "hotpath: there is no variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?");
+    assert_string_equal(warnings[1],
+                        "hotpath: there is no variable HOTPATH_SOMETHING_ELSE; see hotpath help environment");
+    hp_options_warn_unknown(NULL, collect, warnings);
+}
+
+static void a_limit_that_is_given_is_told_from_the_usual_one(void **state)
+{
+    (void)state;
+    const struct hotpath_options given = {.size = sizeof given, .limit = 15};
+    resolve(NULL, NULL);
+    assert_false(settings.functions_limit_is_given);
+    resolve(&given, NULL);
+    assert_true(settings.functions_limit_is_given);
+    assert_int_equal(settings.functions_limit, 15);
+}
+
 int main(void)
 {
     const int list_file = mkstemp(list_path);
@@ -1264,6 +1292,8 @@ int main(void)
         cmocka_unit_test(flags_differ),
         cmocka_unit_test(structs_of_other_versions),
         cmocka_unit_test(fields_beyond_the_size_are_not_read),
+        cmocka_unit_test(variables_that_are_none_are_named),
+        cmocka_unit_test(a_limit_that_is_given_is_told_from_the_usual_one),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

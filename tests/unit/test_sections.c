@@ -315,7 +315,7 @@ static void self_time_can_be_ranked(void **state)
 static void the_limit_spares_the_main_row(void **state)
 {
     (void)state;
-    settings.functions_limit = 1;
+    settings.functions_limit = 2;
     build_small_session();
     fixture_build();
     const hotpath_section *timing = section_named("timing");

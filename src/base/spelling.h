@@ -1,0 +1,25 @@
+/*
+ * The word that was probably meant: one letter is wrong, of longer words two. Case does not matter.
+ *
+ *     struct hp_spelling spelling = hp_spelling_of(word, length);
+ *     hp_spelling_try(&spelling, "timing");             for each word there is
+ *     if (spelling.best != NULL) ...                    did you mean it?
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_BASE_SPELLING_H
+#define HP_BASE_SPELLING_H
+
+#include <stddef.h>
+
+struct hp_spelling {
+    const char *word;
+    size_t length;
+    const char *best; /* of those that were tried; NULL: none is near */
+    size_t distance;  /* of the best one, or one more than is near enough */
+};
+
+struct hp_spelling hp_spelling_of(const char *word, size_t length);
+void hp_spelling_try(struct hp_spelling *spelling, const char *other);
+
+#endif

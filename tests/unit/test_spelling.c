@@ -1,0 +1,74 @@
+/* Words that were probably meant. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "spelling.h"
+
+static const char *meant(const char *word)
+{
+    static const char *const words[] = {"timing", "calltree", "cpu", "calls", "HOTPATH_LIMIT"};
+    struct hp_spelling spelling = hp_spelling_of(word, strlen(word));
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        hp_spelling_try(&spelling, words[at]);
+    return spelling.best != NULL ? spelling.best : "";
+}
+
+static void near_words_are_found(void **state)
+{
+    (void)state;
+    assert_string_equal(meant("timng"), "timing");      /* dropped */
+    assert_string_equal(meant("timming"), "timing");    /* added */
+    assert_string_equal(meant("tinimg"), "timing");     /* two changed */
+    assert_string_equal(meant("claltree"), "calltree"); /* swapped */
+    assert_string_equal(meant("CPU"), "cpu");
+    assert_string_equal(meant("HOTPATH_LIMITS"), "HOTPATH_LIMIT");
+}
+
+static void far_words_are_not(void **state)
+{
+    (void)state;
+    assert_string_equal(meant(""), "");
+    assert_string_equal(meant("tmng"), ""); /* of short words one letter */
+    assert_string_equal(meant("waits"), "");
+    assert_string_equal(meant("timingtiming"), "");
+}
+
+static void the_nearest_wins(void **state)
+{
+    (void)state;
+    struct hp_spelling spelling = hp_spelling_of("callls", 6);
+    hp_spelling_try(&spelling, "called");
+    hp_spelling_try(&spelling, "calls");
+    hp_spelling_try(&spelling, "walls");
+    assert_string_equal(spelling.best, "calls");
+}
+
+static void long_words_do_no_harm(void **state)
+{
+    (void)state;
+    char word[200];
+    memset(word, 'x', sizeof word);
+    struct hp_spelling spelling = hp_spelling_of(word, sizeof word);
+    hp_spelling_try(&spelling, "timing");
+    assert_null(spelling.best);
+    word[sizeof word - 1] = '\0';
+    spelling = hp_spelling_of("timing", 6);
+    hp_spelling_try(&spelling, word);
+    assert_null(spelling.best);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(near_words_are_found),
+        cmocka_unit_test(far_words_are_not),
+        cmocka_unit_test(the_nearest_wins),
+        cmocka_unit_test(long_words_do_no_harm),
+    };
+    return cmocka_run_group_tests_name("spelling", tests, NULL, NULL);
+}
