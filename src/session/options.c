@@ -786,7 +786,8 @@ bool hp_option_accepts(const struct hp_option *option, const char *value, char *
 #define END_OF(member) (offsetof(struct hotpath_options, member) + sizeof((struct hotpath_options *)0)->member)
 
 /* The first version ended with these fields, which later ones may put to use; its programs will be around. */
-#define FIRST_VERSION_BYTES (offsetof(struct hotpath_options, reserved) + 4)
+#define FIRST_VERSION_BYTES                                                                                        \
+    (offsetof(struct hotpath_options, exclude_wrapper) + 12) /* flags, and bytes to become some */
 /* Nobody's struct is larger; a size that is, is not a size. */
 #define LARGEST_BYTES 4096u
 

@@ -1181,13 +1181,13 @@ static void structs_of_other_versions(void **state)
     newer.options.size = sizeof newer - 1;
     assert_true(hp_options_are_known(&newer.options));
     newer.options.size = sizeof newer.options;
-    newer.options.reserved[3] = 1;
+    newer.options.reserved[sizeof newer.options.reserved - 1] = 1;
     assert_false(hp_options_are_known(&newer.options));
-    newer.options.reserved[3] = 0;
+    newer.options.reserved[sizeof newer.options.reserved - 1] = 0;
     memset((char *)&newer + END_OF_FIELDS, 0xff, sizeof newer.options - END_OF_FIELDS);
     assert_true(hp_options_are_known(&newer.options));
     static const size_t sizes_of_nobody[] = {
-        0, 1, sizeof(size_t), offsetof(struct hotpath_options, reserved) + 3, 4097, SIZE_MAX};
+        0, 1, sizeof(size_t), offsetof(struct hotpath_options, exclude_wrapper) + 11, 4097, SIZE_MAX};
     for (size_t i = 0; i < COUNT(sizes_of_nobody); i++) {
         newer.options.size = sizes_of_nobody[i];
         assert_false(hp_options_are_known(&newer.options));

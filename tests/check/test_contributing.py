@@ -1,0 +1,239 @@
+"""The recipes of CONTRIBUTING.md, followed to the letter in a copy of the tree, and its commands. Run by pytest."""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
+BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release")).resolve()
+TEXT = (SOURCE / "CONTRIBUTING.md").read_text()
+COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```$", TEXT, re.M | re.S) for line in block.splitlines()]
+
+
+def do(*command, cwd, env=None):
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
+                          env={**os.environ, **(env or {})})
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------------------------------ commands
+
+def test_commands_of_dev_are_there():
+    usage = do("./dev", "help", cwd=SOURCE)
+    named = [line.split("#")[0].split() for line in COMMANDS if line.startswith("./dev ")]
+    assert len(named) > 5
+    for _, command, *more in named:
+        words = " ".join([command, *(word for word in more if word.startswith("-"))])
+        assert re.search(rf"^  {words}\b", usage, re.M), words
+
+
+def test_single_tests_are_found():
+    [ctest] = [shlex.split(line) for line in COMMANDS if line.startswith("ctest ")]
+    pattern = ctest[ctest.index("-R") + 1]
+    assert "Total Tests: 1" in do("ctest", "--test-dir", BUILD, "-N", "-R", pattern, cwd=SOURCE)
+    [pytest_line] = [shlex.split(line) for line in COMMANDS if " -m pytest " in line]
+    variable, *command = pytest_line
+    assert variable.startswith("HOTPATH_BUILD_DIR=build/")
+    found = do(*command, "--collect-only", "-p", "no:cacheprovider", cwd=SOURCE, env={"HOTPATH_BUILD_DIR": str(BUILD)})
+    assert "test_truth.py" in found
+
+
+def test_files_that_are_named_are_there():
+    for name in re.findall(r"`((?:src|tests|tools|docs|include|cmake|examples|man)/[\w./-]+)`", TEXT):
+        if "NAME" not in name:
+            assert (SOURCE / name).exists(), name
+
+
+# ------------------------------------------------------------------------------------------------------- recipes
+
+class Tree:
+    """A copy of what is committed or about to be."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        names = do("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=SOURCE).splitlines()
+        for name in names:
+            if (SOURCE / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(SOURCE / name, folder / name)
+
+    def write(self, name, text):
+        assert not (self.folder / name).exists()
+        (self.folder / name).write_text(text)
+
+    def insert(self, name, before, line):
+        """A line before the first that has this text in it."""
+        text = (self.folder / name).read_text()
+        at = text.index(before)
+        at = text.rindex("\n", 0, at) + 1
+        (self.folder / name).write_text(text[:at] + line + "\n" + text[at:])
+
+    def replace(self, name, old, new):
+        text = (self.folder / name).read_text()
+        assert old in text, (name, old)
+        (self.folder / name).write_text(text.replace(old, new, 1))
+
+    def do(self, *command, env=None):
+        return do(*command, cwd=self.folder, env=env)
+
+
+SECTION = """/* How many rows there are. SPDX-License-Identifier: MIT */
+#include "headcount.h"
+
+#include "profile.h"
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    section->description = "How many functions were called.";
+    const size_t name = hp_section_add_column(section, "name", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME, true);
+    const size_t count = hp_section_add_column(section, "functions_count", "Functions", HOTPATH_UNIT_COUNT, 0, true);
+    if (!hp_section_make_rows(results, section, 1))
+        return false;
+    hp_section_set_text(&section->rows[0], name, "called");
+    hp_section_set_count(&section->rows[0], count, results->profile->site_count);
+    section->total_rows = 1;
+    return true;
+}
+
+const struct hp_section_type hp_section_headcount = {.name = "headcount", .fill = fill, .is_on_request = true};
+"""
+SECTION_HEADER = """/* The section `headcount`. SPDX-License-Identifier: MIT */
+#ifndef HP_SECTIONS_HEADCOUNT_H
+#define HP_SECTIONS_HEADCOUNT_H
+
+#include "section.h"
+
+extern const struct hp_section_type hp_section_headcount;
+
+#endif
+"""
+OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(brief),
+     parse_flag},"""
+COMMAND = """/* hotpath greet. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "arguments.h"
+#include "command.h"
+
+static int run(const struct hp_arguments *arguments)
+{
+    (void)arguments;
+    puts("hello");
+    return EXIT_DONE;
+}
+
+const struct hp_command hp_command_greet = {
+    .name = "greet", .operands = "", .summary = "Says hello.", .details = "", .run = run};
+"""
+EXAMPLE = """/* Greets. SPDX-License-Identifier: MIT */
+#include <hotpath.h>
+#include <stdio.h>
+
+static void greet(void)
+{
+    HOTPATH_MEASURE();
+    puts("hello");
+}
+
+int main(void)
+{
+    HOTPATH_MAIN();
+    greet();
+    return 0;
+}
+"""
+UNIT_TEST = """/* The new option. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "options.h"
+
+static const char *lookup(const char *name, void *context)
+{
+    (void)name, (void)context;
+    return NULL;
+}
+
+static void it_is_off(void **state)
+{
+    static struct hp_settings settings;
+    (void)state;
+    hp_settings_resolve(&settings, NULL, lookup, NULL, NULL, NULL);
+    assert_false(settings.brief);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_off)};
+    return cmocka_run_group_tests_name("brief", tests, NULL, NULL);
+}
+"""
+E2E_TEST = """from harness import SOURCE
+
+def test_greeting(box):
+    result = box.run("greeting", env={"HOTPATH_REPORT": "headcount"})
+    assert result.row("called", "headcount").functions_count == 2
+"""
+
+
+def follow(tree):
+    tree.write("src/sections/headcount.c", SECTION)
+    tree.write("src/sections/headcount.h", SECTION_HEADER)
+    tree.insert("src/sections/registry.c", '#include "processes.h"', '#include "headcount.h"')
+    tree.insert("src/sections/registry.c", "    &hp_section_cold,", "    &hp_section_headcount,")
+    tree.insert("src/CMakeLists.txt", "sections/order.c", "  sections/headcount.c")
+
+    tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
+    tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
+    tree.insert("src/session/options.h", "    bool exclude_wrapper;", "    bool brief;")
+    tree.insert("src/session/options.c", '{"HOTPATH_FOCUS"', OPTION)
+
+    tree.write("src/cli/cmd_greet.c", COMMAND)
+    tree.insert("src/cli/command.h", "extern const struct hp_command hp_command_help;",
+                "extern const struct hp_command hp_command_greet;")
+    tree.insert("src/cli/commands.c", "&hp_command_run,", "    &hp_command_greet,")
+    tree.insert("src/CMakeLists.txt", "cli/cmd_ls.c", "  cli/cmd_greet.c")
+    page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
+    tree.write("man/hotpath-greet.1", page)
+
+    tree.write("examples/greeting.c", EXAMPLE)
+    tree.insert("examples/CMakeLists.txt", "  notes", "  greeting")
+    tree.insert("tests/e2e/test_examples.py", '    "multithreaded":', '    "greeting": {"main": 1, "greet": 1},')
+
+    tree.write("tests/unit/test_brief.c", UNIT_TEST)
+    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_calls)", "hotpath_add_unit_test(test_brief)")
+    tree.write("tests/programs/greeting.c", EXAMPLE)
+    tree.insert("tests/programs/CMakeLists.txt", "hotpath_add_program(counts", "hotpath_add_program(greeting)")
+    tree.write("tests/e2e/test_greeting.py", E2E_TEST)
+    tree.insert("tests/e2e/CMakeLists.txt", "hotpath_add_e2e_test(test_host", "hotpath_add_e2e_test(test_greeting)")
+
+
+def test_recipes(tmp_path):
+    tree = Tree(tmp_path / "tree")
+    follow(tree)
+    quickly = "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0"
+    [line] = [line for line in COMMANDS if "gen_docs --write" in line]
+    tree.do("sh", "-ec", line.replace("--preset release", f"--preset release {quickly}"))
+    for file, word in (("docs/environment.md", "HOTPATH_BRIEF"), ("man/hotpath-report.1", "brief"),
+                       ("completions/hotpath.bash", "greet"), ("completions/hotpath.bash", "--brief")):
+        assert word in (tree.folder / file).read_text(), (file, word)
+    tree.do("tools/amalgamate.py")
+    tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "examples_greeting", "examples_greeting_off",
+            "unit_test_brief", "unit_test_options", "programs_greeting")
+    tree.do("build/release/bin/gen_docs", "--check", ".")
+    tree.do("tools/check_layers.py")
+    tree.do("tools/check_onoff.py")
+    assert tree.do("build/release/bin/hotpath", "greet") == "hello\n"
+    tested = tree.do("ctest", "--test-dir", "build/release", "--no-tests=error", "-R",
+                     "^(unit.test_brief|unit.test_options|e2e.test_greeting|example.greeting)$",
+                     env={"HOTPATH_SOURCE_DIR": "", "HOTPATH_BUILD_DIR": ""})
+    assert "100% tests passed, 0 tests failed out of 4" in tested
