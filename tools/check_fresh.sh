@@ -1,6 +1,7 @@
 #!/bin/sh
 # Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
-# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install.
+# there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install; the tests as
+# root and as an ordinary user, whose homes nobody else can enter; and a build by make.
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
@@ -84,7 +85,8 @@ clone()
     mv "$work/hotpath.bundle" "$machine/srv/hotpath.bundle" && chmod 644 "$machine/srv/hotpath.bundle" &&
         as root useradd --create-home visitor &&
         as root git clone --quiet --branch clone /srv/hotpath.bundle hotpath &&
-        as visitor git clone --quiet --branch clone /srv/hotpath.bundle hotpath
+        as visitor git clone --quiet --branch clone /srv/hotpath.bundle hotpath &&
+        as root chmod 700 /root /home/visitor
 }
 
 # Nothing is installed and nothing can be: the packages are named, and nothing else happens.
@@ -130,6 +132,18 @@ END
     [ "$(grep -c '^| parse .* 1 ' "$work/install.log")" = 3 ]
 }
 
+# Without Ninja, as whoever does not know ./dev builds it.
+by_make()
+{
+    if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF > "$work/make.log" 2>&1 &&
+        as visitor cmake --build by-make -j2 >> "$work/make.log" 2>&1; then
+        as visitor by-make/bin/hotpath --version
+    else
+        tail -n 30 "$work/make.log"
+        return 1
+    fi
+}
+
 inside()
 {
     work=$1 suite=$2 mirror=$3 what=$4
@@ -146,6 +160,9 @@ inside()
         if [ "$what" = all ]; then
             step "root: ./dev install" installed || status=1
             step "root: ./dev test" as root hotpath/dev test || status=1
+            step "user: a build by make" by_make || status=1
+            step "user: ./dev test --quick" as visitor hotpath/dev test --quick || status=1
+            step "user: ./dev test" as visitor hotpath/dev test || status=1
         fi
     else
         status=1
