@@ -13776,7 +13776,7 @@ static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bot
 {
     const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
     const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
-    if (outside->cpu_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+    if (outside->cpu_ns + outside->waiting_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
         hp_text_string(line, "The bottleneck is outside of all measured functions,");
         hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest_process(view, outside->cpu_ns));
         hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");

@@ -1,8 +1,14 @@
 """The long versions of tests that have a short one beside the others."""
+import subprocess
+
+import pytest
+
 from harness import without_emulator, without_sanitizer, without_thread_sanitizer
+from test_cli import Cli
 from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
 from test_truth import check_many_sites, check_short_lives
+from test_verdict import SCENES, check_first_line
 
 
 @without_emulator("it would take hours")
@@ -53,3 +59,29 @@ def test_sigkill_of_sampled_programs(box):
 def test_1000_sessions_while_threads_are_sampled(box):
     result = box.run("cpu", "restarts", 1000, env={"HOTPATH_OUTPUT_PATH": "/dev/null"}, timeout=600)
     assert result.told["sessions"] == 1000
+
+
+@pytest.fixture
+def burners():
+    """Others that are busy on the machine, for as long as a test takes."""
+    all_of_them = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
+    yield
+    for burner in all_of_them:
+        burner.kill()
+        burner.wait()
+
+
+@without_emulator("/proc shows the emulator")
+@without_thread_sanitizer("it has a thread of its own, which waits, too")
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_first_line_is_right_10_times(box, scene):
+    for _ in range(10):
+        check_first_line(Cli(box), scene)
+
+
+@without_emulator("/proc shows the emulator")
+@without_thread_sanitizer("it has a thread of its own, which waits, too")
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_first_line_is_right_10_times_on_a_busy_machine(box, burners, scene):
+    for _ in range(10):
+        check_first_line(Cli(box), scene)

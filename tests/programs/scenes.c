@@ -247,7 +247,7 @@ static void answer(void)
 static void wait_for_request(void)
 {
     HOTPATH_MEASURE();
-    poll(NULL, 0, 60);
+    poll(NULL, 0, 120);
 }
 
 static void *stand_by(void *unused)
@@ -260,7 +260,7 @@ static void *stand_by(void *unused)
 static void serve_few(void)
 {
     start(4, stand_by);
-    for (int request = 0; request < 10; request++) {
+    for (int request = 0; request < 5; request++) {
         wait_for_request();
         queue_push(&first, request);
     }
