@@ -425,25 +425,32 @@ static void be_coroutine(void)
     }
 }
 
+static void __attribute__((noinline)) prepare(ucontext_t *place, size_t stack_bytes)
+{
+    getcontext(place);
+    place->uc_stack.ss_sp = make_stack((stack_bytes + 4095) & ~(size_t)4095);
+    place->uc_stack.ss_size = stack_bytes;
+    place->uc_link = NULL;
+}
+
+static void __attribute__((noinline)) go_there(ucontext_t *place)
+{
+    volatile bool has_been = false;
+    makecontext(place, be_coroutine, 0);
+    getcontext(&back);
+    if (!has_been) {
+        has_been = true;
+        setcontext(place);
+    }
+}
+
 static void go_round(size_t stack_bytes)
 {
-    for (int i = 0; i < COROUTINES; i++) {
-        char *memory = make_stack((stack_bytes + 4095) & ~(size_t)4095);
-        getcontext(&places[i]);
-        places[i].uc_stack.ss_sp = memory;
-        places[i].uc_stack.ss_size = stack_bytes;
-        places[i].uc_link = NULL;
-    }
+    for (int i = 0; i < COROUTINES; i++)
+        prepare(&places[i], stack_bytes);
     const uint64_t end = thread_ns() + 100000000u;
-    for (volatile int i = 0; thread_ns() < end; i++) {
-        volatile bool has_been = false;
-        makecontext(&places[i % COROUTINES], be_coroutine, 0);
-        getcontext(&back);
-        if (!has_been) {
-            has_been = true;
-            setcontext(&places[i % COROUTINES]);
-        }
-    }
+    for (int i = 0; thread_ns() < end; i++)
+        go_there(&places[i % COROUTINES]);
 }
 
 static size_t coroutine_bytes;
