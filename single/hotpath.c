@@ -3278,6 +3278,7 @@ enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
 /* False: there is none, and the clock has to be asked. */
 static inline bool hp_clock_read_counter(enum hp_counter counter, uint64_t *ret_ticks)
 {
+    (void)ret_ticks;
     switch (counter) {
 #if defined(__x86_64__) || defined(__i386__)
     case HP_COUNTER_TSC:
@@ -4485,7 +4486,9 @@ static uintptr_t hp_private_signal_way_back(void)
 }
 #else
 #define HP_PRIVATE_SIGNAL_RETURN_FLAG 0
+#ifndef __riscv
 static uintptr_t hp_private_signal_way_back(void) { return 0; }
+#endif
 #endif
 
 /* Both may be NULL. */
@@ -5130,9 +5133,9 @@ HP_PRIVATE bool hp_alternate_is_usual(void);
 /* -------------------------------------------------------------------------------------------------------- its own */
 
 /* The least that a thread is given. */
-#define HP_STACKS_SURE_BYTES (UINT64_C(16) << 10)
+#define HP_STACKS_SURE_BYTES ((uintptr_t)16 << 10)
 /* Where the kernel does not say what is mapped: what a thread is usually given. */
-#define HP_STACKS_USUAL_BYTES (UINT64_C(8) << 20)
+#define HP_STACKS_USUAL_BYTES ((uintptr_t)8 << 20)
 
 /* A line of /proc/self/maps as it is read: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
 struct hp_stacks_line {

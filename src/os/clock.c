@@ -71,6 +71,7 @@ enum hp_counter hp_clock_counter(void) { return HP_COUNTER_NONE; }
 /* False: there is none, and the clock has to be asked. */
 static inline bool read_counter(enum hp_counter counter, uint64_t *ret_ticks)
 {
+    (void)ret_ticks;
     switch (counter) {
 #if defined(__x86_64__) || defined(__i386__)
     case HP_COUNTER_TSC:

@@ -45,7 +45,9 @@ static uintptr_t way_back(void)
 }
 #else
 #define RETURN_FLAG 0
+#ifndef __riscv
 static uintptr_t way_back(void) { return 0; }
+#endif
 #endif
 
 /* Both may be NULL. */

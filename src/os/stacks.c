@@ -22,9 +22,9 @@
 /* -------------------------------------------------------------------------------------------------------- its own */
 
 /* The least that a thread is given. */
-#define SURE_BYTES (UINT64_C(16) << 10)
+#define SURE_BYTES ((uintptr_t)16 << 10)
 /* Where the kernel does not say what is mapped: what a thread is usually given. */
-#define USUAL_BYTES (UINT64_C(8) << 20)
+#define USUAL_BYTES ((uintptr_t)8 << 20)
 
 /* A line of /proc/self/maps as it is read: "5581-5592 rw-p 00000000 00:00 0    [stack]". */
 struct line {
