@@ -3927,6 +3927,8 @@ struct hp_signals {
 };
 
 HP_PRIVATE void hp_signals_hold(struct hp_signals *held);
+/* Only those that writing may cause; all others, and cancellation, come as ever. */
+HP_PRIVATE void hp_signals_hold_write_errors(struct hp_signals *held);
 HP_PRIVATE void hp_signals_release(const struct hp_signals *held);
 
 /* The signals that wait to be delivered to this thread, as a mask. */
@@ -4078,17 +4080,25 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
     return (result == -EOPNOTSUPP || result == -ENOSYS) && hp_files_reserve_by_writing(fd, from, to);
 }
 
+#define HP_FILES_PATIENCE_NS UINT64_C(1000000000)
+
+/* A second at most. Where a signal cuts it short, what is left of that. */
 static bool hp_files_wait_until_writable(int fd)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
-    const struct timespec second = {1, 0};
-    return syscall(SYS_ppoll, &wait, 1, &second, NULL, (size_t)8) > 0;
+    const uint64_t until = hp_clock_monotonic_ns() + HP_FILES_PATIENCE_NS;
+    for (uint64_t now = hp_clock_monotonic_ns(); now < until; now = hp_clock_monotonic_ns()) {
+        const struct timespec left = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
+        if (syscall(SYS_ppoll, &wait, 1, &left, NULL, (size_t)8) > 0)
+            return true;
+    }
+    return false;
 }
 
 bool hp_file_write(int fd, const char *bytes, size_t length)
 {
     struct hp_signals held;
-    hp_signals_hold(&held);
+    hp_signals_hold_write_errors(&held);
     const uint64_t pending = hp_signals_pending();
     bool is_whole = true;
     while (length > 0 && is_whole) {
@@ -4102,8 +4112,10 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
             is_whole = false;
         }
     }
+    const int error = errno;
     hp_signals_swallow_write_errors(pending);
     hp_signals_release(&held);
+    errno = error;
     return is_whole;
 }
 
@@ -4207,6 +4219,12 @@ const char *hp_file_error(int number)
         return "not a folder";
     case ELOOP:
         return "too many symbolic links";
+    case ENXIO:
+        return "nobody reads it";
+    case EPIPE:
+        return "nobody reads it any more";
+    case EAGAIN:
+        return "its reader has stopped reading";
     case ENAMETOOLONG:
         return "name too long";
     case EMFILE:
@@ -4379,6 +4397,105 @@ bool hp_memory_barrier_everywhere(void)
            syscall(SYS_membarrier, HP_MEMORY_MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) == 0;
 #else
     return false;
+#endif
+}
+
+/* ---- src/os/mutex.h ------------------------------------------------------------------------------------------ */
+
+/*
+ * A lock that waits in the kernel (a futex) and not by turning in a loop, so that a thread with real-time priority lets whoever
+ * has it go on. No function of the C library is called. All zero is free; whoever takes it holds signals back
+ * first if a handler may want it, too.
+ */
+
+struct hp_mutex {
+    uint32_t state; /* 0: free; 1: taken; 2: taken, and somebody may be waiting */
+};
+
+HP_PRIVATE bool hp_mutex_try(struct hp_mutex *mutex); /* makes no system call */
+HP_PRIVATE void hp_mutex_take(struct hp_mutex *mutex);
+/* False: it was not free within so many nanoseconds. */
+HP_PRIVATE bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns);
+HP_PRIVATE void hp_mutex_give(struct hp_mutex *mutex);
+
+/* Sleeps, a little longer where the kernel is not precise; no cancellation point, and signals may cut it short. */
+HP_PRIVATE void hp_pause_ns(uint64_t ns);
+
+/* ---- src/os/mutex.c ------------------------------------------------------------------------------------------ */
+
+/* A lock on a futex. Also taken in the handler of samples: nothing here is the C library's. */
+
+/* linux/futex.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+enum { HP_MUTEX_FREE, HP_MUTEX_TAKEN, HP_MUTEX_AWAITED };
+enum { HP_MUTEX_WAIT_PRIVATE = 0 | 128, HP_MUTEX_WAKE_PRIVATE = 1 | 128 };
+
+#define HP_MUTEX_SECOND UINT64_C(1000000000)
+#define HP_MUTEX_LONGEST_WAIT (HP_MUTEX_SECOND / 10) /* then it is looked at again: an emulator may lose who is to be woken */
+
+/* As these system calls have it: on machines with 32 bits, others have a wider one. */
+struct hp_mutex_kernel_time {
+    long seconds, ns;
+};
+
+static uint64_t hp_mutex_now_ns(void) { return hp_clock_ticks_raw(HP_COUNTER_NONE); }
+
+static void hp_mutex_wait_for(uint32_t *state, uint64_t ns)
+{
+    const uint64_t most = ns < HP_MUTEX_LONGEST_WAIT ? ns : HP_MUTEX_LONGEST_WAIT;
+    const struct hp_mutex_kernel_time time = {0, (long)most};
+#ifdef SYS_futex
+    if (hp_raw(SYS_futex, state, HP_MUTEX_WAIT_PRIVATE, HP_MUTEX_AWAITED, &time) == 0)
+        return;
+#else
+    (void)state, (void)time;
+#endif
+    hp_raw(SYS_sched_yield, 0); /* woken, changed, or forbidden: the caller looks again */
+}
+
+bool hp_mutex_try(struct hp_mutex *mutex)
+{
+    uint32_t state = HP_MUTEX_FREE;
+    return __atomic_compare_exchange_n(&mutex->state, &state, HP_MUTEX_TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Acquire pairs with the release in hp_mutex_give. Who has waited leaves the mark for those who wait behind him. */
+bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns)
+{
+    if (hp_mutex_try(mutex))
+        return true;
+    const uint64_t from = hp_mutex_now_ns();
+    while (__atomic_exchange_n(&mutex->state, HP_MUTEX_AWAITED, __ATOMIC_ACQUIRE) != HP_MUTEX_FREE) {
+        const uint64_t passed = hp_mutex_now_ns() - from;
+        if (passed >= ns)
+            return false;
+        hp_mutex_wait_for(&mutex->state, ns - passed);
+    }
+    return true;
+}
+
+void hp_mutex_take(struct hp_mutex *mutex)
+{
+    while (!hp_mutex_take_within(mutex, UINT64_MAX))
+        ;
+}
+
+void hp_mutex_give(struct hp_mutex *mutex)
+{
+    if (__atomic_exchange_n(&mutex->state, HP_MUTEX_FREE, __ATOMIC_RELEASE) != HP_MUTEX_AWAITED)
+        return;
+#ifdef SYS_futex
+    hp_raw(SYS_futex, &mutex->state, HP_MUTEX_WAKE_PRIVATE, 1);
+#endif
+}
+
+void hp_pause_ns(uint64_t ns)
+{
+    const struct hp_mutex_kernel_time pause = {(long)(ns / HP_MUTEX_SECOND), (long)(ns % HP_MUTEX_SECOND)};
+#ifdef SYS_nanosleep
+    hp_raw(SYS_nanosleep, &pause, NULL);
+#else
+    (void)pause;
+    hp_raw(SYS_sched_yield, 0);
 #endif
 }
 
@@ -4866,6 +4983,197 @@ const char *hp_environment(const char *name)
     return NULL;
 }
 
+/* ---- src/os/range.h ------------------------------------------------------------------------------------------ */
+
+/*
+ * A range of addresses that shows a file and grows where it is. Only what is in use is mapped, so a limit of the address
+ * space (RLIMIT_AS) and mlockall see no more than that. It begins where nothing else comes near soon: far below the place where the
+ * kernel puts what it may put anywhere.
+ *
+ *     struct hp_range range;
+ *     hp_range_map(&range, fd, 128 << 10, 64 << 20, 0);
+ *     hp_range_grow(&range, 256 << 10);       the file may be shorter; then what is beyond its end must not be touched
+ *     hp_range_fill(&range, 128 << 10, 256 << 10);
+ *
+ * One thread at a time.
+ */
+
+struct hp_range {
+    char *base;      /* NULL: none */
+    uint64_t mapped; /* bytes of it */
+    uint64_t page;   /* what the kernel maps at least */
+};
+
+/*
+ * Maps the first bytes of `fd` (or plain shared memory for -1, all of it at once, since that cannot grow) with room for `most`.
+ * Ranges with different `place` do not stand in one another's way. False: no addresses.
+ */
+HP_PRIVATE bool hp_range_map(struct hp_range *range, int fd, uint64_t first, uint64_t most, uint32_t place);
+
+/* At least so many bytes, at the same address. False: there is a neighbour, or a limit. */
+HP_PRIVATE bool hp_range_grow(struct hp_range *range, uint64_t to);
+
+/*
+ * Makes bytes [from, to) real, as a write to each page would, so that touching them cannot fail later. Takes neither path nor
+ * descriptor. Without space for all of it, none is taken.
+ */
+enum hp_fill { HP_FILL_DONE, HP_FILL_NO_SPACE, HP_FILL_UNKNOWN /* the kernel cannot: before Linux 5.14 */ };
+HP_PRIVATE enum hp_fill hp_range_fill(const struct hp_range *range, uint64_t from, uint64_t to);
+
+/* Gives all of it back but the first page, which is empty from then on. */
+HP_PRIVATE void hp_range_empty(struct hp_range *range);
+
+HP_PRIVATE void hp_range_unmap(struct hp_range *range);
+
+/* ---- src/os/range.c ------------------------------------------------------------------------------------------ */
+
+/* Ranges of addresses. */
+
+/* Names that older headers do not have; the numbers are the same on every machine. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* How far away, the best first; smaller machines have less to choose from. How far apart: no session is larger. */
+#if UINTPTR_MAX > UINT32_MAX
+static const uint64_t hp_range_distances[] = {UINT64_C(1) << 40, UINT64_C(1) << 36};
+#define HP_RANGE_STEP (UINT64_C(1) << 32)
+#define HP_RANGE_PLACES 8u
+#else
+static const uint64_t hp_range_distances[] = {UINT64_C(256) << 20};
+#define HP_RANGE_STEP (UINT64_C(64) << 20)
+#define HP_RANGE_PLACES 2u
+#endif
+#define HP_RANGE_GRANULE UINT64_C(65536) /* the largest page size of the platforms we know */
+
+static uint64_t hp_range_round_up(uint64_t size, uint64_t step) { return (size + step - 1) & ~(step - 1); }
+
+static char *hp_range_map_(char *hint, int fd, uint64_t bytes)
+{
+    const int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+    void *fresh = mmap(hint, (size_t)bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    return fresh != MAP_FAILED ? fresh : NULL;
+}
+
+/* The address is only a wish; where it is not granted, nothing stays behind. */
+static char *hp_range_map_there(char *wish, int fd, uint64_t bytes)
+{
+    char *fresh = hp_range_map_(wish, fd, bytes);
+    if (fresh == wish)
+        return fresh;
+    if (fresh != NULL)
+        munmap(fresh, (size_t)bytes);
+    return NULL;
+}
+
+static char *hp_range_map_far_from(const char *usual, int fd, uint64_t bytes, uint32_t place)
+{
+    const uint64_t here = (uint64_t)(uintptr_t)usual & ~(HP_RANGE_GRANULE - 1);
+    char *fresh = NULL;
+    for (size_t at = 0; fresh == NULL && at < sizeof hp_range_distances / sizeof hp_range_distances[0]; at++) {
+        const uint64_t distance = hp_range_distances[at] + (place % HP_RANGE_PLACES) * HP_RANGE_STEP;
+        if (here > 2 * distance)
+            fresh = hp_range_map_there((char *)(uintptr_t)(here - distance), fd, bytes);
+    }
+    return fresh;
+}
+
+static bool hp_range_has_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool hp_range_map(struct hp_range *range, int fd, uint64_t first, uint64_t most, uint32_t place)
+{
+    const uint64_t bytes = fd < 0 ? most : first;
+    char *usual = hp_range_map_(NULL, fd, bytes);
+    *range = (struct hp_range){usual, bytes, getauxval(AT_PAGESZ)};
+    if (usual == NULL || fd < 0)
+        return usual != NULL;
+    char *fresh = hp_range_map_far_from(usual, fd, bytes, place);
+    if (fresh != NULL) {
+        munmap(usual, (size_t)bytes);
+        range->base = fresh;
+        return true;
+    }
+    /* Among the others it would have a neighbour soon, so all addresses are taken at once where that is allowed. */
+    fresh = !hp_range_has_limit() ? hp_range_map_(NULL, fd, most) : NULL;
+    if (fresh != NULL) {
+        munmap(usual, (size_t)bytes);
+        range->base = fresh;
+        range->mapped = most;
+    }
+    return true;
+}
+
+/* From here to hp_range_fill also called by the handler of samples: nothing of the C library's. */
+bool hp_range_grow(struct hp_range *range, uint64_t to)
+{
+    const uint64_t wanted = hp_range_round_up(to, HP_RANGE_GRANULE);
+    if (wanted <= range->mapped)
+        return true;
+    if (hp_raw(SYS_mremap, range->base, range->mapped, wanted, 0) != (long)(uintptr_t)range->base)
+        return false;
+    range->mapped = wanted;
+    return true;
+}
+
+/* Some emulators accept advice that they do not follow. */
+static bool hp_range_is_real(char *page)
+{
+    unsigned char is_resident = 0;
+    return hp_raw(SYS_mincore, page, 1, &is_resident) == 0 && (is_resident & 1);
+}
+
+enum hp_fill hp_range_fill(const struct hp_range *range, uint64_t from, uint64_t to)
+{
+    const uint64_t begin = hp_range_round_up(from, range->page), end = hp_range_round_up(to, range->page);
+    if (begin >= end)
+        return HP_FILL_DONE;
+    long result;
+    do
+        result = hp_raw(SYS_madvise, range->base + begin, end - begin, MADV_POPULATE_WRITE);
+    while (result == -EINTR || result == -EAGAIN);
+    if (result == 0)
+        return hp_range_is_real(range->base + end - range->page) ? HP_FILL_DONE : HP_FILL_UNKNOWN;
+    if (result == -EINVAL)
+        return HP_FILL_UNKNOWN;
+    hp_raw(SYS_madvise, range->base + begin, end - begin, MADV_REMOVE);
+    return HP_FILL_NO_SPACE;
+}
+
+/*
+ * Empty memory in its place. By the system call: threads may be reading it, which is as good before as after, but a sanitizer that saw
+ * this would take it for a write of ours.
+ */
+static void hp_range_map_over(char *page, size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+#ifdef SYS_mmap2
+    hp_raw(SYS_mmap2, page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+#else
+    hp_raw(SYS_mmap, page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+#endif
+}
+
+void hp_range_empty(struct hp_range *range)
+{
+    if (range->base == NULL)
+        return;
+    hp_range_map_over(range->base, (size_t)range->page);
+    if (range->mapped > range->page)
+        munmap(range->base + range->page, (size_t)(range->mapped - range->page));
+    range->mapped = range->page;
+}
+
+void hp_range_unmap(struct hp_range *range)
+{
+    if (range->base != NULL)
+        munmap(range->base, (size_t)range->mapped);
+    *range = (struct hp_range){NULL, 0, 0};
+}
+
 /* ---- src/os/signals.c ---------------------------------------------------------------------------------------- */
 
 /* Holding signals back, by the kernel's own 64-bit mask. */
@@ -4874,7 +5182,7 @@ static uint64_t hp_signals_bit(int signal) { return UINT64_C(1) << (signal - 1);
 
 static void hp_signals_set_mask(int how, uint64_t mask, uint64_t *ret_before)
 {
-    syscall(SYS_rt_sigprocmask, how, &mask, ret_before, sizeof mask);
+    hp_raw(SYS_rt_sigprocmask, how, &mask, ret_before, sizeof mask);
 }
 
 void hp_signals_hold(struct hp_signals *held)
@@ -4884,6 +5192,13 @@ void hp_signals_hold(struct hp_signals *held)
     held->before = 0;
     held->is_held = true;
     hp_signals_set_mask(SIG_BLOCK, ~faults, &held->before);
+}
+
+void hp_signals_hold_write_errors(struct hp_signals *held)
+{
+    held->before = 0;
+    held->is_held = true;
+    hp_signals_set_mask(SIG_BLOCK, hp_signals_bit(SIGPIPE) | hp_signals_bit(SIGXFSZ), &held->before);
 }
 
 void hp_signals_release(const struct hp_signals *held) { hp_signals_set_mask(SIG_SETMASK, held->before, NULL); }
@@ -5765,14 +6080,13 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1488u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1496u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
 #define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
 
 #define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and taken away from outside: nothing new is recorded */
-#define HP_GATE_GONE 0x7fffffffu   /* `gate` of a range that has no session and never will */
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
@@ -5822,6 +6136,22 @@ enum hp_loss {
     HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
     HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
     HP_LOSSES = 16     /* room for more */
+};
+
+/* Where the session is. */
+enum hp_storage {
+    HP_STORAGE_FILE,
+    HP_STORAGE_MEMORY,   /* no folder had space for it */
+    HP_STORAGE_NO_FOLDER /* the same because one of them belongs to somebody else, or can be written by others */
+};
+
+/* Why there was no space for more. */
+enum hp_refusal {
+    HP_REFUSAL_NONE,
+    HP_REFUSAL_CAPACITY,  /* it is as large as it may become */
+    HP_REFUSAL_ADDRESSES, /* a limit of the process, or a neighbour in its address space */
+    HP_REFUSAL_SPACE,     /* the file system is full */
+    HP_REFUSAL_FILE /* the file could not be opened again: another user or root, no descriptor left, or it is gone */
 };
 
 struct hp_header {
@@ -5889,6 +6219,8 @@ struct hp_header {
     uint64_t cpu_latest_kernel_ns;
     uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
     uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
+    uint32_t storage;     /* enum hp_storage */
+    uint32_t refusal;     /* enum hp_refusal: why it last could not grow */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -8859,41 +9191,50 @@ bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct 
 /*
  * The session file from the writer's side: creating it, growing it, handing out space in it.
  *
- * One mapping of the full capacity is made at the start and stays where it is; growing only makes more of the
- * file behind it real. No descriptor is kept: to grow, the file is opened again by its path and compared with the one
- * that was mapped. Space comes from one end and is never given back, so handing it out is a compare-and-swap.
+ * The mapping begins small and grows where it is. The file has its full length from the start, but no more of it is real than is
+ * mapped: to grow takes neither its path nor a descriptor, so a host that has changed its user or its root goes on recording. Where
+ * the kernel cannot do that, the file is opened again by its path and compared with the one that was mapped. Space comes from
+ * one end and is never given back, so handing it out is a compare-and-swap.
  *
  * No heap, no libc locks: usable in a signal handler and in a forked child of a threaded process.
  */
 
 struct hp_store {
-    char *base;      /* the mapping; NULL: no session */
-    uint64_t mapped; /* bytes of it */
+    struct hp_range range;   /* without a base: no session */
+    uint64_t capacity;       /* bytes that it may grow to */
+    struct hp_mutex growing; /* taken with signals held */
     struct hp_file_identity file;
-    uint32_t refusals; /* times the file could not grow, since it last could */
-    uint32_t number;   /* sessions of this process before this one, across exec too */
-    bool is_memory;    /* no file could be had: everything is there already, nobody else can read it */
-    char path[1200];   /* "" when there is no file */
+    uint32_t refusals;   /* times the file could not grow, since it last could */
+    uint32_t number;     /* sessions of this process before this one, across exec too */
+    bool is_full_length; /* the file is as long as it may become; else it is as long as it is real */
+    bool is_memory;      /* no file could be had: nobody else can read it */
+    bool
+        is_foreign; /* because a folder that was to have it belongs to somebody else, or can be written by others */
+    char path[1200]; /* "" when there is no file */
 };
 
-/* Why a session could not begin, as a sentence; or NULL. */
-HP_PRIVATE const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid);
+/* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
+HP_PRIVATE const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+                            uint32_t place);
 
-/*
- * Lets go of the file but keeps the address range, empty: a late writer writes into nothing. When `is_quiet` says that
- * nobody can still be writing, the next hp_store_create may use the store again; otherwise it is his for good.
- */
-HP_PRIVATE void hp_store_retire(struct hp_store *store, bool is_quiet);
+/* Nobody works on it any more: gives its memory back but for a page in which the gate reads as closed. */
+HP_PRIVATE void hp_store_empty(struct hp_store *store);
 
-/* In a forked child: drops the parent's mapping without touching what is in it. */
+/* Gives back what is left. In a forked child: drops the parent's mapping without touching what is in it. */
 HP_PRIVATE void hp_store_forget(struct hp_store *store);
+
+/* The session never began: its file goes as well. */
+HP_PRIVATE void hp_store_discard(struct hp_store *store);
 
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {
-    return (struct hp_header *)(void *)store->base;
+    return (struct hp_header *)(void *)store->range.base;
 }
 
-static inline void *hp_store_at(const struct hp_store *store, uint32_t offset) { return store->base + offset; }
+static inline void *hp_store_at(const struct hp_store *store, uint32_t offset)
+{
+    return store->range.base + offset;
+}
 
 /* Hands out `size` zeroed bytes; `align` is a power of two. Returns their offset, or 0 when there is no space. */
 HP_PRIVATE uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align);
@@ -8917,10 +9258,10 @@ HP_PRIVATE void hp_store_prune(const struct hp_store *store, uint32_t keep);
 /*
  * Creating and growing the session file.
  *
- * Protocol of the two counters in the header. `backed` says how many bytes are real; it only rises, after the
- * file system has said yes, by compare-and-swap (two threads may reserve overlapping ranges; that is harmless). `used`
- * is moved only to values not above `backed`, by compare-and-swap; the winner owns the bytes between. Both are
- * relaxed: what is written into the bytes is published by whoever links their offset, with release order.
+ * Protocol of the two counters in the header. `backed` says how many bytes are mapped and real; it only rises, after the
+ * file system has said yes, by whoever has `growing`. `used` is moved only to values not above `backed`, by
+ * compare-and-swap; the winner owns the bytes between. Both are relaxed: what is written into the bytes is published by
+ * whoever links their offset, with release order.
  */
 
 #ifndef MFD_CLOEXEC
@@ -8929,7 +9270,7 @@ HP_PRIVATE void hp_store_prune(const struct hp_store *store, uint32_t keep);
 
 #define HP_STORE_FIRST_BYTES (128u << 10)
 #define HP_STORE_GROW_AT_LEAST (64u << 10)
-#define HP_STORE_GROW_AT_MOST (4u << 20)
+#define HP_STORE_GROW_AT_MOST (512u << 10) /* to make it real takes a tenth of a millisecond, perhaps under the lock */
 #define HP_STORE_DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define HP_STORE_PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
@@ -8967,34 +9308,13 @@ static uint64_t hp_store_choose_capacity(const struct hp_settings *settings, con
     return hp_store_page_floor(capacity);
 }
 
-/* ---------------------------------------------------------------------------------------- mapping */
-
-/* Maps `fd` (or plain memory for -1); where the address space is short, less of it. */
-static bool hp_store_map_file(struct hp_store *store, int fd, uint64_t capacity)
-{
-    const int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
-    if (store->base != NULL && store->mapped == capacity) {
-        void *again = mmap(store->base, (size_t)capacity, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
-        return again != MAP_FAILED;
-    }
-    for (; capacity >= HP_MIN_BYTES; capacity = hp_store_page_floor(capacity / 2)) {
-        void *fresh = mmap(NULL, (size_t)capacity, PROT_READ | PROT_WRITE, flags, fd, 0);
-        if (fresh != MAP_FAILED) {
-            store->base = fresh;
-            store->mapped = capacity;
-            return true;
-        }
-    }
-    return false;
-}
-
 static void hp_store_begin_header(struct hp_store *store, uint64_t backed)
 {
     struct hp_header *header = hp_store_header(store);
     header->byte_order = HP_BYTE_ORDER;
     header->version = HP_LAYOUT_VERSION;
     header->header_bytes = HP_HEADER_BYTES;
-    header->capacity = store->mapped;
+    header->capacity = store->capacity;
     header->used = HP_HEADER_BYTES;
     header->backed = backed;
 }
@@ -9025,35 +9345,46 @@ static bool hp_store_create_file(struct hp_store *store, const char *folder, uin
     return false;
 }
 
-static bool hp_store_create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid)
+/*
+ * The whole length at once, if the kernel can make pieces of it real without being shown the file again. It says so when it is
+ * asked about the first one.
+ */
+static void hp_store_give_full_length(struct hp_store *store, int fd)
+{
+    store->is_full_length = hp_range_fill(&store->range, 0, HP_STORE_FIRST_BYTES) == HP_FILL_DONE &&
+                            hp_file_size_is_allowed(store->capacity) && ftruncate(fd, (off_t)store->capacity) == 0;
+}
+
+static bool hp_store_create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid,
+                      uint32_t place)
 {
     int fd;
-    if (folder[0] != '/' || !hp_file_make_private_folder(folder))
+    if (folder[0] != '/')
         return false;
-    const uint64_t capacity = hp_store_choose_capacity(settings, folder);
-    if (capacity < HP_MIN_BYTES || !hp_store_create_file(store, folder, pid, hp_process_start_time(0), &fd))
+    if (!hp_file_make_private_folder(folder)) {
+        store->is_foreign |= errno == EPERM || errno == ENOTDIR;
         return false;
-    const bool is_ready = hp_file_reserve(fd, 0, HP_STORE_FIRST_BYTES) && hp_store_map_file(store, fd, capacity);
+    }
+    store->capacity = hp_store_choose_capacity(settings, folder);
+    if (store->capacity < HP_MIN_BYTES || !hp_store_create_file(store, folder, pid, hp_process_start_time(0), &fd))
+        return false;
+    const bool is_ready =
+        hp_file_reserve(fd, 0, HP_STORE_FIRST_BYTES) && hp_range_map(&store->range, fd, HP_STORE_FIRST_BYTES, store->capacity, place);
     store->file = hp_file_identify(fd);
-    store->is_memory = false;
+    if (is_ready)
+        hp_store_give_full_length(store, fd);
     hp_sys_close(fd);
     if (!is_ready) {
         unlink(store->path);
         store->path[0] = '\0';
         return false;
     }
-    store->refusals = 0;
     hp_store_begin_header(store, HP_STORE_FIRST_BYTES);
     return true;
 }
 
-/*
- * No folder will do: memory that lasts as long as the process. A memfd would be readable by others, but the
- * kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that always works.
- */
-static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_settings *settings)
+static int hp_store_open_memory(uint64_t capacity)
 {
-    uint64_t capacity = settings->max_bytes ? hp_store_page_floor(settings->max_bytes) : HP_STORE_DEFAULT_CAPACITY;
     int fd = -1;
 #ifdef SYS_memfd_create
     fd = (int)syscall(SYS_memfd_create, "hotpath-session", MFD_CLOEXEC);
@@ -9062,62 +9393,66 @@ static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_se
         fd = -1;
     }
 #endif
+    return fd;
+}
+
+/*
+ * No folder will do: memory that lasts as long as the process. It can be a file without a name, which grows like one with a name.
+ * But the kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that
+ * always works; where the address space is short, less of it.
+ */
+static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_settings *settings, uint32_t place)
+{
+    uint64_t capacity = settings->max_bytes ? hp_store_page_floor(settings->max_bytes) : HP_STORE_DEFAULT_CAPACITY;
     if (capacity < HP_MIN_BYTES)
         capacity = HP_MIN_BYTES;
     if (capacity > UINT32_MAX)
         capacity = hp_store_page_floor(UINT32_MAX);
-    const bool is_mapped = hp_store_map_file(store, fd, capacity);
+    const int fd = hp_store_open_memory(capacity);
+    bool is_mapped = hp_range_map(&store->range, fd, HP_STORE_FIRST_BYTES, capacity, place);
+    for (; !is_mapped && fd < 0 && capacity / 2 >= HP_MIN_BYTES; is_mapped = store->range.base != NULL) {
+        capacity = hp_store_page_floor(capacity / 2);
+        hp_range_map(&store->range, fd, HP_STORE_FIRST_BYTES, capacity, place);
+    }
     if (fd >= 0)
         hp_sys_close(fd);
     if (!is_mapped)
         return false;
-    store->is_memory = true;
-    store->path[0] = '\0';
-    hp_store_begin_header(store, store->mapped);
+    store->is_memory = store->is_full_length = true;
+    store->capacity = capacity;
+    hp_store_begin_header(store, store->range.mapped);
     return true;
 }
 
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid)
+const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+                            uint32_t place)
 {
     char folder[1100];
+    memset(store, 0, sizeof *store);
     for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++)
-        if (hp_store_create_in(store, settings, folder, pid))
+        if (hp_store_create_in(store, settings, folder, pid, place))
             return NULL;
-    if (hp_store_create_in_memory(store, settings))
+    if (hp_store_create_in_memory(store, settings, place))
         return NULL;
     return "no memory for a session could be mapped";
 }
 
-void hp_store_retire(struct hp_store *store, bool is_quiet)
-{
-    if (store->base == NULL)
-        return;
-    (void)mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
-    if (!is_quiet)
-        __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
-    store->path[0] = '\0';
-}
+void hp_store_empty(struct hp_store *store) { hp_range_empty(&store->range); }
 
 void hp_store_forget(struct hp_store *store)
 {
-    if (store->base != NULL)
-        munmap(store->base, (size_t)store->mapped);
-    store->base = NULL;
+    hp_range_unmap(&store->range);
     store->path[0] = '\0';
 }
 
-/* ------------------------------------------------------------------------------------------- space */
-
-static bool hp_store_raise_backed(struct hp_header *header, uint64_t to)
+void hp_store_discard(struct hp_store *store)
 {
-    uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
-    while (backed < to)
-        if (__atomic_compare_exchange_n(&header->backed, &backed, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
-    return true;
+    if (store->path[0] != '\0')
+        unlink(store->path);
+    hp_store_forget(store);
 }
+
+/* ------------------------------------------------------------------------------------------- space */
 
 /* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
 #define HP_STORE_ASK_AGAIN 4096u
@@ -9132,8 +9467,37 @@ static bool hp_store_is_worth_asking(struct hp_store *store)
     return refusals % HP_STORE_ASK_AGAIN == 0;
 }
 
-/* Makes the file real up to `to`, and a good piece further. Also called by the handler of samples: nothing of the C library's. */
-static bool hp_store_grow(struct hp_store *store, uint64_t to)
+/*
+ * Makes more of the file real by opening it again, as long as that can be done. From here to grow() also called by the handler of
+ * samples: nothing of the C library's.
+ */
+static enum hp_refusal hp_store_reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
+{
+    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path,
+                               O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    enum hp_refusal refusal = HP_REFUSAL_FILE;
+    if (fd >= 0 && hp_file_is(fd, &store->file))
+        refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    return refusal;
+}
+
+/* Makes bytes up to `to` there, and real. */
+static enum hp_refusal hp_store_extend(struct hp_store *store, uint64_t from, uint64_t to)
+{
+    if (!hp_range_grow(&store->range, to))
+        return HP_REFUSAL_ADDRESSES;
+    const enum hp_fill fill = store->is_full_length ? hp_range_fill(&store->range, from, to) : HP_FILL_UNKNOWN;
+    if (fill == HP_FILL_NO_SPACE)
+        return HP_REFUSAL_SPACE;
+    if (fill == HP_FILL_DONE || store->is_memory)
+        return HP_REFUSAL_NONE;
+    return hp_store_reserve_by_path(store, from, to);
+}
+
+/* As far as is needed, and a good piece further if that can be had. */
+static bool hp_store_grow_locked(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
     const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
@@ -9142,25 +9506,40 @@ static bool hp_store_grow(struct hp_store *store, uint64_t to)
     uint64_t step = backed / 2;
     step = step < HP_STORE_GROW_AT_LEAST ? HP_STORE_GROW_AT_LEAST : step > HP_STORE_GROW_AT_MOST ? HP_STORE_GROW_AT_MOST : step;
     const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
-    uint64_t generous = exact + step;
-    if (generous > store->mapped)
-        generous = store->mapped;
+    uint64_t end = exact + step < store->capacity ? exact + step : store->capacity;
+    enum hp_refusal refusal = hp_store_extend(store, backed, end);
+    if (refusal != HP_REFUSAL_NONE && end > exact)
+        refusal = hp_store_extend(store, backed, end = exact);
+    const bool has_grown = refusal == HP_REFUSAL_NONE;
+    if (has_grown)
+        __atomic_store_n(&header->backed, end, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(&header->refusal, refusal, __ATOMIC_RELAXED);
+    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    return has_grown;
+}
+
+/* Signals are held: a handler that came here, too, would wait for whom it has interrupted. */
+static bool hp_store_grow(struct hp_store *store, uint64_t to)
+{
+    struct hp_signals held;
     if (!hp_store_is_worth_asking(store))
         return false;
-    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-    const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
-                           ((hp_file_reserve(fd, backed, generous) && hp_store_raise_backed(header, generous)) ||
-                            (hp_file_reserve(fd, backed, exact) && hp_store_raise_backed(header, exact)));
-    if (fd >= 0)
-        hp_raw(SYS_close, fd);
-    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    hp_signals_hold(&held);
+    hp_mutex_take(&store->growing);
+    const bool has_grown = hp_store_grow_locked(store, to);
+    hp_mutex_give(&store->growing);
+    hp_signals_release(&held);
     return has_grown;
 }
 
 bool hp_store_reserve_all(struct hp_store *store)
 {
-    const uint64_t backed = __atomic_load_n(&hp_store_header(store)->backed, __ATOMIC_RELAXED);
-    return backed >= store->mapped || (hp_store_grow(store, store->mapped));
+    struct hp_header *header = hp_store_header(store);
+    const bool is_all = header->backed >= store->capacity || hp_store_grow(store, store->capacity);
+    /* Nothing is asked for later, whatever the answer would be. */
+    store->capacity = header->capacity = header->backed;
+    return is_all;
 }
 
 uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
@@ -9170,8 +9549,10 @@ uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align
     for (;;) {
         const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
         const uint64_t to = from + size;
-        if (to > store->mapped)
+        if (to > store->capacity) {
+            __atomic_store_n(&header->refusal, HP_REFUSAL_CAPACITY, __ATOMIC_RELAXED);
             return 0;
+        }
         if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !hp_store_grow(store, to))
             return 0;
         if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -9224,7 +9605,7 @@ static bool hp_store_is_over(const struct hp_store_prune_ *prune, const char *na
     uint32_t words[offsetof(struct hp_header, losses) / sizeof(uint32_t)];
     hp_store_put_text(path, sizeof path, hp_store_put_text(path, sizeof path, hp_store_put_text(path, sizeof path, 0, prune->folder), "/"),
              name);
-    if (hp_file_read_bytes(path, words, sizeof words) != sizeof words)
+    if (hp_file_read_regular(path, words, sizeof words) != sizeof words)
         return true;
     if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
         return true;
@@ -11101,6 +11482,8 @@ struct hp_trust {
     const char *clock;
     const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
+    uint32_t storage; /* enum hp_storage, of the process for which it is worst */
+    uint32_t refusal; /* enum hp_refusal, likewise */
 };
 
 struct hotpath_results {
@@ -17039,6 +17422,10 @@ HP_SHARED const size_t hotpath_loss_count_;
 /* The word for an enum hp_clock_kind. */
 HP_PRIVATE const char *hp_trust_clock_name(uint32_t kind);
 
+/* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
+HP_PRIVATE const char *hp_trust_refusal(const struct hp_trust *trust);
+HP_PRIVATE const char *hp_trust_storage(const struct hp_trust *trust);
+
 HP_PRIVATE void hp_trust_set(struct hotpath_results *results);
 
 /* That files of the run, at least one, have lost their ends. */
@@ -19293,6 +19680,36 @@ static double hp_trust_measuring_share(const struct hotpath_results *results)
     return share < 100 ? share : 100;
 }
 
+const char *hp_trust_refusal(const struct hp_trust *trust)
+{
+    switch (trust->refusal) {
+    case HP_REFUSAL_CAPACITY:
+        return "the session is as large as it may become";
+    case HP_REFUSAL_ADDRESSES:
+        return "a limit of the process, or a neighbour in its memory, kept the session from growing";
+    case HP_REFUSAL_SPACE:
+        return "the file system had no space for the session to grow";
+    case HP_REFUSAL_FILE:
+        return "the file of the session could not be opened again to grow";
+    default:
+        return NULL;
+    }
+}
+
+const char *hp_trust_storage(const struct hp_trust *trust)
+{
+    switch (trust->storage) {
+    case HP_STORAGE_MEMORY:
+        return "kept in memory, since no folder had space";
+    case HP_STORAGE_NO_FOLDER:
+        return "kept in memory, since a folder for sessions belongs to somebody else or can be written by others";
+    default:
+        return NULL;
+    }
+}
+
+static uint32_t hp_trust_higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
 void hp_trust_set(struct hotpath_results *results)
 {
     const struct hp_run *run = &results->run;
@@ -19304,9 +19721,13 @@ void hp_trust_set(struct hotpath_results *results)
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
     };
-    for (size_t at = 0; at < run->count; at++)
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
-            results->trust.lost[loss] += run->sessions[at]->header.losses[loss];
+            results->trust.lost[loss] += header->losses[loss];
+        results->trust.storage = hp_trust_higher(results->trust.storage, header->storage);
+        results->trust.refusal = hp_trust_higher(results->trust.refusal, header->refusal);
+    }
 }
 
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
@@ -19375,6 +19796,14 @@ static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
 }
 
+static void hp_trust_put_sentence(struct hp_text *text, const char *sentence)
+{
+    if (sentence == NULL)
+        return;
+    hp_text_string(text, "; ");
+    hp_text_string(text, sentence);
+}
+
 static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -19391,6 +19820,8 @@ static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text
         hp_text_string(text, count == 1 ? hotpath_loss_words_[at].one : hotpath_loss_words_[at].many);
         has_lost = true;
     }
+    if (has_lost)
+        hp_trust_put_sentence(text, hp_trust_refusal(trust));
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
@@ -19405,6 +19836,8 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     hp_trust_put_clock(trust, text);
     hp_trust_put_cost(trust, text);
     hp_trust_put_cpu(trust, text);
+    if (trust->storage == HP_STORAGE_NO_FOLDER)
+        hp_trust_put_sentence(text, hp_trust_storage(trust));
     hp_trust_put_lost(trust, text);
 }
 
@@ -20213,6 +20646,10 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
     hp_json_report_put_cpu_trust(json, trust->cpu);
+    if (hp_trust_storage(trust) != NULL)
+        hp_json_put_string(json, "storage", hp_trust_storage(trust));
+    if (hp_trust_refusal(trust) != NULL)
+        hp_json_put_string(json, "refusal", hp_trust_refusal(trust));
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
@@ -20895,6 +21332,67 @@ bool hp_table_render(const hotpath_results *results, struct hp_text *out, const 
 
 #define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
 
+/* ---- src/record/holders.h ------------------------------------------------------------------------------------ */
+
+/*
+ * Who owns a session. The process has one that runs, and may have others that have ended and are still in somebody's hands: a
+ * report reads one, a thread has not noticed its end. A session has holders, and the last of them gives its memory back:
+ *
+ *   the recorder    from hp_session_link until whoever stops it has seen that no thread is at work on it
+ *   a report        hp_session_hold, or what hp_session_unlink has handed to it
+ *   whoever counts  something without a thread's head (allocations on a thread that is over, what was lost)
+ *
+ * Two are no holders, because the recorder lets go only after them: threads that work on their heads (the recorder
+ * waits until they are at rest), and whoever has the recorder's lock while the session runs.
+ *
+ * A thread that is at rest still looks at the gate of the session that it worked for last. So one page of each stays, empty, until
+ * no head is left that leads there.
+ */
+
+struct hp_session {
+    struct hp_store store; /* first: heads point to it */
+    struct hp_settings settings;
+    struct hp_session *next; /* of all; they are used again and never given back */
+    uint32_t holders;
+    uint32_t phase; /* enum hp_phase */
+    uint32_t place; /* its number among all */
+};
+
+/* What becomes of it; `holders` count in the first three. */
+enum hp_phase {
+    HP_PHASE_FREE,
+    HP_PHASE_IN_USE,
+    HP_PHASE_UNSETTLED, /* it has ended, and a thread may be at work on it still: asked again now and then */
+    HP_PHASE_EMPTY      /* only the page of the gate is left */
+};
+
+/* A session that does not run yet, with one holder. NULL: no memory, or no space for it. Without the lock, or in a child. */
+HP_PRIVATE struct hp_session *hp_session_make(const struct hp_settings *settings);
+/* What was made is not needed: another one was first. */
+HP_PRIVATE void hp_session_discard(struct hp_session *session);
+
+/* It runs from now on; nothing else does. Under the lock. */
+HP_PRIVATE void hp_session_link(struct hp_session *session);
+/* The one that runs does not from now on. It is the caller's to end. Under the lock. */
+HP_PRIVATE struct hp_session *hp_session_unlink(void);
+
+/* The session that runs, held; NULL: none does. Any thread, any time, handlers included. */
+HP_PRIVATE struct hp_session *hp_session_hold(void);
+HP_PRIVATE void hp_session_let_go(struct hp_session *session);
+
+/* Waits, for a moment at most, until no thread is at work on it. It is unlinked. */
+HP_PRIVATE bool hp_session_settle(struct hp_session *session);
+/* The end: lets go of it once no thread is at work on it, perhaps later. It is unlinked. */
+HP_PRIVATE void hp_session_end(struct hp_session *session);
+/* Gives back what has been left over meanwhile. */
+HP_PRIVATE void hp_sessions_tidy(void);
+
+/* In a forked child: all are the parent's, but for one that the child has made (or NULL). */
+HP_PRIVATE void hp_sessions_forget(const struct hp_session *own);
+
+/* Counts what the running session loses. */
+HP_PRIVATE void hp_session_lose(enum hp_loss loss);
+
 /* ---- src/record/sampler.h ------------------------------------------------------------------------------------ */
 
 /*
@@ -20977,8 +21475,8 @@ HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
-/* Stores what the process has used up to now. */
-HP_PRIVATE void hp_sampler_touch(void);
+/* Stores what the process has used up to now. The session is held. */
+HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
 
 /* ---- src/record/runtime.h ------------------------------------------------------------------------------------ */
 
@@ -20987,6 +21485,7 @@ HP_PRIVATE void hp_sampler_touch(void);
  *
  *   hp_recorder  one per process, in static memory, shared by all copies of the library in it (copies.c).
  *                Changed only while `fork_page->lock` is held, with signals held back (hp_lock).
+ *   hp_session   what one session needs beside its store; who may touch that: holders.h.
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
  *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
  *   hp_head      one per thread (and one more for each depth of signal handlers that interrupt the recorder), in
@@ -21050,14 +21549,23 @@ struct hp_head {
     uint32_t steps;         /* taken in lists for want of that */
 };
 
+/* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */
+#define HP_HAND_OVERS 8u
+struct hp_hand_over {
+    uintptr_t thread, place;
+};
+
 struct hp_fork_page {
     uint32_t is_ours; /* 0 in a forked child */
-    uintptr_t lock;   /* 0, or the address of the holder's hotpath_v1_head */
+    struct hp_mutex lock;
+    uintptr_t lock_holder; /* 0, or the address of his hotpath_v1_head */
+    uint32_t pid; /* of the process, as opposed to one that shares its memory after vfork; 0: not known yet */
     struct hp_head *heads;
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
-    uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
-    uint32_t owners;    /* numbers of threads given out: see owners.h */
+    uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
+    struct hp_hand_over hand_overs[HP_HAND_OVERS];
+    uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs. */
@@ -21107,14 +21615,18 @@ struct hp_recorder {
     bool is_child;  /* begun by a zone after fork */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
-    uint32_t counter_state; /* atomic: see choose_counter */
-    struct hp_store *store; /* of the running session, or the next */
-    struct hp_store first_store;
-    struct hp_settings settings; /* under the lock, or by who began the session */
+    uint32_t counter_state;      /* atomic: see choose_counter */
+    struct hp_session *session;  /* that runs, or NULL */
+    struct hp_store *store;      /* its store: for threads that register, and under the lock */
+    struct hp_session *sessions; /* all, in use or not */
+    uint32_t session_places;
+    struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
+    bool is_calibrated; /* somebody has measured, or is measuring, the following */
     struct hp_zone_cost zone_cost;
+    bool has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
     struct hp_file_identity standard_error;
-    hotpath_reporter *reporter;
+    hotpath_reporter *reporter; /* both under the lock, so that nobody has one without the other */
     void *reporter_context;
     struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
     struct hotpath_zone *owner;                  /* the guard of the HOTPATH_SESSION that began the session */
@@ -21174,6 +21686,7 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hotpath_runtime_->epoch, __ATOMIC_RELAXED); }
+static inline bool hp_is_child(void) { return __atomic_load_n(&hotpath_runtime_->is_child, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hotpath_runtime_->is_sealed, is_sealed, __ATOMIC_RELAXED);
@@ -21204,8 +21717,11 @@ HP_PRIVATE bool hp_runtime_prepare(void);
  * are not held back because no system call may be made (HOTPATH_RESERVE).
  */
 HP_PRIVATE bool hp_lock(struct hp_signals *held);
-/* The same without waiting: false, too, where somebody else has it. */
-HP_PRIVATE bool hp_lock_if_free(struct hp_signals *held);
+/*
+ * The same for callers that may hold any lock of the host or of the C library, which the holder may be waiting for: false, too,
+ * where somebody keeps it for longer than it is kept for usually.
+ */
+HP_PRIVATE bool hp_lock_soon(struct hp_signals *held);
 HP_PRIVATE void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 HP_PRIVATE void *hp_more_memory(size_t size);
@@ -21218,6 +21734,8 @@ HP_PRIVATE void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork
 HP_PRIVATE uint64_t hp_now(void);
 /* True in a child that has not noticed the fork yet. */
 HP_PRIVATE bool hp_is_forked_child(void);
+/* True in the process that the state belongs to; false in one that was forked from it or shares its memory (vfork, CLONE_VM). */
+HP_PRIVATE bool hp_is_own_process(void);
 /* One line on stderr, if that is still the host's stderr. */
 HP_PRIVATE void hp_say(const char *line);
 
@@ -21228,8 +21746,11 @@ HP_PRIVATE uint32_t hp_site_id(struct hotpath_site *site);
 HP_PRIVATE bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
-/* Makes HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG of the settings count from now on. Under the lock. False: no memory. */
-HP_PRIVATE bool hp_sites_choose(void);
+/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
+HP_PRIVATE bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice);
+/* Makes them count from now on, and returns those that did before. Under the lock. */
+HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
+HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 HP_PRIVATE void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -21272,7 +21793,7 @@ HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint
 HP_PRIVATE bool hp_thread_exit_hook(void);
 
 /* --- tree.c */
-/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
+/* With the head held: until it is let go, the session stays where it is, also one that has ended meanwhile. */
 static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
 {
     return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
@@ -21362,13 +21883,15 @@ HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 HP_PRIVATE bool hp_session_begin_child(void);
-/* Stores the present moment as the session's latest. */
 HP_PRIVATE void hp_session_suggest_main(uint32_t site);
-HP_PRIVATE struct hp_clock_pair hp_session_touch(void);
+/* Stores the present moment as the session's latest. */
+HP_PRIVATE struct hp_clock_pair hp_session_touch(struct hp_store *store);
+/* A child's session has begun under the lock: what can wait until that is free again. */
+HP_PRIVATE void hp_session_follow_up(void);
 
 /* --- exit_report.c */
-/* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
-HP_PRIVATE int hp_exit_report(bool is_in_handler);
+/* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
+HP_PRIVATE int hp_exit_report(struct hp_session *session, bool is_in_handler);
 
 /* ---- src/record/owners.h ------------------------------------------------------------------------------------- */
 
@@ -21529,9 +22052,13 @@ static void hp_allocations_declare_feature(struct hp_header *header)
         __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
 }
 
+/* On a thread that has no head for it. The session is held: nothing else keeps it there. */
 static void hp_allocations_count_late(const struct hp_allocations_event *event)
 {
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    struct hp_header *header = hp_store_header(&session->store);
     hp_allocations_declare_feature(header);
     if (event->allocated != NULL) {
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
@@ -21544,6 +22071,7 @@ static void hp_allocations_count_late(const struct hp_allocations_event *event)
         __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
     }
     hp_allocations_publish(header, hp_allocations_more_live(event));
+    hp_session_let_go(session);
 }
 
 /* ------------------------------------------------------------------------------------------------------ counting */
@@ -21742,7 +22270,7 @@ static inline __attribute__((always_inline)) bool hp_allocations_is_recorded(voi
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
 static bool hp_allocations_is_our_own(void)
 {
-    return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
 }
 
 static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
@@ -21895,26 +22423,46 @@ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *bloc
 void hotpath_v1_alloc_failed(void)
 {
     const int saved = errno;
-    if (hp_allocations_is_recorded() && !hp_allocations_is_our_own())
-        __atomic_fetch_add(&hp_store_header(hotpath_runtime_->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+    struct hp_session *session = hp_allocations_is_recorded() && !hp_allocations_is_our_own() ? hp_session_hold() : NULL;
+    if (session != NULL) {
+        __atomic_fetch_add(&hp_store_header(&session->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+        hp_session_let_go(session);
+    }
     errno = saved;
 }
 
+/* The head is held, or its thread has none for the session that runs. */
+static struct hotpath_alloc_counts hp_allocations_read_counts(const struct hp_head *head)
+{
+    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
+    if (head == NULL)
+        return (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
+                                             hp_allocations_idle_counts.freed_bytes, 0};
+    if (thread == NULL)
+        return (struct hotpath_alloc_counts){.session = head->hot.epoch};
+    return (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count, thread->freed,
+                                         head->hot.epoch};
+}
+
+/* Marked as held, also where it was already: then whoever has it was interrupted by us, and his session stays as long. */
 int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
 {
     const int saved = errno;
     if (!__atomic_load_n(&hotpath_runtime_->alloc_is_watched, __ATOMIC_RELAXED))
         return HOTPATH_E_OFF;
-    const struct hp_head *head = hp_allocations_is_recorded() ? hp_thread_head_if_free() : NULL;
-    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
-    if (head == NULL)
-        *ret_counts = (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
-                                                    hp_allocations_idle_counts.freed_bytes, 0};
-    else if (thread == NULL)
-        *ret_counts = (struct hotpath_alloc_counts){.session = head->hot.epoch};
-    else
-        *ret_counts = (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count,
-                                                    thread->freed, head->hot.epoch};
+    struct hp_head *head = hp_allocations_is_recorded() ? hp_thread_head_if_free() : NULL;
+    uint32_t before = 0;
+    if (head != NULL) {
+        before = HOTPATH_GET_(head->hot.ready);
+        HOTPATH_PUT_(head->hot.ready, 0);
+        HOTPATH_ORDER_();
+    }
+    const uint32_t gate = head != NULL ? HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
+    *ret_counts = hp_allocations_read_counts(gate != 0 && gate == head->hot.epoch ? head : NULL);
+    if (head != NULL) {
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->hot.ready, before);
+    }
     errno = saved;
     return HOTPATH_OK;
 }
@@ -22101,7 +22649,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the C library calls its functions when threads end.
  */
 
-static struct hp_recorder hp_copies_own_state = {.store = &hp_copies_own_state.first_store};
+static struct hp_recorder hp_copies_own_state;
 struct hp_recorder *hotpath_runtime_ = &hp_copies_own_state;
 
 /* What a note leads to. */
@@ -22359,38 +22907,46 @@ void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)
 
 /*
  * The report a process writes about itself: to stderr if that still is what it was, or to a file. May run in a
- * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt.
+ * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt. Signals are as the host
+ * has them: whoever wants to end the program need not wait for who reads the report.
  */
 
+/* A piece of the text. It is made as a whole before any of it is written: to write may take as long as the reader likes. */
+#define HP_EXIT_REPORT_PIECE_BYTES (32u << 10)
+struct hp_exit_report_piece {
+    struct hp_exit_report_piece *next;
+    size_t length;
+    char bytes[HP_EXIT_REPORT_PIECE_BYTES - 2 * sizeof(void *)];
+};
+
 struct hp_exit_report_work {
+    struct hp_session *owned; /* the session, which the caller holds */
     struct hp_snapshot snapshot;
     const struct hp_snapshot *session; /* the list of snapshots: this one alone */
     struct hp_snapshots sessions;
-    struct hp_settings settings; /* of this moment: another thread may start over */
-    int fd;
-    bool has_failed;
-    size_t length;
-    char buffer[16384];
+    struct hp_settings settings; /* of this moment */
+    hotpath_reporter *reporter;
+    void *reporter_context;
+    struct hp_arena arena;
+    struct hp_exit_report_piece *first, *last;
 };
-
-static bool hp_exit_report_flush(struct hp_exit_report_work *work)
-{
-    if (work->length > 0 && !hp_file_write(work->fd, work->buffer, work->length))
-        work->has_failed = true;
-    work->length = 0;
-    return !work->has_failed;
-}
 
 static bool hp_exit_report_put(void *context, const char *bytes, size_t length)
 {
     struct hp_exit_report_work *work = context;
     while (length > 0) {
-        if (work->length == sizeof work->buffer && !hp_exit_report_flush(work))
-            return false;
-        size_t part = sizeof work->buffer - work->length;
+        if (work->last == NULL || work->last->length == sizeof work->last->bytes) {
+            struct hp_exit_report_piece *fresh = hp_arena_take(&work->arena, sizeof *fresh);
+            if (fresh == NULL)
+                return false;
+            *(work->last != NULL ? &work->last->next : &work->first) = fresh;
+            work->last = fresh;
+        }
+        struct hp_exit_report_piece *piece = work->last;
+        size_t part = sizeof piece->bytes - piece->length;
         part = part < length ? part : length;
-        memcpy(work->buffer + work->length, bytes, part);
-        work->length += part;
+        memcpy(piece->bytes + piece->length, bytes, part);
+        piece->length += part;
         bytes += part;
         length -= part;
     }
@@ -22413,15 +22969,18 @@ static void hp_exit_report_say_output_failed(const char *what, const char *path)
     hp_exit_report_say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 
-static void hp_exit_report_say_no_memory(void)
+static void hp_exit_report_say_no_memory(const struct hp_session *session)
 {
-    const char *path = hotpath_runtime_->store->path;
+    const char *path = session->store.path;
     const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
                            path};
     hp_exit_report_say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 
-/* The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). */
+/*
+ * The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). It may be anything: a FIFO
+ * that nobody reads is an error, and one that somebody reads is waited for by hp_file_write, which does not for ever.
+ */
 static int hp_exit_report_open_output(const struct hp_settings *settings)
 {
     char path[1100];
@@ -22429,11 +22988,98 @@ static int hp_exit_report_open_output(const struct hp_settings *settings)
         !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
-    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         hp_exit_report_say_output_failed("cannot write", path);
     return fd;
 }
+
+/* ---------------------------------------------------------------------------------------------- turns */
+
+/*
+ * Reports are written one after the other, so that their lines do not mix. Nobody is waited for longer than two seconds: he may
+ * have been left by a handler that jumped. Our own thread is not waited for at all.
+ */
+static bool hp_exit_report_take_turn(uintptr_t *writer, bool is_in_handler)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    uintptr_t holder = 0;
+    for (int tries = 0;
+         !__atomic_compare_exchange_n(writer, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
+        if (is_in_handler)
+            return false;
+        if (holder == us || tries == 2000)
+            break;
+        holder = 0;
+        hp_pause_ns(1000000);
+    }
+    return true;
+}
+
+static bool hp_exit_report_write_pieces(const struct hp_exit_report_work *work, int fd)
+{
+    bool is_whole = true;
+    for (const struct hp_exit_report_piece *piece = work->first; piece != NULL && is_whole; piece = piece->next)
+        is_whole = hp_file_write(fd, piece->bytes, piece->length);
+    return is_whole;
+}
+
+/* In a handler that has interrupted who writes a report, that one is the last. */
+static int hp_exit_report_write_in_turn(const struct hp_exit_report_work *work, int fd, bool is_in_handler)
+{
+    uintptr_t *writer = &hp_page()->writer;
+    if (!hp_exit_report_take_turn(writer, is_in_handler))
+        return HOTPATH_E_ACTIVE;
+    const bool is_whole = hp_exit_report_write_pieces(work, fd);
+    __atomic_store_n(writer, 0, __ATOMIC_RELEASE);
+    return is_whole ? HOTPATH_OK : HOTPATH_E_OUTPUT;
+}
+
+/* -------------------------------------------------------------------------------------------- reporters */
+
+/*
+ * A reporter may ask for a report itself, but not for ever. It may also leave by longjmp: then what stands here of it is not
+ * taken away, but is seen to be over as soon as its place on the stack is not above ours.
+ */
+#define HP_EXIT_REPORT_MOST_INSIDE 4u
+
+static struct hp_hand_over *hp_exit_report_begin_hand_over(uintptr_t place)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    struct hp_hand_over *all = hp_page()->hand_overs, *found = NULL;
+    uint32_t inside = 0;
+    for (struct hp_hand_over *at = all; at < all + HP_HAND_OVERS; at++) {
+        if (__atomic_load_n(&at->thread, __ATOMIC_RELAXED) != us)
+            continue;
+        if (at->place > place)
+            inside++;
+        else
+            __atomic_store_n(&at->thread, 0, __ATOMIC_RELAXED);
+    }
+    for (struct hp_hand_over *at = all; inside < HP_EXIT_REPORT_MOST_INSIDE && found == NULL && at < all + HP_HAND_OVERS; at++) {
+        uintptr_t nobody = 0;
+        if (__atomic_compare_exchange_n(&at->thread, &nobody, us, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            found = at;
+    }
+    if (found != NULL)
+        found->place = place;
+    return found;
+}
+
+static int hp_exit_report_hand_over(struct hp_exit_report_work *work)
+{
+    const uintptr_t place = (uintptr_t)__builtin_frame_address(0);
+    struct hp_hand_over *ours = hp_exit_report_begin_hand_over(place);
+    if (ours == NULL)
+        return HOTPATH_E_ACTIVE;
+    const int status =
+        hp_report_hand_over(&work->sessions, &work->settings, work->reporter, work->reporter_context);
+    if (ours->place == place)
+        __atomic_store_n(&ours->thread, 0, __ATOMIC_RELAXED);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- reports */
 
 static int hp_exit_report_render(struct hp_exit_report_work *work, int fd)
 {
@@ -22442,89 +23088,86 @@ static int hp_exit_report_render(struct hp_exit_report_work *work, int fd)
                                             .context = work,
                                             .width = terminal.columns,
                                             .color = terminal.has_color && !work->settings.no_color};
-    work->fd = fd;
-    work->has_failed = false;
-    work->length = 0;
+    hp_arena_release(&work->arena);
+    work->first = work->last = NULL;
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
-    return hp_exit_report_flush(work) ? status : HOTPATH_E_OUTPUT;
+    return status == HOTPATH_E_OUTPUT ? HOTPATH_E_SPACE : status; /* here it goes nowhere but into memory */
 }
 
-static int hp_exit_report_write_report(struct hp_exit_report_work *work)
+static int hp_exit_report_render_and_write(struct hp_exit_report_work *work, int fd, bool is_in_handler)
+{
+    const int status = hp_exit_report_render(work, fd);
+    return status == HOTPATH_OK ? hp_exit_report_write_in_turn(work, fd, is_in_handler) : status;
+}
+
+static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is_in_handler)
 {
     if (work->settings.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int fd = hp_exit_report_open_output(&work->settings);
     if (fd >= 0) {
-        const int status = hp_exit_report_render(work, fd);
+        const int status = hp_exit_report_render_and_write(work, fd, is_in_handler);
+        const int error = errno;
         hp_sys_close(fd);
         if (status != HOTPATH_E_OUTPUT)
             return status;
+        errno = error;
         hp_exit_report_say_output_failed("cannot write all of", work->settings.output_path);
     }
-    return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render(work, 2) : HOTPATH_E_OUTPUT;
+    return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
 
 /* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
 {
-    return work->settings.is_run && !hotpath_runtime_->store->is_memory && hp_file_is_locked(work->settings.dir);
+    return work->settings.is_run && !work->owned->store.is_memory && hp_file_is_locked(work->settings.dir);
+}
+
+/* What others may be changing, as it is at one moment. */
+static void hp_exit_report_look_around(struct hp_exit_report_work *work, bool is_in_handler)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    work->settings = work->owned->settings;
+    work->reporter = is_in_handler ? NULL : hotpath_runtime_->reporter;
+    work->reporter_context = hotpath_runtime_->reporter_context;
+    if (is_locked)
+        hp_unlock(&held);
 }
 
 static int hp_exit_report_report_with(struct hp_exit_report_work *work, bool is_in_handler)
 {
-    const struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    if (header == NULL)
-        return HOTPATH_E_INACTIVE;
+    struct hp_store *store = &work->owned->store;
+    const struct hp_header *header = hp_store_header(store);
     const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
     const bool is_over = __atomic_load_n(&header->state, __ATOMIC_RELAXED) == HP_STATE_FINISHED;
-    hotpath_reporter *reporter = is_in_handler ? NULL : hotpath_runtime_->reporter;
     struct hp_clock_pair now;
     if (!is_over)
-        now = hp_session_touch();
-    work->settings = hotpath_runtime_->settings;
-    if (hp_snapshot_open(&work->snapshot, hotpath_runtime_->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
+        now = hp_session_touch(store);
+    hp_exit_report_look_around(work, is_in_handler);
+    if (hp_snapshot_open(&work->snapshot, store->range.base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     work->session = &work->snapshot;
     work->sessions = (struct hp_snapshots){.all = &work->session, .count = 1};
-    if (reporter != NULL)
-        return hp_report_hand_over(&work->sessions, &work->settings, reporter, hotpath_runtime_->reporter_context);
+    if (work->reporter != NULL)
+        return hp_exit_report_hand_over(work);
     if (is_over && hp_exit_report_is_reported_by_run(work))
         return HOTPATH_OK;
-    struct hp_signals held;
-    hp_signals_hold(&held);
-    const int status = hp_exit_report_write_report(work);
-    hp_signals_release(&held);
-    return status;
+    return hp_exit_report_write_report(work, is_in_handler);
 }
 
-/* Waits, two seconds at most, for a report that another thread is writing. One of our own will not end meanwhile. */
-static bool hp_exit_report_take_turn(uintptr_t *reporter, bool is_in_handler)
+int hp_exit_report(struct hp_session *session, bool is_in_handler)
 {
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    const struct timespec pause = {0, 1000000};
-    uintptr_t holder = 0;
-    for (int tries = 0;
-         !__atomic_compare_exchange_n(reporter, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
-        if (is_in_handler || holder == us || tries == 2000)
-            return false;
-        holder = 0;
-        syscall(SYS_nanosleep, &pause, NULL);
-    }
-    return true;
-}
-
-/* One report at a time. */
-int hp_exit_report(bool is_in_handler)
-{
-    uintptr_t *reporter = &hp_page()->reporter;
-    if (!hp_exit_report_take_turn(reporter, is_in_handler))
-        return HOTPATH_E_ACTIVE;
     struct hp_exit_report_work *work = hp_memory_map(sizeof *work);
-    const int status = work != NULL ? hp_exit_report_report_with(work, is_in_handler) : HOTPATH_E_SPACE;
+    int status = HOTPATH_E_SPACE;
+    if (work != NULL) {
+        work->owned = session;
+        status = hp_exit_report_report_with(work, is_in_handler);
+        hp_arena_release(&work->arena);
+    }
     if (status == HOTPATH_E_SPACE)
-        hp_exit_report_say_no_memory();
+        hp_exit_report_say_no_memory(session);
     hp_memory_unmap(work, sizeof *work);
-    __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
     return status;
 }
 
@@ -22926,6 +23569,244 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
         leave(head, site);
 }
 
+/* ---- src/record/holders.c ------------------------------------------------------------------------------------ */
+
+/*
+ * Who owns a session: see holders.h.
+ *
+ * `holders` of a session that is linked is never 0: who wants to hold it raises the number only from 1 on, and asks afterwards
+ * whether it is still the one that runs. The records themselves are never unmapped, so a late look at one is harmless.
+ */
+
+#define HP_HOLDERS_PATIENCE_NS UINT64_C(50000000)
+#define HP_HOLDERS_FIRST_PAUSE_NS UINT64_C(20000)
+
+static void hp_holders_set_phase(struct hp_session *session, enum hp_phase phase)
+{
+    __atomic_store_n(&session->phase, phase, __ATOMIC_RELEASE);
+}
+
+static bool hp_holders_is_in(const struct hp_session *session, enum hp_phase phase)
+{
+    return __atomic_load_n(&session->phase, __ATOMIC_ACQUIRE) == phase;
+}
+
+static bool hp_holders_change_phase(struct hp_session *session, enum hp_phase from, enum hp_phase to)
+{
+    uint32_t phase = from;
+    return __atomic_compare_exchange_n(&session->phase, &phase, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static struct hp_session *hp_holders_first_of_all(void) { return __atomic_load_n(&hotpath_runtime_->sessions, __ATOMIC_ACQUIRE); }
+
+/* -------------------------------------------------------------------------------------------- records */
+
+static struct hp_session *hp_holders_used_before(void)
+{
+    for (struct hp_session *session = hp_holders_first_of_all(); session != NULL; session = session->next)
+        if (hp_holders_change_phase(session, HP_PHASE_FREE, HP_PHASE_IN_USE))
+            return session;
+    return NULL;
+}
+
+static struct hp_session *hp_holders_new_record(void)
+{
+    struct hp_session *session = hp_memory_map(sizeof *session);
+    if (session == NULL)
+        return NULL;
+    session->phase = HP_PHASE_IN_USE;
+    session->place = __atomic_fetch_add(&hotpath_runtime_->session_places, 1, __ATOMIC_RELAXED);
+    session->next = hp_holders_first_of_all();
+    while (!__atomic_compare_exchange_n(&hotpath_runtime_->sessions, &session->next, session, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+        ;
+    return session;
+}
+
+struct hp_session *hp_session_make(const struct hp_settings *settings)
+{
+    struct hp_session *session = hp_holders_used_before();
+    if (session == NULL)
+        session = hp_holders_new_record();
+    if (session == NULL)
+        return NULL;
+    session->settings = *settings;
+    if (hp_store_create(&session->store, settings, hp_sys_process_id(), session->place) != NULL) {
+        hp_holders_set_phase(session, HP_PHASE_FREE);
+        return NULL;
+    }
+    __atomic_store_n(&session->holders, 1, __ATOMIC_RELEASE);
+    return session;
+}
+
+void hp_session_discard(struct hp_session *session)
+{
+    hp_store_discard(&session->store);
+    __atomic_store_n(&session->holders, 0, __ATOMIC_RELAXED);
+    hp_holders_set_phase(session, HP_PHASE_FREE);
+}
+
+/* -------------------------------------------------------------------------------------------- holding */
+
+void hp_session_link(struct hp_session *session)
+{
+    hotpath_runtime_->store = &session->store;
+    /* Release pairs with the acquire of hp_session_hold. */
+    __atomic_store_n(&hotpath_runtime_->session, session, __ATOMIC_RELEASE);
+}
+
+struct hp_session *hp_session_unlink(void)
+{
+    struct hp_session *session = hotpath_runtime_->session;
+    __atomic_store_n(&hotpath_runtime_->session, NULL, __ATOMIC_RELEASE);
+    hotpath_runtime_->store = NULL;
+    return session;
+}
+
+static bool hp_holders_raise_holders(struct hp_session *session)
+{
+    uint32_t holders = __atomic_load_n(&session->holders, __ATOMIC_RELAXED);
+    while (holders != 0)
+        if (__atomic_compare_exchange_n(&session->holders, &holders, holders + 1, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+struct hp_session *hp_session_hold(void)
+{
+    for (;;) {
+        struct hp_session *session = __atomic_load_n(&hotpath_runtime_->session, __ATOMIC_ACQUIRE);
+        if (session == NULL || hp_is_forked_child())
+            return NULL;
+        if (!hp_holders_raise_holders(session))
+            continue;
+        if (__atomic_load_n(&hotpath_runtime_->session, __ATOMIC_ACQUIRE) == session)
+            return session;
+        hp_session_let_go(session);
+    }
+}
+
+/* What the others did with it comes before it is given back. */
+void hp_session_let_go(struct hp_session *session)
+{
+    if (__atomic_sub_fetch(&session->holders, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    hp_store_empty(&session->store);
+    hp_holders_set_phase(session, HP_PHASE_EMPTY);
+}
+
+void hp_session_lose(enum hp_loss loss)
+{
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    hp_store_lose(&session->store, loss, 1);
+    hp_session_let_go(session);
+}
+
+/* --------------------------------------------------------------------------------------------- ending */
+
+static bool hp_holders_is_at_rest(const struct hp_head *head)
+{
+    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+           HOTPATH_GET_(head->sampler.is_at_work) == 0;
+}
+
+/* Under the lock, where heads come and go, and change their session. */
+static bool hp_holders_is_quiet(const struct hp_session *session)
+{
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head->thread_id != 0 && head->store == &session->store && !hp_holders_is_at_rest(head))
+            return false;
+    return true;
+}
+
+static bool hp_holders_is_quiet_now(const struct hp_session *session)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is = hp_holders_is_quiet(session);
+    hp_unlock(&held);
+    return is;
+}
+
+/*
+ * Each thread looks at the gate after it has marked its head and before it touches anything. The gate is closed, and all
+ * have passed a barrier: who is seen at rest after that finds it closed.
+ */
+static bool hp_holders_settle(const struct hp_session *session, uint64_t patience)
+{
+    if (!hp_memory_barrier_everywhere())
+        return false;
+    const uint64_t from = hp_clock_monotonic_ns();
+    uint64_t pause = HP_HOLDERS_FIRST_PAUSE_NS;
+    while (!hp_holders_is_quiet_now(session)) {
+        if (hp_clock_monotonic_ns() - from >= patience)
+            return false;
+        hp_pause_ns(pause); /* not in a loop: the thread that we wait for may need our processor */
+        pause *= 2;
+    }
+    return true;
+}
+
+bool hp_session_settle(struct hp_session *session) { return hp_holders_settle(session, HP_HOLDERS_PATIENCE_NS); }
+
+void hp_session_end(struct hp_session *session)
+{
+    if (hp_holders_settle(session, HP_HOLDERS_PATIENCE_NS))
+        hp_session_let_go(session);
+    else
+        hp_holders_set_phase(session, HP_PHASE_UNSETTLED);
+}
+
+/* Under the lock. */
+static bool hp_holders_is_looked_at(const struct hp_session *session)
+{
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head->thread_id != 0 && head->hot.base == session->store.range.base)
+            return true;
+    return false;
+}
+
+static void hp_holders_give_page_back(struct hp_session *session)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return;
+    if (!hp_holders_is_looked_at(session) && hp_holders_change_phase(session, HP_PHASE_EMPTY, HP_PHASE_IN_USE)) {
+        hp_store_forget(&session->store);
+        hp_holders_set_phase(session, HP_PHASE_FREE);
+    }
+    hp_unlock(&held);
+}
+
+void hp_sessions_tidy(void)
+{
+    for (struct hp_session *session = hp_holders_first_of_all(); session != NULL; session = session->next) {
+        if (hp_holders_is_in(session, HP_PHASE_UNSETTLED) && hp_holders_settle(session, 0) &&
+            hp_holders_change_phase(session, HP_PHASE_UNSETTLED, HP_PHASE_IN_USE))
+            hp_session_let_go(session);
+        if (hp_holders_is_in(session, HP_PHASE_EMPTY))
+            hp_holders_give_page_back(session);
+    }
+}
+
+/* One that somebody held may be in use by who has forked, further up on his stack: it stays where it is. */
+void hp_sessions_forget(const struct hp_session *own)
+{
+    for (struct hp_session *session = hp_holders_first_of_all(); session != NULL; session = session->next) {
+        if (session == own || session->phase == HP_PHASE_FREE || session->holders > 1)
+            continue;
+        hp_store_forget(&session->store);
+        session->holders = 0;
+        session->phase = HP_PHASE_FREE;
+    }
+    if (own == NULL)
+        hp_session_unlink();
+}
+
 /* ---- src/record/kept.h --------------------------------------------------------------------------------------- */
 
 /*
@@ -23074,7 +23955,7 @@ static struct hp_call hp_kept_describe(const struct hp_head *head, const struct 
 static uint32_t hp_kept_take(struct hp_head *head, uint32_t size, uint32_t align)
 {
     const uint64_t used = __atomic_load_n(&hp_store_header(head->store)->used, __ATOMIC_RELAXED);
-    return used + size <= head->store->mapped / 2 ? hp_thread_allocate(head, size, align) : 0;
+    return used + size <= head->store->capacity / 2 ? hp_thread_allocate(head, size, align) : 0;
 }
 
 /* Word by word, since somebody may be reading; both places and the size are multiples of 8. */
@@ -23714,7 +24595,7 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
 HP_PRIVATE void hp_waits_begin(void);
 
 /* Starts the thread that watches, if the settings ask for one. After the session has begun, not under the lock. */
-HP_PRIVATE void hp_waits_start(void);
+HP_PRIVATE void hp_waits_start(const struct hp_settings *settings);
 
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
 
@@ -23722,10 +24603,8 @@ HP_PRIVATE void hp_waits_start(void);
  * The life of a session: how it begins (HOTPATH_MAIN, HOTPATH_SESSION, hotpath_start, HOTPATH=1, the first zone of a
  * forked child) and how it ends (the end of its scope, exit, SIGINT and SIGTERM, a time limit).
  *
- * Ending while other threads run. Stop closes the gate, makes every thread pass a barrier and waits until none
- * is inside the recorder. From then on no thread can touch the session: each looks at the gate after it has set
- * `ready` to 0 and before it touches anything. (The barrier pairs with that store and load, which are relaxed.) Where
- * the wait does not succeed, the address range is given up instead of being used again.
+ * What takes long is done without the lock: a session is made before it runs, and reported on when it does no more. Whose it is
+ * meanwhile is in holders.h.
  */
 
 #ifdef __clang__
@@ -23763,12 +24642,12 @@ static bool hp_lifecycle_is_active(void) { return __atomic_load_n(&hotpath_runti
 
 /* -------------------------------------------------------------------------------------------- beginning */
 
-struct hp_clock_pair hp_session_touch(void)
+struct hp_clock_pair hp_session_touch(struct hp_store *store)
 {
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    struct hp_header *header = hp_store_header(store);
     struct hp_clock_pair now;
     hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
-    hp_sampler_touch();
+    hp_sampler_touch(header);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -23776,19 +24655,27 @@ struct hp_clock_pair hp_session_touch(void)
 
 typedef void hp_lifecycle_describe(char *text, size_t size);
 
-static uint32_t hp_lifecycle_described(hp_lifecycle_describe *fact)
+static uint32_t hp_lifecycle_described(struct hp_store *store, hp_lifecycle_describe *fact)
 {
     char text[1024];
     fact(text, sizeof text);
-    return hp_store_text(hotpath_runtime_->store, text);
+    return hp_store_text(store, text);
 }
 
-static void hp_lifecycle_fill_header(void)
+static enum hp_storage hp_lifecycle_storage_of(const struct hp_store *store)
 {
-    struct hp_store *store = hotpath_runtime_->store;
+    if (!store->is_memory)
+        return HP_STORAGE_FILE;
+    return store->is_foreign ? HP_STORAGE_NO_FOLDER : HP_STORAGE_MEMORY;
+}
+
+static void hp_lifecycle_fill_header(struct hp_session *session)
+{
+    struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
     header->features = HP_FEATURE_TIMING;
     header->state = HP_STATE_LIVE;
+    header->storage = hp_lifecycle_storage_of(store);
     header->pid = hp_sys_process_id();
     header->parent_pid = (uint32_t)getppid();
     header->process_start = hp_process_start_time(0);
@@ -23799,28 +24686,44 @@ static void hp_lifecycle_fill_header(void)
     hp_process_boot_id(header->boot_id);
     header->clock_kind = hp_clock_kind_of(hotpath_runtime_->counter);
     header->cores = hp_process_cores();
-    header->command = hp_lifecycle_described(hp_process_command);
-    header->executable = hp_lifecycle_described(hp_process_executable);
-    header->host = hp_lifecycle_described(hp_process_host);
-    header->system = hp_lifecycle_described(hp_process_system);
-    header->label = hp_store_text(store, hotpath_runtime_->settings.label);
-    header->metadata = hp_store_text(store, hotpath_runtime_->settings.metadata);
-    header->time_period = hotpath_runtime_->settings.time_period;
-    header->filter = hp_store_text(store, hotpath_runtime_->settings.filter);
-    header->skip = hp_store_text(store, hotpath_runtime_->settings.skip);
+    header->command = hp_lifecycle_described(store, hp_process_command);
+    header->executable = hp_lifecycle_described(store, hp_process_executable);
+    header->host = hp_lifecycle_described(store, hp_process_host);
+    header->system = hp_lifecycle_described(store, hp_process_system);
+    header->label = hp_store_text(store, session->settings.label);
+    header->metadata = hp_store_text(store, session->settings.metadata);
+    header->time_period = session->settings.time_period;
+    header->filter = hp_store_text(store, session->settings.filter);
+    header->skip = hp_store_text(store, session->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    if (!hotpath_runtime_->is_child || hotpath_runtime_->zone_cost.ps == 0) /* a child is on the same machine */
-        hotpath_runtime_->zone_cost = hp_zones_calibrate();
-    header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
-    header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
-    hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
-    header->clock_latest = header->clock_start;
 }
 
-/* All that recording may ever ask the kernel for, so that from now on it need not. */
+static struct hp_session *hp_lifecycle_make_session(const struct hp_settings *settings)
+{
+    struct hp_session *session = hp_session_make(settings);
+    if (session != NULL)
+        hp_lifecycle_fill_header(session);
+    return session;
+}
+
+/* Once for all sessions of the process and for its children: they are on the same machine. */
+static void hp_lifecycle_calibrate(void)
+{
+    struct hp_signals held;
+    if (__atomic_exchange_n(&hotpath_runtime_->is_calibrated, true, __ATOMIC_RELAXED))
+        return;
+    hp_signals_hold(&held);
+    const struct hp_zone_cost cost = hp_zones_calibrate();
+    hp_signals_release(&held);
+    if (hp_lock(&held)) {
+        hotpath_runtime_->zone_cost = cost;
+        hp_unlock(&held);
+    }
+}
+
+/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
 static void hp_lifecycle_reserve_everything(void)
 {
-    hp_store_reserve_all(hotpath_runtime_->store);
     hp_sites_reserve();
     hp_thread_reserve();
     hp_seal(true);
@@ -23830,60 +24733,13 @@ static void hp_lifecycle_reserve_everything(void)
  * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
  * every sixteenth looking is enough.
  */
-static bool hp_lifecycle_is_turn_to_prune(void) { return !hotpath_runtime_->is_child || hp_sys_process_id() % 16 == 0; }
+static bool hp_lifecycle_is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
 
-/* Under the lock, signals held. */
-static bool hp_lifecycle_open_session(void)
+/* The sessions of a run stay until its report is made, and who runs it sees to them. */
+static void hp_lifecycle_prune(struct hp_session *session)
 {
-    hp_seal(false);
-    if (hp_store_create(hotpath_runtime_->store, &hotpath_runtime_->settings, hp_sys_process_id()) != NULL)
-        return false;
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
-    __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
-    hp_lifecycle_fill_header();
-    hp_waits_begin();
-    hp_sites_begin();
-    hp_sampler_begin();
-    /* The sessions of a run stay until its report is made, and who runs it sees to them. */
-    if (hotpath_runtime_->store->path[0] != '\0' && !hotpath_runtime_->settings.is_run && hp_lifecycle_is_turn_to_prune())
-        hp_store_prune(hotpath_runtime_->store, hotpath_runtime_->settings.keep);
-    header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
-    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
-    __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
-    hp_skip_zones(false);
-    if (hotpath_runtime_->settings.reserve)
-        hp_lifecycle_reserve_everything();
-    return true;
-}
-
-/* A forked child has the parent's state but none of its threads. Under the lock. */
-static void hp_lifecycle_forget_parent(void)
-{
-    hp_page()->is_ours = 1;
-    hotpath_runtime_->is_child = true;
-    hotpath_runtime_->owner = NULL;
-    hotpath_v1_head = &hotpath_idle_head_;
-}
-
-bool hp_session_begin_child(void)
-{
-    struct hp_store parent = *hotpath_runtime_->store;
-    hp_lifecycle_forget_parent();
-    if (!hp_lifecycle_is_active())
-        return false;
-    memset(hotpath_runtime_->store, 0, sizeof *hotpath_runtime_->store);
-    const bool has_begun = hp_lifecycle_open_session();
-    if (!has_begun) {
-        hotpath_runtime_->gate = 0;
-        hp_skip_zones(true);
-    }
-    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
-    if (!has_begun || (hotpath_runtime_->store->is_memory && !parent.is_memory))
-        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
-    hp_store_forget(&parent);
-    return has_begun;
+    if (session->store.path[0] != '\0' && !session->settings.is_run && hp_lifecycle_is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.keep);
 }
 
 static void hp_lifecycle_set_settings(const struct hp_settings *settings)
@@ -23896,28 +24752,147 @@ static void hp_lifecycle_set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
 }
 
-static int hp_lifecycle_begin_locked(const struct hp_settings *settings)
+/* The session that was made runs from now on. Under the lock, signals held. */
+static void hp_lifecycle_open_session(struct hp_session *session)
 {
-    if (hp_is_forked_child()) {
-        hp_lifecycle_forget_parent();
-        hotpath_runtime_->gate = 0;
-        hp_skip_zones(true);
-        hp_store_forget(hotpath_runtime_->store);
-    }
-    if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
-        return HOTPATH_E_ACTIVE;
-    hp_lifecycle_set_settings(settings);
-    hotpath_runtime_->is_child = false;
-    if (!hp_sites_choose() || (!hp_lifecycle_is_active() && !hp_lifecycle_open_session()))
-        return HOTPATH_E_SPACE;
+    struct hp_header *header = hp_store_header(&session->store);
+    hp_seal(false);
+    __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
+    hotpath_runtime_->store = &session->store;
+    header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
+    header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
+    hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+    hp_waits_begin();
+    hp_sites_begin();
+    hp_sampler_begin();
+    if (hotpath_runtime_->settings.reserve)
+        hp_store_reserve_all(hotpath_runtime_->store);
+    header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
+    __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
+    hp_skip_zones(false);
+    if (hotpath_runtime_->settings.reserve)
+        hp_lifecycle_reserve_everything();
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void hp_lifecycle_forget_parent(void)
+{
+    hp_page()->is_ours = 1;
+    hp_page()->pid = hp_sys_process_id();
+    __atomic_store_n(&hotpath_runtime_->is_child, true, __ATOMIC_RELAXED);
+    hotpath_runtime_->owner = NULL;
+    hotpath_v1_head = &hotpath_idle_head_;
+}
+
+static void hp_lifecycle_stay_closed(void)
+{
+    hotpath_runtime_->gate = 0;
+    hp_skip_zones(true);
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_session *parent = hotpath_runtime_->session;
+    hp_lifecycle_forget_parent();
+    if (!hp_lifecycle_is_active() || parent == NULL)
+        return false;
+    struct hp_session *session = hp_lifecycle_make_session(&hotpath_runtime_->settings);
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (session == NULL || (session->store.is_memory && !parent->store.is_memory))
+        hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
+    hp_sessions_forget(session);
+    if (session != NULL)
+        hp_lifecycle_open_session(session);
+    else
+        hp_lifecycle_stay_closed();
+    hotpath_runtime_->has_to_prune = session != NULL;
+    return session != NULL;
+}
+
+void hp_session_follow_up(void)
+{
+    if (!__atomic_load_n(&hotpath_runtime_->has_to_prune, __ATOMIC_RELAXED) ||
+        !__atomic_exchange_n(&hotpath_runtime_->has_to_prune, false, __ATOMIC_RELAXED))
+        return;
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    hp_lifecycle_prune(session);
+    hp_session_let_go(session);
+}
+
+/* ------------------------------------------------------------------------------------- what is asked for */
+
+/* A session that somebody wants to begin, and what has become of it. */
+struct hp_lifecycle_wish {
+    struct hp_settings settings;
+    struct hp_site_choice *choice; /* of the settings; afterwards, what is not needed any more */
+    struct hp_session *session;    /* made for it */
+    bool is_new;                   /* and it runs now */
+};
+
+/* What is the same whether it is new or was there. Under the lock. */
+static void hp_lifecycle_agree(const struct hp_lifecycle_wish *wish)
+{
     /* HOTPATH=1 may have begun it before the program said how. */
-    __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, wish->settings.time_period,
+                     __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
         hp_thread_begin(); /* what it uses before its first zone is counted, too */
     hp_waits_begin();
     hp_lifecycle_set_auto(false);
+}
+
+/* Under the lock: what it finds there, and makes of that. */
+static int hp_lifecycle_begin_locked(struct hp_lifecycle_wish *wish)
+{
+    if (hp_is_forked_child()) {
+        hp_lifecycle_forget_parent();
+        hp_lifecycle_stay_closed();
+        hp_sessions_forget(NULL);
+    }
+    if (hp_lifecycle_is_active() && !hp_lifecycle_is_auto())
+        return HOTPATH_E_ACTIVE;
+    if (!hp_lifecycle_is_active() && wish->session == NULL)
+        return HOTPATH_E_INACTIVE;
+    wish->is_new = !hp_lifecycle_is_active();
+    hp_lifecycle_set_settings(&wish->settings);
+    __atomic_store_n(&hotpath_runtime_->is_child, false, __ATOMIC_RELAXED);
+    wish->choice = hp_sites_choose(wish->choice);
+    if (wish->is_new)
+        hp_lifecycle_open_session(wish->session);
+    else
+        hotpath_runtime_->session->settings = wish->settings;
+    hp_lifecycle_agree(wish);
     return HOTPATH_OK;
+}
+
+static int hp_lifecycle_begin_once(struct hp_lifecycle_wish *wish)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = hp_lifecycle_begin_locked(wish);
+    hp_unlock(&held);
+    return status;
+}
+
+/* Asked first whether there is one already. If not, it is made without the lock, and somebody else may be first after all. */
+static int hp_lifecycle_begin_or_join(struct hp_lifecycle_wish *wish)
+{
+    const int status = hp_lifecycle_begin_once(wish);
+    if (status != HOTPATH_E_INACTIVE)
+        return status;
+    hp_lifecycle_calibrate();
+    hp_sessions_tidy();
+    wish->session = hp_lifecycle_make_session(&wish->settings);
+    return wish->session != NULL ? hp_lifecycle_begin_once(wish) : HOTPATH_E_SPACE;
 }
 
 /* The program may change its folder before the report is due, or before the session is opened again to grow. */
@@ -23934,15 +24909,25 @@ static void hp_lifecycle_make_absolute(char *path, size_t size)
     path[length] = '/';
 }
 
+static void hp_lifecycle_explain_place(const struct hp_settings *settings, const struct hp_store *store)
+{
+    if (!store->is_memory)
+        return;
+    if (settings->dir[0] != '\0')
+        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
+               "1 MB free); the session is kept in memory and ends with the process");
+    else if (store->is_foreign)
+        hp_say(
+            "hotpath: a folder for sessions (hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) is "
+            "not ours, "
+            "or others can write to it; remove it, or set HOTPATH_DIR; the session is kept in memory and ends with "
+            "the process");
+}
+
 static void hp_lifecycle_explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
         hp_say("hotpath: a session is active already and goes on; stop it before starting another");
-    if (status == HOTPATH_OK && hotpath_runtime_->settings.dir[0] != '\0' && hotpath_runtime_->store->is_memory)
-        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
-               "1 MB free); the session is kept in memory and ends with the process");
-    if (status == HOTPATH_OK && (hotpath_runtime_->settings.record & HP_RECORD_CPU) && hotpath_runtime_->settings.reserve)
-        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_OK)
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
@@ -23953,29 +24938,49 @@ static void hp_lifecycle_explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
-static int hp_lifecycle_begin_with(struct hp_settings *settings, const struct hotpath_options *options)
+/* The session may be stopped by another thread at any time: it is held while it is used. */
+static void hp_lifecycle_follow_up(struct hp_session *session, const struct hp_settings *settings)
 {
-    struct hp_signals held;
+    hp_lifecycle_explain_place(settings, &session->store);
+    hp_lifecycle_prune(session);
+    hp_session_let_go(session);
+}
+
+static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct hotpath_options *options)
+{
+    struct hp_settings *settings = &wish->settings;
     /* What HOTPATH=1 began has warned already. */
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
     if (!hp_lifecycle_is_auto() && !settings->is_run)
         hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
-    if (!hp_runtime_prepare())
+    if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))
         return HOTPATH_E_SPACE;
     hp_lifecycle_make_absolute(settings->output_path, sizeof settings->output_path);
     hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
-    if (!hp_lock(&held))
-        return HOTPATH_E_ACTIVE;
-    const int status = hp_lifecycle_begin_locked(settings);
-    hp_unlock(&held);
-    if (status == HOTPATH_OK)
-        hp_waits_start();
+    const int status = hp_lifecycle_begin_or_join(wish);
+    hp_sites_drop(wish->choice);
+    if (wish->session != NULL && !wish->is_new)
+        hp_session_discard(wish->session);
+    struct hp_session *session = wish->is_new ? hp_session_hold() : NULL;
+    if (session != NULL)
+        hp_lifecycle_follow_up(session, settings);
+    if (status == HOTPATH_OK) {
+        hp_waits_start(settings);
+        if ((settings->record & HP_RECORD_CPU) && settings->reserve)
+            hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
+    }
     return status;
 }
 
-static int hp_lifecycle_begin(const struct hotpath_options *options)
+/* What HOTPATH_MAIN does beyond. */
+struct hp_lifecycle_manners {
+    bool leaves_signals;
+    uint32_t shutdown_ms;
+};
+
+static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_lifecycle_manners *ret_manners)
 {
     hp_copies_join();
     hp_lifecycle_note_standard_error();
@@ -23983,51 +24988,37 @@ static int hp_lifecycle_begin(const struct hotpath_options *options)
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    struct hp_settings *settings = hp_memory_map(sizeof *settings);
-    const int status = settings != NULL ? hp_lifecycle_begin_with(settings, options) : HOTPATH_E_SPACE;
-    hp_memory_unmap(settings, sizeof *settings);
+    struct hp_lifecycle_wish *wish = hp_memory_map(sizeof *wish);
+    const int status = wish != NULL ? hp_lifecycle_begin_with(wish, options) : HOTPATH_E_SPACE;
+    if (status == HOTPATH_OK)
+        *ret_manners = (struct hp_lifecycle_manners){wish->settings.leave_signals, wish->settings.shutdown_ms};
+    hp_memory_unmap(wish, sizeof *wish);
     return status;
 }
 
-int hotpath_start(const struct hotpath_options *options)
+static int hp_lifecycle_start(const struct hotpath_options *options, struct hp_lifecycle_manners *ret_manners)
 {
     const int saved = errno;
-    const int status = hp_lifecycle_begin(options);
+    const int status = hp_lifecycle_begin(options, ret_manners);
     hp_lifecycle_explain(status);
     errno = saved;
     return status;
 }
 
+int hotpath_start(const struct hotpath_options *options)
+{
+    struct hp_lifecycle_manners unused;
+    return hp_lifecycle_start(options, &unused);
+}
+
 /* ------------------------------------------------------------------------------------------------ ending */
-
-static bool hp_lifecycle_is_at_rest(const struct hp_head *head)
-{
-    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
-           HOTPATH_GET_(head->sampler.is_at_work) == 0;
-}
-
-#define HP_LIFECYCLE_PATIENCE_NS UINT64_C(50000000)
-
-static bool hp_lifecycle_wait_until_quiet(void)
-{
-    if (!hp_memory_barrier_everywhere())
-        return false;
-    const uint64_t until = hp_clock_monotonic_ns() + HP_LIFECYCLE_PATIENCE_NS;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        while (head->thread_id != 0 && !hp_lifecycle_is_at_rest(head)) {
-            if (hp_clock_monotonic_ns() > until)
-                return false;
-            sched_yield();
-        }
-    return true;
-}
 
 /* Under the lock: marks the file as whole and turns recording off. */
 static void hp_lifecycle_close_session(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     hp_sampler_end();
-    hp_session_touch();
+    hp_session_touch(hotpath_runtime_->store);
     __atomic_store_n(&hotpath_runtime_->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     hp_skip_zones(true);
@@ -24036,60 +25027,47 @@ static void hp_lifecycle_close_session(void)
     hp_seal(false);
 }
 
-/* A store that somebody may still be writing to is left to him for good. */
-static void hp_lifecycle_retire_store(void)
-{
-    const bool is_quiet = hp_lifecycle_wait_until_quiet();
-    struct hp_store *next = is_quiet ? hotpath_runtime_->store : hp_memory_map(sizeof *next);
-    hp_store_retire(hotpath_runtime_->store, is_quiet);
-    if (next != NULL)
-        hotpath_runtime_->store = next;
-}
-
-/* Closes the session if this process has one; the caller reports on it. */
-static bool hp_lifecycle_close_if_active(void)
+/* Closes the session, if this process has one, and hands it to the caller. A process that only shares its memory has none. */
+static struct hp_session *hp_lifecycle_close_if_active(void)
 {
     struct hp_signals held;
-    if (hp_page() == NULL || hp_is_forked_child() || !hp_lock(&held))
-        return false;
-    const bool was_active = hp_lifecycle_is_active();
-    if (was_active)
+    struct hp_session *session = NULL;
+    if (hp_page() == NULL || hp_is_forked_child() || !hp_lifecycle_is_active() || !hp_is_own_process() || !hp_lock(&held))
+        return NULL;
+    if (hp_lifecycle_is_active()) {
         hp_lifecycle_close_session();
+        session = hp_session_unlink();
+    }
     hp_unlock(&held);
-    return was_active;
+    return session;
 }
 
 int hotpath_stop(void)
 {
     const int saved = errno;
-    struct hp_signals held;
-    if (!hp_lifecycle_close_if_active())
+    struct hp_session *session = hp_lifecycle_close_if_active();
+    if (session == NULL)
         return HOTPATH_E_INACTIVE;
-    if (hp_lock(&held)) { /* calls that are being counted right now belong to it */
-        hp_lifecycle_wait_until_quiet();
-        hp_unlock(&held);
-    }
-    const int status = hp_exit_report(false);
-    if (hp_lock(&held)) {
-        if (!hp_lifecycle_is_active())
-            hp_lifecycle_retire_store();
-        hp_unlock(&held);
-    }
+    hp_session_settle(session); /* calls that are being counted right now belong to it */
+    const int status = hp_exit_report(session, false);
+    hp_session_end(session);
+    hp_sessions_tidy();
     errno = saved;
     return status;
 }
 
 /* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
-static bool hp_lifecycle_is_silent_child(void)
+static bool hp_lifecycle_is_silent_child(const struct hp_session *session)
 {
-    return hotpath_runtime_->is_child && strstr(hotpath_runtime_->settings.output_path, "%p") == NULL;
+    return hp_is_child() && strstr(session->settings.output_path, "%p") == NULL;
 }
 
 /* The process ends: report, and leave everything in place, since other threads may still run. */
 static void hp_lifecycle_finish(bool is_in_handler)
 {
-    if (hp_lifecycle_close_if_active() && !hp_lifecycle_is_silent_child())
-        hp_exit_report(is_in_handler);
+    struct hp_session *session = hp_lifecycle_close_if_active();
+    if (session != NULL && !hp_lifecycle_is_silent_child(session))
+        hp_exit_report(session, is_in_handler);
 }
 
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
@@ -24124,21 +25102,51 @@ __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         hp_lifecycle_note_standard_error();
-    if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL) == HOTPATH_OK)
+    struct hp_lifecycle_manners unused;
+    if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL, &unused) == HOTPATH_OK)
         hp_lifecycle_set_auto(true);
     errno = saved;
 }
 
 /* ------------------------------------------------------------------------------------- signals and time */
 
-static void hp_lifecycle_on_signal(int signal)
+static void hp_lifecycle_on_signal(int signal, siginfo_t *info, void *context);
+
+static bool hp_lifecycle_is_default(int signal, struct sigaction *present)
+{
+    return sigaction(signal, NULL, present) == 0 && !(present->sa_flags & SA_SIGINFO) &&
+           present->sa_handler == SIG_DFL;
+}
+
+/*
+ * The report may be for somebody who does not read it: whoever wants the program to end says so again, and it does. Only where that
+ * is the default or ours, and the host has not blocked it: `before` is the mask that we have interrupted.
+ */
+static void hp_lifecycle_let_through(int signal, const sigset_t *before)
+{
+    struct sigaction present;
+    sigset_t one;
+    const bool is_harmless =
+        hp_lifecycle_is_default(signal, &present) || ((present.sa_flags & SA_SIGINFO) && present.sa_sigaction == hp_lifecycle_on_signal);
+    if (!is_harmless || sigismember(before, signal) == 1)
+        return;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void hp_lifecycle_on_signal(int signal, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    const ucontext_t *interrupted = context;
     struct sigaction usual;
+    (void)info;
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
-    hp_lifecycle_finish(true);
     sigaction(signal, &usual, NULL);
+    hp_lifecycle_let_through(SIGINT, &interrupted->uc_sigmask);
+    hp_lifecycle_let_through(SIGTERM, &interrupted->uc_sigmask);
+    hp_lifecycle_finish(true);
     errno = saved;
     hp_signals_raise_now(signal);
 }
@@ -24147,11 +25155,11 @@ static void hp_lifecycle_on_signal(int signal)
 static void hp_lifecycle_watch_signal(int signal)
 {
     struct sigaction present, ours;
-    if (sigaction(signal, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO) || present.sa_handler != SIG_DFL)
+    if (!hp_lifecycle_is_default(signal, &present))
         return;
     memset(&ours, 0, sizeof ours);
-    ours.sa_handler = hp_lifecycle_on_signal;
-    ours.sa_flags = SA_RESTART;
+    ours.sa_sigaction = hp_lifecycle_on_signal;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
     sigfillset(&ours.sa_mask);
     sigaction(signal, &ours, NULL);
 }
@@ -24184,8 +25192,11 @@ static void hp_lifecycle_watch_time(uint32_t milliseconds)
 static void hp_lifecycle_set_main_site(struct hotpath_site *site)
 {
     const uint32_t id = hp_site_id(site);
-    if (id < HOTPATH_READY_)
-        __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->main_site, id, __ATOMIC_RELAXED);
+    struct hp_session *session = id < HOTPATH_READY_ ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return;
+    __atomic_store_n(&hp_store_header(&session->store)->main_site, id, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
 }
 
 /* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
@@ -24200,13 +25211,14 @@ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
                           const struct hotpath_options *options)
 {
     const int saved = errno;
-    if (hotpath_start(options) == HOTPATH_OK) {
+    struct hp_lifecycle_manners manners;
+    if (hp_lifecycle_start(options, &manners) == HOTPATH_OK) {
         hp_lifecycle_set_main_site(site);
-        if (!hotpath_runtime_->settings.leave_signals) {
+        if (!manners.leaves_signals) {
             hp_lifecycle_watch_signal(SIGINT);
             hp_lifecycle_watch_signal(SIGTERM);
         }
-        hp_lifecycle_watch_time(hotpath_runtime_->settings.shutdown_ms);
+        hp_lifecycle_watch_time(manners.shutdown_ms);
     }
     errno = saved;
     return hotpath_open_(zone, site);
@@ -24260,20 +25272,37 @@ const char *hotpath_version(void) { return HOTPATH_VERSION; }
 /* A child has the parent's state until its first zone, and no session of its own before. */
 static bool hp_lifecycle_is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_lifecycle_is_active(); }
 
-const char *hotpath_session_path(void) { return hp_lifecycle_is_active_here() ? hotpath_runtime_->store->path : ""; }
+/* The record stays where it is; what is in it changes when it is used again. */
+const char *hotpath_session_path(void)
+{
+    struct hp_session *session = hp_lifecycle_is_active_here() ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return "";
+    hp_session_let_go(session);
+    return session->store.path;
+}
 
 void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
+    const int saved = errno;
+    struct hp_signals held;
+    const bool is_locked = hp_runtime_prepare() && hp_lock(&held);
     hotpath_runtime_->reporter_context = context;
     hotpath_runtime_->reporter = reporter;
+    if (is_locked)
+        hp_unlock(&held);
+    errno = saved;
 }
 
 int hotpath_report(void)
 {
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
-    if (hp_lifecycle_is_active_here())
-        status = hp_exit_report(false);
+    struct hp_session *session = hp_lifecycle_is_active_here() ? hp_session_hold() : NULL;
+    if (session != NULL) {
+        status = hp_exit_report(session, false);
+        hp_session_let_go(session);
+    }
     errno = saved;
     return status;
 }
@@ -24408,7 +25437,7 @@ struct hp_pools_block {
 #define HP_POOLS_TAKEN_BACK ((uintptr_t)1)
 
 struct hp_pools_shard {
-    uint32_t lock;
+    struct hp_mutex lock;
     uint32_t used;    /* places that are not free, those of blocks taken back included */
     uint32_t present; /* blocks; some may be of an earlier session */
     uint32_t reserved;
@@ -24421,16 +25450,16 @@ static void *hp_pools_shards; /* see hp_memory_at */
 
 /* ------------------------------------------------------------------------------------------------------- pools */
 
-static struct hp_pool *hp_pools_pool_at(uint32_t offset) { return hp_store_at(hotpath_runtime_->store, offset); }
+static struct hp_pool *hp_pools_pool_at(const struct hp_store *store, uint32_t offset) { return hp_store_at(store, offset); }
 
 /* A label is known by its text: the same one may be written in several places. */
-static uint32_t hp_pools_find_pool(const char *label)
+static uint32_t hp_pools_find_pool(const struct hp_store *store, const char *label)
 {
-    const struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    const struct hp_header *header = hp_store_header(store);
     uint32_t offset = __atomic_load_n(&header->pools, __ATOMIC_ACQUIRE);
     for (uint32_t left = HP_POOLS_MOST_POOLS; offset != 0 && left > 0; left--) {
-        const struct hp_pool *pool = hp_pools_pool_at(offset);
-        const struct hp_string *name = hp_store_at(hotpath_runtime_->store, pool->name);
+        const struct hp_pool *pool = hp_pools_pool_at(store, offset);
+        const struct hp_string *name = hp_store_at(store, pool->name);
         if (strcmp(name->bytes, label) == 0)
             return offset;
         offset = pool->next;
@@ -24439,18 +25468,18 @@ static uint32_t hp_pools_find_pool(const char *label)
 }
 
 /* Under the lock. Without space there is none; whoever needs it counts what is lost. */
-static void hp_pools_make_pool(const char *label)
+static void hp_pools_make_pool(struct hp_store *store, const char *label)
 {
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
+    struct hp_header *header = hp_store_header(store);
     uint32_t count = 0;
-    for (uint32_t at = header->pools; at != 0; at = hp_pools_pool_at(at)->next)
+    for (uint32_t at = header->pools; at != 0; at = hp_pools_pool_at(store, at)->next)
         count++;
-    const uint32_t name = count < HP_POOLS_MOST_POOLS ? hp_store_text(hotpath_runtime_->store, label) : 0;
-    const uint32_t offset = name != 0 ? hp_store_allocate(hotpath_runtime_->store, sizeof(struct hp_pool), 64) : 0;
+    const uint32_t name = count < HP_POOLS_MOST_POOLS ? hp_store_text(store, label) : 0;
+    const uint32_t offset = name != 0 ? hp_store_allocate(store, sizeof(struct hp_pool), 64) : 0;
     if (offset == 0)
         return;
-    hp_pools_pool_at(offset)->name = name;
-    hp_pools_pool_at(offset)->next = header->pools;
+    hp_pools_pool_at(store, offset)->name = name;
+    hp_pools_pool_at(store, offset)->next = header->pools;
     __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
 }
 
@@ -24459,8 +25488,8 @@ static void hp_pools_need_pool(const char *label)
     struct hp_signals held;
     if (!hp_lock(&held))
         return;
-    if (hotpath_runtime_->gate != 0 && hp_pools_find_pool(label) == 0)
-        hp_pools_make_pool(label);
+    if (hotpath_runtime_->gate != 0 && hp_pools_find_pool(hotpath_runtime_->store, label) == 0)
+        hp_pools_make_pool(hotpath_runtime_->store, label);
     hp_unlock(&held);
 }
 
@@ -24491,12 +25520,14 @@ static uint64_t hp_pools_hash_of(const void *block) { return (uint64_t)(uintptr_
  */
 static void hp_pools_lock_shard(struct hp_pools_shard *shard)
 {
-    for (uint32_t tries = 1; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++)
-        if (tries % 64 == 0)
-            sched_yield();
+    if (!hp_is_sealed())
+        hp_mutex_take(&shard->lock);
+    else
+        while (!hp_mutex_try(&shard->lock)) /* and no system call may be made */
+            ;
 }
 
-static void hp_pools_unlock_shard(struct hp_pools_shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
+static void hp_pools_unlock_shard(struct hp_pools_shard *shard) { hp_mutex_give(&shard->lock); }
 
 /* The place of a block, or the free one where the search ends. */
 static struct hp_pools_block *hp_pools_place_of(struct hp_pools_block *blocks, size_t capacity, const void *block)
@@ -24507,22 +25538,23 @@ static struct hp_pools_block *hp_pools_place_of(struct hp_pools_block *blocks, s
     return &blocks[at];
 }
 
-static bool hp_pools_is_present(const struct hp_pools_block *block)
+/* Of the session that `epoch` is the number of. */
+static bool hp_pools_is_present(const struct hp_pools_block *block, uint32_t epoch)
 {
-    return block->address > HP_POOLS_TAKEN_BACK && block->epoch == hp_epoch();
+    return block->address > HP_POOLS_TAKEN_BACK && block->epoch == epoch;
 }
 
 /* Under its lock, but looked at without. */
 static void hp_pools_set_used(struct hp_pools_shard *shard, uint32_t used) { __atomic_store_n(&shard->used, used, __ATOMIC_RELAXED); }
 
 /* Twice the room that is needed for what is still there. */
-static bool hp_pools_make_room(struct hp_pools_shard *shard)
+static bool hp_pools_make_room(struct hp_pools_shard *shard, uint32_t epoch)
 {
     size_t present = 0;
     if (shard->capacity > 0 && ((size_t)shard->used + 1) * 4 <= shard->capacity * 3)
         return true;
     for (size_t at = 0; at < shard->capacity; at++)
-        present += hp_pools_is_present(&shard->blocks[at]);
+        present += hp_pools_is_present(&shard->blocks[at], epoch);
     size_t capacity = HP_POOLS_FIRST_BLOCKS;
     while (capacity < (present + 1) * 2)
         capacity *= 2;
@@ -24530,7 +25562,7 @@ static bool hp_pools_make_room(struct hp_pools_shard *shard)
     if (fresh == NULL)
         return false;
     for (size_t at = 0; at < shard->capacity; at++)
-        if (hp_pools_is_present(&shard->blocks[at]))
+        if (hp_pools_is_present(&shard->blocks[at], epoch))
             *hp_pools_place_of(fresh, capacity, (const void *)shard->blocks[at].address) = shard->blocks[at];
     hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
     shard->blocks = fresh;
@@ -24540,34 +25572,51 @@ static bool hp_pools_make_room(struct hp_pools_shard *shard)
     return true;
 }
 
-/* The block takes the place of one that nobody took back at the same address. */
-static bool hp_pools_remember(struct hp_pools_shard *shard, const void *block, uint64_t size, uint32_t pool)
+/* An event on its way: the pool in the session, which stays as long as the head is held. */
+struct hp_pools_on_the_way {
+    struct hp_head *head;
+    uint32_t pool;
+    struct hp_pools_shard *shards;
+};
+
+static struct hp_pool *hp_pools_pool_of(const struct hp_pools_on_the_way *event, uint32_t offset)
 {
-    if (!hp_pools_make_room(shard))
+    return hp_pools_pool_at(event->head->store, offset);
+}
+
+static bool hp_pools_is_of_event(const struct hp_pools_on_the_way *event, const struct hp_pools_block *block)
+{
+    return hp_pools_is_present(block, event->head->hot.epoch);
+}
+
+/* The block takes the place of one that nobody took back at the same address. */
+static bool hp_pools_remember(const struct hp_pools_on_the_way *event, struct hp_pools_shard *shard, const void *block, uint64_t size)
+{
+    if (!hp_pools_make_room(shard, event->head->hot.epoch))
         return false;
     struct hp_pools_block *place = hp_pools_place_of(shard->blocks, shard->capacity, block);
-    if (hp_pools_is_present(place))
-        hp_pools_count_free(hp_pools_pool_at(place->pool), place->size);
+    if (hp_pools_is_of_event(event, place))
+        hp_pools_count_free(hp_pools_pool_of(event, place->pool), place->size);
     if (place->address == 0) {
         hp_pools_set_used(shard, shard->used + 1);
         shard->present++;
     }
-    *place = (struct hp_pools_block){(uintptr_t)block, size, pool, hp_epoch()};
+    *place = (struct hp_pools_block){(uintptr_t)block, size, event->pool, event->head->hot.epoch};
     return true;
 }
 
-static void hp_pools_take_back(struct hp_pools_shard *shard, struct hp_pools_block *block)
+static void hp_pools_take_back(const struct hp_pools_on_the_way *event, struct hp_pools_shard *shard, struct hp_pools_block *block)
 {
-    hp_pools_count_free(hp_pools_pool_at(block->pool), block->size);
+    hp_pools_count_free(hp_pools_pool_of(event, block->pool), block->size);
     block->address = HP_POOLS_TAKEN_BACK;
     shard->present--;
 }
 
-static void hp_pools_take_back_all(struct hp_pools_shard *shard, uint32_t pool)
+static void hp_pools_take_back_all(const struct hp_pools_on_the_way *event, struct hp_pools_shard *shard)
 {
     for (size_t at = 0; at < shard->capacity && shard->present > 0; at++)
-        if (hp_pools_is_present(&shard->blocks[at]) && shard->blocks[at].pool == pool)
-            hp_pools_take_back(shard, &shard->blocks[at]);
+        if (hp_pools_is_of_event(event, &shard->blocks[at]) && shard->blocks[at].pool == event->pool)
+            hp_pools_take_back(event, shard, &shard->blocks[at]);
     if (shard->present == 0 && shard->used > 0) {
         memset(shard->blocks, 0, shard->capacity * sizeof *shard->blocks);
         hp_pools_set_used(shard, 0);
@@ -24576,18 +25625,11 @@ static void hp_pools_take_back_all(struct hp_pools_shard *shard, uint32_t pool)
 
 /* ------------------------------------------------------------------------------------------------------ events */
 
-/* An event on its way: the pool in the session, which stays as long as the head is held. */
-struct hp_pools_on_the_way {
-    struct hp_head *head;
-    uint32_t pool;
-    struct hp_pools_shard *shards;
-};
-
 /* The head, held, and the pool of the label; both or none. Looked for once the head is held: before that, the session may go. */
 static bool hp_pools_hold_pool(const char *label, struct hp_pools_on_the_way *event)
 {
     event->head = hp_thread_hold();
-    event->pool = event->head != NULL ? hp_pools_find_pool(label) : 0;
+    event->pool = event->head != NULL ? hp_pools_find_pool(event->head->store, label) : 0;
     if (event->head != NULL && event->pool == 0)
         hp_let_go(&event->head->hot);
     return event->pool != 0;
@@ -24605,7 +25647,7 @@ static bool hp_pools_begin_event(const char *label, struct hp_pools_on_the_way *
             event->shards = NULL;
     }
     if (event->shards == NULL)
-        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ALLOCS, 1);
+        hp_session_lose(HP_LOSS_ALLOCS);
     return event->shards != NULL;
 }
 
@@ -24623,8 +25665,8 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
     struct hp_pools_on_the_way event;
     if (block != NULL && hp_pools_begin_event(label, &event)) {
         struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
-        if (hp_pools_remember(shard, block, size, event.pool))
-            hp_pools_count_allocation(hp_pools_pool_at(event.pool), size);
+        if (hp_pools_remember(&event, shard, block, size))
+            hp_pools_count_allocation(hp_pools_pool_of(&event, event.pool), size);
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         hp_pools_unlock_shard(shard);
@@ -24640,8 +25682,8 @@ void hotpath_free_event(const char *label, const void *block)
     if (block != NULL && hp_pools_begin_event(label, &event)) {
         struct hp_pools_shard *shard = hp_pools_locked_shard(&event, block);
         struct hp_pools_block *place = shard->capacity > 0 ? hp_pools_place_of(shard->blocks, shard->capacity, block) : NULL;
-        if (place != NULL && hp_pools_is_present(place) && place->pool == event.pool)
-            hp_pools_take_back(shard, place);
+        if (place != NULL && hp_pools_is_of_event(&event, place) && place->pool == event.pool)
+            hp_pools_take_back(&event, shard, place);
         hp_pools_unlock_shard(shard);
         hp_let_go(&event.head->hot);
     }
@@ -24657,7 +25699,7 @@ void hotpath_free_all_event(const char *label)
             if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0)
                 continue;
             hp_pools_lock_shard(shard);
-            hp_pools_take_back_all(shard, event.pool);
+            hp_pools_take_back_all(&event, shard);
             hp_pools_unlock_shard(shard);
         }
         hp_let_go(&event.head->hot);
@@ -24720,11 +25762,11 @@ static void hp_runtime_choose_counter(void)
         return;
     }
     for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != HP_RUNTIME_DONE; tries++) {
-        if (tries == 1u << 16) {
+        if (tries == 1000) {
             hotpath_runtime_->counter = hp_clock_counter();
             return;
         }
-        sched_yield();
+        hp_pause_ns(100000);
     }
 }
 
@@ -24737,6 +25779,7 @@ bool hp_runtime_prepare(void)
         return false;
     const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
+    page->pid = hp_sys_process_id();
     hp_runtime_choose_counter();
     struct hp_fork_page *none = NULL;
     if (!__atomic_compare_exchange_n(&hotpath_runtime_->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
@@ -24754,43 +25797,50 @@ bool hp_runtime_prepare(void)
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
-/*
- * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
- * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
- */
-static bool hp_runtime_take_lock(struct hp_signals *held, bool may_wait)
+/* Where no system call may be made. The holder may have been a handler that was left by siglongjmp, so not for ever. */
+static bool hp_runtime_spin(struct hp_mutex *lock)
 {
-    uintptr_t *lock = &hp_page()->lock;
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    uintptr_t holder = 0;
-    uint32_t spins = 0;
-    held->is_held = !hp_is_sealed();
-    if (held->is_held)
-        hp_signals_hold(held);
-    while (!__atomic_compare_exchange_n(lock, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (holder == us || !may_wait || (!held->is_held && ++spins == 1u << 20)) {
-            if (held->is_held)
-                hp_signals_release(held);
+    for (uint32_t spins = 0; !hp_mutex_try(lock); spins++)
+        if (spins == 1u << 20)
             return false;
-        }
-        holder = 0;
-        if (held->is_held)
-            sched_yield();
-    }
-    if (__tsan_acquire != NULL)
-        __tsan_acquire(lock);
     return true;
 }
 
-bool hp_lock(struct hp_signals *held) { return hp_runtime_take_lock(held, true); }
-bool hp_lock_if_free(struct hp_signals *held) { return hp_runtime_take_lock(held, false); }
+/*
+ * The lock is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder is never
+ * interrupted by code that wants it too.
+ */
+static bool hp_runtime_take_lock(struct hp_signals *held, uint64_t patience)
+{
+    struct hp_fork_page *page = hp_page();
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    held->is_held = !hp_is_sealed();
+    if (held->is_held)
+        hp_signals_hold(held);
+    if (__atomic_load_n(&page->lock_holder, __ATOMIC_RELAXED) == us ||
+        !(held->is_held ? hp_mutex_take_within(&page->lock, patience) : hp_runtime_spin(&page->lock))) {
+        if (held->is_held)
+            hp_signals_release(held);
+        return false;
+    }
+    __atomic_store_n(&page->lock_holder, us, __ATOMIC_RELAXED);
+    if (__tsan_acquire != NULL)
+        __tsan_acquire(&page->lock);
+    return true;
+}
+
+#define HP_RUNTIME_SHORT_PATIENCE_NS UINT64_C(2000000)
+
+bool hp_lock(struct hp_signals *held) { return hp_runtime_take_lock(held, UINT64_MAX); }
+bool hp_lock_soon(struct hp_signals *held) { return hp_runtime_take_lock(held, HP_RUNTIME_SHORT_PATIENCE_NS); }
 
 void hp_unlock(const struct hp_signals *held)
 {
+    struct hp_fork_page *page = hp_page();
     if (__tsan_release != NULL)
-        __tsan_release(&hp_page()->lock);
-    __atomic_store_n(&hp_page()->lock, 0, __ATOMIC_RELEASE);
+        __tsan_release(&page->lock);
+    __atomic_store_n(&page->lock_holder, 0, __ATOMIC_RELAXED);
+    hp_mutex_give(&page->lock);
     if (held->is_held)
         hp_signals_release(held);
 }
@@ -24818,6 +25868,12 @@ bool hp_is_forked_child(void)
 {
     const struct hp_fork_page *page = hp_page();
     return page != NULL && __atomic_load_n(&page->is_ours, __ATOMIC_RELAXED) == 0;
+}
+
+bool hp_is_own_process(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    return page != NULL && __atomic_load_n(&page->pid, __ATOMIC_RELAXED) == hp_sys_process_id();
 }
 
 uint64_t hp_now(void) { return hp_clock_ticks(hotpath_runtime_->counter); }
@@ -25406,9 +26462,8 @@ static enum hp_cpu_engine hp_sampler_choose_engine(void)
     return hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
-void hp_sampler_touch(void)
+void hp_sampler_touch(struct hp_header *header)
 {
-    struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     if (header->cpu_engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
@@ -25747,26 +26802,33 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     return id;
 }
 
-/* Once there, the lists stay where they are: sessions come and go. */
-bool hp_sites_choose(void)
+bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice)
 {
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
-    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0' || settings->log[0] != '\0';
-    if (is_any && hotpath_runtime_->choice == NULL)
-        hotpath_runtime_->choice = hp_memory_map(sizeof *hotpath_runtime_->choice);
-    struct hp_site_choice *choice = hotpath_runtime_->choice;
+    *ret_choice = NULL;
+    if (settings->filter[0] == '\0' && settings->skip[0] == '\0' && settings->log[0] == '\0')
+        return true;
+    struct hp_site_choice *choice = *ret_choice = hp_memory_map(sizeof *choice);
     if (choice == NULL)
-        return !is_any; /* and nothing to undo: no list has been in force */
+        return false;
     /* Settings hold lists that compile; one that did not would choose everything. */
     hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
     hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
     hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
-    choice->is_any = is_any;
+    choice->is_any = true;
     choice->has_log = settings->log[0] != '\0';
-    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
-        hp_sites_set_logged(hp_sites_known_site(id));
     return true;
 }
+
+struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice)
+{
+    struct hp_site_choice *before = hotpath_runtime_->choice;
+    hotpath_runtime_->choice = choice;
+    for (uint32_t id = 0; id < hotpath_runtime_->site_count; id++)
+        hp_sites_set_logged(hp_sites_known_site(id));
+    return before;
+}
+
+void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, sizeof *choice); }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&hp_sites_known_site(id)->is_logged, __ATOMIC_RELAXED); }
@@ -25806,7 +26868,7 @@ void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     HOTPATH_PUT_(site->id, hp_sites_register_site(site, symbol));
     if (!hp_is_sealed())
-        hp_session_touch();
+        hp_session_touch(hotpath_runtime_->store);
 }
 
 uint32_t hp_site_id(struct hotpath_site *site)
@@ -26041,7 +27103,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     }
     hp_threads_sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
-    head->hot.base = hotpath_runtime_->store->base;
+    head->hot.base = hotpath_runtime_->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
@@ -26106,22 +27168,6 @@ struct hp_head *hp_thread_present(void)
     return is_there ? head : NULL;
 }
 
-/*
- * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
- * little, but not for ever.
- */
-#define HP_THREADS_SHORT_PATIENCE 1000
-
-static bool hp_threads_lock_soon(struct hp_signals *held)
-{
-    for (int tries = 0; tries < HP_THREADS_SHORT_PATIENCE; tries++) {
-        if (hp_lock_if_free(held))
-            return true;
-        sched_yield();
-    }
-    return false;
-}
-
 typedef bool hp_threads_take_lock(struct hp_signals *held);
 
 /* The head of this thread, registered now if need be. */
@@ -26133,6 +27179,7 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
         return head;
     head = hp_threads_register_thread(losses);
     hp_unlock(&held);
+    hp_session_follow_up();
     return head;
 }
 
@@ -26142,7 +27189,7 @@ struct hp_head *hp_thread_head_for_pools(void) { return hp_threads_head_by(hp_lo
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_thread_present() : hp_threads_head_by(hp_threads_lock_soon, 0);
+    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_thread_present() : hp_threads_head_by(hp_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
@@ -26428,7 +27475,7 @@ static uint32_t hp_tree_free_node(struct hp_head *head, struct hp_node_chunk **r
         __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
     }
     *ret_chunk = chunk;
-    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->range.base);
 }
 
 static uint32_t hp_tree_new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)
@@ -26764,7 +27811,7 @@ void hp_waits_begin(void)
 {
     const struct hp_settings *settings = &hotpath_runtime_->settings;
     struct hp_store *store = hotpath_runtime_->store;
-    const bool is_to_be_watched = settings->is_run || (settings->waits && !hotpath_runtime_->is_child);
+    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
     if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
         return;
     const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
@@ -26820,7 +27867,7 @@ static bool hp_waits_read_ours(void *context, uint32_t offset, void *to, size_t 
         return false;
     const bool is_readable = hp_waits_is_there(context, offset, bytes);
     if (is_readable)
-        hp_waits_copy_in(to, hotpath_runtime_->store->base + offset, bytes);
+        hp_waits_copy_in(to, hotpath_runtime_->store->range.base + offset, bytes);
     hp_unlock(&held);
     return is_readable;
 }
@@ -26832,7 +27879,7 @@ static bool hp_waits_write_ours(void *context, uint32_t offset, const void *from
         return false;
     const bool is_writable = hp_waits_is_there(context, offset, bytes);
     if (is_writable)
-        hp_waits_copy_out(hotpath_runtime_->store->base + offset, from, bytes);
+        hp_waits_copy_out(hotpath_runtime_->store->range.base + offset, from, bytes);
     hp_unlock(&held);
     return is_writable;
 }
@@ -26897,9 +27944,8 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
     return is_started;
 }
 
-void hp_waits_start(void)
+void hp_waits_start(const struct hp_settings *settings)
 {
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
     if (!settings->waits || settings->is_run || settings->reserve)
         return;
     /* HOTPATH=1 may have begun the session, and us, before the program did. */
@@ -27078,7 +28124,7 @@ static void hp_zones_set_frame_zero(struct hp_head *head)
 
 bool hp_zones_begin(struct hp_head *head)
 {
-    head->hot.base = head->store->base;
+    head->hot.base = head->store->range.base;
     const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
     if (frames == 0)
         return false;
@@ -27139,23 +28185,34 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
 }
 
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
-static struct hp_head *hp_zones_head_at_rest(struct hp_head *thread)
+static struct hp_head *hp_zones_head_at_rest(struct hp_head *head)
 {
-    struct hp_head *head = thread;
     for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
-            hp_lose(thread, HP_LOSS_ZONES);
+            hp_session_lose(HP_LOSS_ZONES);
             return NULL;
         }
     }
     return head;
 }
 
+/* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
+static bool hp_zones_is_found_on(struct hp_head *head)
+{
+    const uint32_t before = HOTPATH_GET_(head->hot.ready);
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const bool is = hp_zones_is_on(head);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, before);
+    return is;
+}
+
 static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
-    if (head == NULL || !hp_zones_is_on(head))
+    if (head == NULL || !hp_zones_is_found_on(head))
         return HOTPATH_SKIPPED_;
     hp_sampler_meet_zone(head);
     const uint32_t id = hp_site_id(site);
@@ -27208,13 +28265,13 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
     if (&head->hot == &hotpath_idle_head_ || head->thread_id == 0 || head->hot.epoch != hp_epoch() ||
-        HOTPATH_GATE_OF_(&head->hot) == 0)
+        __atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) == 0)
         return;
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && hp_zones_leave(at, zone, now))
             return;
     if (hp_thread_has_head(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_))
-        hp_lose(head, HP_LOSS_FOREIGN);
+        hp_session_lose(HP_LOSS_FOREIGN);
 }
 
 /* --- calls that hooks could not record: see struct hp_skip_run */

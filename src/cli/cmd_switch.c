@@ -27,7 +27,7 @@ static enum outcome flip(int fd, bool is_on)
     uint32_t now;
     if (pread(fd, &now, sizeof now, (off_t)offsetof(struct hp_header, gate)) != (ssize_t)sizeof now)
         return FAILED;
-    if (now == 0 || now == HP_GATE_GONE)
+    if (now == 0)
         return HAS_ENDED;
     const uint32_t wanted = is_on ? now & ~HP_GATE_PAUSED : now | HP_GATE_PAUSED;
     const unsigned char byte = (unsigned char)(wanted >> 24);

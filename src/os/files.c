@@ -10,6 +10,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "raw_call.h"
 #include "signals.h"
 #include "sys.h"
@@ -150,17 +151,25 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
     return (result == -EOPNOTSUPP || result == -ENOSYS) && reserve_by_writing(fd, from, to);
 }
 
+#define PATIENCE_NS UINT64_C(1000000000)
+
+/* A second at most. Where a signal cuts it short, what is left of that. */
 static bool wait_until_writable(int fd)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
-    const struct timespec second = {1, 0};
-    return syscall(SYS_ppoll, &wait, 1, &second, NULL, (size_t)8) > 0;
+    const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
+    for (uint64_t now = hp_clock_monotonic_ns(); now < until; now = hp_clock_monotonic_ns()) {
+        const struct timespec left = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
+        if (syscall(SYS_ppoll, &wait, 1, &left, NULL, (size_t)8) > 0)
+            return true;
+    }
+    return false;
 }
 
 bool hp_file_write(int fd, const char *bytes, size_t length)
 {
     struct hp_signals held;
-    hp_signals_hold(&held);
+    hp_signals_hold_write_errors(&held);
     const uint64_t pending = hp_signals_pending();
     bool is_whole = true;
     while (length > 0 && is_whole) {
@@ -174,8 +183,10 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
             is_whole = false;
         }
     }
+    const int error = errno;
     hp_signals_swallow_write_errors(pending);
     hp_signals_release(&held);
+    errno = error;
     return is_whole;
 }
 
@@ -279,6 +290,12 @@ const char *hp_file_error(int number)
         return "not a folder";
     case ELOOP:
         return "too many symbolic links";
+    case ENXIO:
+        return "nobody reads it";
+    case EPIPE:
+        return "nobody reads it any more";
+    case EAGAIN:
+        return "its reader has stopped reading";
     case ENAMETOOLONG:
         return "name too long";
     case EMFILE:

@@ -4,13 +4,14 @@
 #include <signal.h>
 #include <time.h>
 
+#include "raw_call.h"
 #include "sys.h"
 
 static uint64_t bit(int signal) { return UINT64_C(1) << (signal - 1); }
 
 static void set_mask(int how, uint64_t mask, uint64_t *ret_before)
 {
-    syscall(SYS_rt_sigprocmask, how, &mask, ret_before, sizeof mask);
+    hp_raw(SYS_rt_sigprocmask, how, &mask, ret_before, sizeof mask);
 }
 
 void hp_signals_hold(struct hp_signals *held)
@@ -20,6 +21,13 @@ void hp_signals_hold(struct hp_signals *held)
     held->before = 0;
     held->is_held = true;
     set_mask(SIG_BLOCK, ~faults, &held->before);
+}
+
+void hp_signals_hold_write_errors(struct hp_signals *held)
+{
+    held->before = 0;
+    held->is_held = true;
+    set_mask(SIG_BLOCK, bit(SIGPIPE) | bit(SIGXFSZ), &held->before);
 }
 
 void hp_signals_release(const struct hp_signals *held) { set_mask(SIG_SETMASK, held->before, NULL); }

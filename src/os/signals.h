@@ -14,6 +14,8 @@ struct hp_signals {
 };
 
 void hp_signals_hold(struct hp_signals *held);
+/* Only those that writing may cause; all others, and cancellation, come as ever. */
+void hp_signals_hold_write_errors(struct hp_signals *held);
 void hp_signals_release(const struct hp_signals *held);
 
 /* The signals that wait to be delivered to this thread, as a mask. */

@@ -66,9 +66,13 @@ static void declare_feature(struct hp_header *header)
         __atomic_fetch_or(&header->features, HP_FEATURE_ALLOC, __ATOMIC_RELAXED);
 }
 
+/* On a thread that has no head for it. The session is held: nothing else keeps it there. */
 static void count_late(const struct event *event)
 {
-    struct hp_header *header = hp_store_header(hp_runtime->store);
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    struct hp_header *header = hp_store_header(&session->store);
     declare_feature(header);
     if (event->allocated != NULL) {
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
@@ -81,6 +85,7 @@ static void count_late(const struct event *event)
         __atomic_fetch_add(&header->late_freed, event->freed_bytes, __ATOMIC_RELAXED);
     }
     publish(header, more_live(event));
+    hp_session_let_go(session);
 }
 
 /* ------------------------------------------------------------------------------------------------------ counting */
@@ -279,7 +284,7 @@ static inline __attribute__((always_inline)) bool is_recorded(void)
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
 static bool is_our_own(void)
 {
-    return __atomic_load_n(&hp_page()->lock, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
 }
 
 static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)
@@ -432,26 +437,46 @@ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *bloc
 void hotpath_v1_alloc_failed(void)
 {
     const int saved = errno;
-    if (is_recorded() && !is_our_own())
-        __atomic_fetch_add(&hp_store_header(hp_runtime->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+    struct hp_session *session = is_recorded() && !is_our_own() ? hp_session_hold() : NULL;
+    if (session != NULL) {
+        __atomic_fetch_add(&hp_store_header(&session->store)->alloc_failed, 1, __ATOMIC_RELAXED);
+        hp_session_let_go(session);
+    }
     errno = saved;
 }
 
+/* The head is held, or its thread has none for the session that runs. */
+static struct hotpath_alloc_counts read_counts(const struct hp_head *head)
+{
+    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
+    if (head == NULL)
+        return (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
+                                             idle_counts.freed_bytes, 0};
+    if (thread == NULL)
+        return (struct hotpath_alloc_counts){.session = head->hot.epoch};
+    return (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count, thread->freed,
+                                         head->hot.epoch};
+}
+
+/* Marked as held, also where it was already: then whoever has it was interrupted by us, and his session stays as long. */
 int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
 {
     const int saved = errno;
     if (!__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED))
         return HOTPATH_E_OFF;
-    const struct hp_head *head = is_recorded() ? hp_thread_head_if_free() : NULL;
-    const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
-    if (head == NULL)
-        *ret_counts = (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
-                                                    idle_counts.freed_bytes, 0};
-    else if (thread == NULL)
-        *ret_counts = (struct hotpath_alloc_counts){.session = head->hot.epoch};
-    else
-        *ret_counts = (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count,
-                                                    thread->freed, head->hot.epoch};
+    struct hp_head *head = is_recorded() ? hp_thread_head_if_free() : NULL;
+    uint32_t before = 0;
+    if (head != NULL) {
+        before = HOTPATH_GET_(head->hot.ready);
+        HOTPATH_PUT_(head->hot.ready, 0);
+        HOTPATH_ORDER_();
+    }
+    const uint32_t gate = head != NULL ? HOTPATH_GATE_OF_(&head->hot) & HOTPATH_EPOCH_ & ~HP_GATE_PAUSED : 0;
+    *ret_counts = read_counts(gate != 0 && gate == head->hot.epoch ? head : NULL);
+    if (head != NULL) {
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->hot.ready, before);
+    }
     errno = saved;
     return HOTPATH_OK;
 }

@@ -11,7 +11,7 @@
 #include "images.h"
 #include "runtime.h"
 
-static struct hp_recorder own_state = {.store = &own_state.first_store};
+static struct hp_recorder own_state;
 struct hp_recorder *hp_runtime = &own_state;
 
 /* What a note leads to. */

@@ -1,13 +1,15 @@
 /*
  * The report a process writes about itself: to stderr if that still is what it was, or to a file. May run in a
- * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt.
+ * signal handler, so all memory comes from the kernel and nothing is held that a handler could interrupt. Signals are as the host
+ * has them: whoever wants to end the program need not wait for who reads the report.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "arena.h"
 #include "memory.h"
+#include "mutex.h"
 #include "places.h"
 #include "process.h"
 #include "report.h"
@@ -17,35 +19,42 @@
 #include "terminal.h"
 #include "text.h"
 
+/* A piece of the text. It is made as a whole before any of it is written: to write may take as long as the reader likes. */
+#define PIECE_BYTES (32u << 10)
+struct piece {
+    struct piece *next;
+    size_t length;
+    char bytes[PIECE_BYTES - 2 * sizeof(void *)];
+};
+
 struct work {
+    struct hp_session *owned; /* the session, which the caller holds */
     struct hp_snapshot snapshot;
     const struct hp_snapshot *session; /* the list of snapshots: this one alone */
     struct hp_snapshots sessions;
-    struct hp_settings settings; /* of this moment: another thread may start over */
-    int fd;
-    bool has_failed;
-    size_t length;
-    char buffer[16384];
+    struct hp_settings settings; /* of this moment */
+    hotpath_reporter *reporter;
+    void *reporter_context;
+    struct hp_arena arena;
+    struct piece *first, *last;
 };
-
-static bool flush(struct work *work)
-{
-    if (work->length > 0 && !hp_file_write(work->fd, work->buffer, work->length))
-        work->has_failed = true;
-    work->length = 0;
-    return !work->has_failed;
-}
 
 static bool put(void *context, const char *bytes, size_t length)
 {
     struct work *work = context;
     while (length > 0) {
-        if (work->length == sizeof work->buffer && !flush(work))
-            return false;
-        size_t part = sizeof work->buffer - work->length;
+        if (work->last == NULL || work->last->length == sizeof work->last->bytes) {
+            struct piece *fresh = hp_arena_take(&work->arena, sizeof *fresh);
+            if (fresh == NULL)
+                return false;
+            *(work->last != NULL ? &work->last->next : &work->first) = fresh;
+            work->last = fresh;
+        }
+        struct piece *piece = work->last;
+        size_t part = sizeof piece->bytes - piece->length;
         part = part < length ? part : length;
-        memcpy(work->buffer + work->length, bytes, part);
-        work->length += part;
+        memcpy(piece->bytes + piece->length, bytes, part);
+        piece->length += part;
         bytes += part;
         length -= part;
     }
@@ -68,15 +77,18 @@ static void say_output_failed(const char *what, const char *path)
     say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 
-static void say_no_memory(void)
+static void say_no_memory(const struct hp_session *session)
 {
-    const char *path = hp_runtime->store->path;
+    const char *path = session->store.path;
     const char *parts[] = {"hotpath: no memory for the report", path[0] ? "; see it with: hotpath report " : "",
                            path};
     say_parts(parts, sizeof parts / sizeof parts[0]);
 }
 
-/* The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). */
+/*
+ * The file of the settings, or -1 when there is none or it cannot be had (then stderr gets the report). It may be anything: a FIFO
+ * that nobody reads is an error, and one that somebody reads is waited for by hp_file_write, which does not for ever.
+ */
 static int open_output(const struct hp_settings *settings)
 {
     char path[1100];
@@ -84,11 +96,98 @@ static int open_output(const struct hp_settings *settings)
         !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
-    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0666);
+    const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         say_output_failed("cannot write", path);
     return fd;
 }
+
+/* ---------------------------------------------------------------------------------------------- turns */
+
+/*
+ * Reports are written one after the other, so that their lines do not mix. Nobody is waited for longer than two seconds: he may
+ * have been left by a handler that jumped. Our own thread is not waited for at all.
+ */
+static bool take_turn(uintptr_t *writer, bool is_in_handler)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    uintptr_t holder = 0;
+    for (int tries = 0;
+         !__atomic_compare_exchange_n(writer, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
+        if (is_in_handler)
+            return false;
+        if (holder == us || tries == 2000)
+            break;
+        holder = 0;
+        hp_pause_ns(1000000);
+    }
+    return true;
+}
+
+static bool write_pieces(const struct work *work, int fd)
+{
+    bool is_whole = true;
+    for (const struct piece *piece = work->first; piece != NULL && is_whole; piece = piece->next)
+        is_whole = hp_file_write(fd, piece->bytes, piece->length);
+    return is_whole;
+}
+
+/* In a handler that has interrupted who writes a report, that one is the last. */
+static int write_in_turn(const struct work *work, int fd, bool is_in_handler)
+{
+    uintptr_t *writer = &hp_page()->writer;
+    if (!take_turn(writer, is_in_handler))
+        return HOTPATH_E_ACTIVE;
+    const bool is_whole = write_pieces(work, fd);
+    __atomic_store_n(writer, 0, __ATOMIC_RELEASE);
+    return is_whole ? HOTPATH_OK : HOTPATH_E_OUTPUT;
+}
+
+/* -------------------------------------------------------------------------------------------- reporters */
+
+/*
+ * A reporter may ask for a report itself, but not for ever. It may also leave by longjmp: then what stands here of it is not
+ * taken away, but is seen to be over as soon as its place on the stack is not above ours.
+ */
+#define MOST_INSIDE 4u
+
+static struct hp_hand_over *begin_hand_over(uintptr_t place)
+{
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    struct hp_hand_over *all = hp_page()->hand_overs, *found = NULL;
+    uint32_t inside = 0;
+    for (struct hp_hand_over *at = all; at < all + HP_HAND_OVERS; at++) {
+        if (__atomic_load_n(&at->thread, __ATOMIC_RELAXED) != us)
+            continue;
+        if (at->place > place)
+            inside++;
+        else
+            __atomic_store_n(&at->thread, 0, __ATOMIC_RELAXED);
+    }
+    for (struct hp_hand_over *at = all; inside < MOST_INSIDE && found == NULL && at < all + HP_HAND_OVERS; at++) {
+        uintptr_t nobody = 0;
+        if (__atomic_compare_exchange_n(&at->thread, &nobody, us, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            found = at;
+    }
+    if (found != NULL)
+        found->place = place;
+    return found;
+}
+
+static int hand_over(struct work *work)
+{
+    const uintptr_t place = (uintptr_t)__builtin_frame_address(0);
+    struct hp_hand_over *ours = begin_hand_over(place);
+    if (ours == NULL)
+        return HOTPATH_E_ACTIVE;
+    const int status =
+        hp_report_hand_over(&work->sessions, &work->settings, work->reporter, work->reporter_context);
+    if (ours->place == place)
+        __atomic_store_n(&ours->thread, 0, __ATOMIC_RELAXED);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- reports */
 
 static int render(struct work *work, int fd)
 {
@@ -97,88 +196,85 @@ static int render(struct work *work, int fd)
                                             .context = work,
                                             .width = terminal.columns,
                                             .color = terminal.has_color && !work->settings.no_color};
-    work->fd = fd;
-    work->has_failed = false;
-    work->length = 0;
+    hp_arena_release(&work->arena);
+    work->first = work->last = NULL;
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
-    return flush(work) ? status : HOTPATH_E_OUTPUT;
+    return status == HOTPATH_E_OUTPUT ? HOTPATH_E_SPACE : status; /* here it goes nowhere but into memory */
 }
 
-static int write_report(struct work *work)
+static int render_and_write(struct work *work, int fd, bool is_in_handler)
+{
+    const int status = render(work, fd);
+    return status == HOTPATH_OK ? write_in_turn(work, fd, is_in_handler) : status;
+}
+
+static int write_report(struct work *work, bool is_in_handler)
 {
     if (work->settings.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int fd = open_output(&work->settings);
     if (fd >= 0) {
-        const int status = render(work, fd);
+        const int status = render_and_write(work, fd, is_in_handler);
+        const int error = errno;
         hp_sys_close(fd);
         if (status != HOTPATH_E_OUTPUT)
             return status;
+        errno = error;
         say_output_failed("cannot write all of", work->settings.output_path);
     }
-    return hp_file_is(2, &hp_runtime->standard_error) ? render(work, 2) : HOTPATH_E_OUTPUT;
+    return hp_file_is(2, &hp_runtime->standard_error) ? render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
 
 /* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.is_run && !hp_runtime->store->is_memory && hp_file_is_locked(work->settings.dir);
+    return work->settings.is_run && !work->owned->store.is_memory && hp_file_is_locked(work->settings.dir);
+}
+
+/* What others may be changing, as it is at one moment. */
+static void look_around(struct work *work, bool is_in_handler)
+{
+    struct hp_signals held;
+    const bool is_locked = hp_lock(&held);
+    work->settings = work->owned->settings;
+    work->reporter = is_in_handler ? NULL : hp_runtime->reporter;
+    work->reporter_context = hp_runtime->reporter_context;
+    if (is_locked)
+        hp_unlock(&held);
 }
 
 static int report_with(struct work *work, bool is_in_handler)
 {
-    const struct hp_header *header = hp_store_header(hp_runtime->store);
-    if (header == NULL)
-        return HOTPATH_E_INACTIVE;
+    struct hp_store *store = &work->owned->store;
+    const struct hp_header *header = hp_store_header(store);
     const uint64_t size = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
     const bool is_over = __atomic_load_n(&header->state, __ATOMIC_RELAXED) == HP_STATE_FINISHED;
-    hotpath_reporter *reporter = is_in_handler ? NULL : hp_runtime->reporter;
     struct hp_clock_pair now;
     if (!is_over)
-        now = hp_session_touch();
-    work->settings = hp_runtime->settings;
-    if (hp_snapshot_open(&work->snapshot, hp_runtime->store->base, (size_t)size, is_over ? NULL : &now) != NULL)
+        now = hp_session_touch(store);
+    look_around(work, is_in_handler);
+    if (hp_snapshot_open(&work->snapshot, store->range.base, (size_t)size, is_over ? NULL : &now) != NULL)
         return HOTPATH_E_SPACE;
     work->session = &work->snapshot;
     work->sessions = (struct hp_snapshots){.all = &work->session, .count = 1};
-    if (reporter != NULL)
-        return hp_report_hand_over(&work->sessions, &work->settings, reporter, hp_runtime->reporter_context);
+    if (work->reporter != NULL)
+        return hand_over(work);
     if (is_over && is_reported_by_run(work))
         return HOTPATH_OK;
-    struct hp_signals held;
-    hp_signals_hold(&held);
-    const int status = write_report(work);
-    hp_signals_release(&held);
-    return status;
+    return write_report(work, is_in_handler);
 }
 
-/* Waits, two seconds at most, for a report that another thread is writing. One of our own will not end meanwhile. */
-static bool take_turn(uintptr_t *reporter, bool is_in_handler)
+int hp_exit_report(struct hp_session *session, bool is_in_handler)
 {
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    const struct timespec pause = {0, 1000000};
-    uintptr_t holder = 0;
-    for (int tries = 0;
-         !__atomic_compare_exchange_n(reporter, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED); tries++) {
-        if (is_in_handler || holder == us || tries == 2000)
-            return false;
-        holder = 0;
-        syscall(SYS_nanosleep, &pause, NULL);
-    }
-    return true;
-}
-
-/* One report at a time. */
-int hp_exit_report(bool is_in_handler)
-{
-    uintptr_t *reporter = &hp_page()->reporter;
-    if (!take_turn(reporter, is_in_handler))
-        return HOTPATH_E_ACTIVE;
     struct work *work = hp_memory_map(sizeof *work);
-    const int status = work != NULL ? report_with(work, is_in_handler) : HOTPATH_E_SPACE;
+    int status = HOTPATH_E_SPACE;
+    if (work != NULL) {
+        work->owned = session;
+        status = report_with(work, is_in_handler);
+        hp_arena_release(&work->arena);
+    }
     if (status == HOTPATH_E_SPACE)
-        say_no_memory();
+        say_no_memory(session);
     hp_memory_unmap(work, sizeof *work);
-    __atomic_store_n(reporter, 0, __ATOMIC_RELEASE);
     return status;
 }

@@ -77,7 +77,7 @@ static struct hp_call describe(const struct hp_head *head, const struct hotpath_
 static uint32_t take(struct hp_head *head, uint32_t size, uint32_t align)
 {
     const uint64_t used = __atomic_load_n(&hp_store_header(head->store)->used, __ATOMIC_RELAXED);
-    return used + size <= head->store->mapped / 2 ? hp_thread_allocate(head, size, align) : 0;
+    return used + size <= head->store->capacity / 2 ? hp_thread_allocate(head, size, align) : 0;
 }
 
 /* Word by word, since somebody may be reading; both places and the size are multiples of 8. */

@@ -2,19 +2,17 @@
  * The life of a session: how it begins (HOTPATH_MAIN, HOTPATH_SESSION, hotpath_start, HOTPATH=1, the first zone of a
  * forked child) and how it ends (the end of its scope, exit, SIGINT and SIGTERM, a time limit).
  *
- * Ending while other threads run. Stop closes the gate, makes every thread pass a barrier and waits until none
- * is inside the recorder. From then on no thread can touch the session: each looks at the gate after it has set
- * `ready` to 0 and before it touches anything. (The barrier pairs with that store and load, which are relaxed.) Where
- * the wait does not succeed, the address range is given up instead of being used again.
+ * What takes long is done without the lock: a session is made before it runs, and reported on when it does no more. Whose it is
+ * meanwhile is in holders.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "memory.h"
 #include "process.h"
@@ -57,12 +55,12 @@ static bool is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC
 
 /* -------------------------------------------------------------------------------------------- beginning */
 
-struct hp_clock_pair hp_session_touch(void)
+struct hp_clock_pair hp_session_touch(struct hp_store *store)
 {
-    struct hp_header *header = hp_store_header(hp_runtime->store);
+    struct hp_header *header = hp_store_header(store);
     struct hp_clock_pair now;
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
-    hp_sampler_touch();
+    hp_sampler_touch(header);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
@@ -70,19 +68,27 @@ struct hp_clock_pair hp_session_touch(void)
 
 typedef void describe(char *text, size_t size);
 
-static uint32_t described(describe *fact)
+static uint32_t described(struct hp_store *store, describe *fact)
 {
     char text[1024];
     fact(text, sizeof text);
-    return hp_store_text(hp_runtime->store, text);
+    return hp_store_text(store, text);
 }
 
-static void fill_header(void)
+static enum hp_storage storage_of(const struct hp_store *store)
 {
-    struct hp_store *store = hp_runtime->store;
+    if (!store->is_memory)
+        return HP_STORAGE_FILE;
+    return store->is_foreign ? HP_STORAGE_NO_FOLDER : HP_STORAGE_MEMORY;
+}
+
+static void fill_header(struct hp_session *session)
+{
+    struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
     header->features = HP_FEATURE_TIMING;
     header->state = HP_STATE_LIVE;
+    header->storage = storage_of(store);
     header->pid = hp_sys_process_id();
     header->parent_pid = (uint32_t)getppid();
     header->process_start = hp_process_start_time(0);
@@ -93,28 +99,44 @@ static void fill_header(void)
     hp_process_boot_id(header->boot_id);
     header->clock_kind = hp_clock_kind_of(hp_runtime->counter);
     header->cores = hp_process_cores();
-    header->command = described(hp_process_command);
-    header->executable = described(hp_process_executable);
-    header->host = described(hp_process_host);
-    header->system = described(hp_process_system);
-    header->label = hp_store_text(store, hp_runtime->settings.label);
-    header->metadata = hp_store_text(store, hp_runtime->settings.metadata);
-    header->time_period = hp_runtime->settings.time_period;
-    header->filter = hp_store_text(store, hp_runtime->settings.filter);
-    header->skip = hp_store_text(store, hp_runtime->settings.skip);
+    header->command = described(store, hp_process_command);
+    header->executable = described(store, hp_process_executable);
+    header->host = described(store, hp_process_host);
+    header->system = described(store, hp_process_system);
+    header->label = hp_store_text(store, session->settings.label);
+    header->metadata = hp_store_text(store, session->settings.metadata);
+    header->time_period = session->settings.time_period;
+    header->filter = hp_store_text(store, session->settings.filter);
+    header->skip = hp_store_text(store, session->settings.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
-    if (!hp_runtime->is_child || hp_runtime->zone_cost.ps == 0) /* a child is on the same machine */
-        hp_runtime->zone_cost = hp_zones_calibrate();
-    header->zone_cost_ps = hp_runtime->zone_cost.ps;
-    header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
-    hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
-    header->clock_latest = header->clock_start;
 }
 
-/* All that recording may ever ask the kernel for, so that from now on it need not. */
+static struct hp_session *make_session(const struct hp_settings *settings)
+{
+    struct hp_session *session = hp_session_make(settings);
+    if (session != NULL)
+        fill_header(session);
+    return session;
+}
+
+/* Once for all sessions of the process and for its children: they are on the same machine. */
+static void calibrate(void)
+{
+    struct hp_signals held;
+    if (__atomic_exchange_n(&hp_runtime->is_calibrated, true, __ATOMIC_RELAXED))
+        return;
+    hp_signals_hold(&held);
+    const struct hp_zone_cost cost = hp_zones_calibrate();
+    hp_signals_release(&held);
+    if (hp_lock(&held)) {
+        hp_runtime->zone_cost = cost;
+        hp_unlock(&held);
+    }
+}
+
+/* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
 static void reserve_everything(void)
 {
-    hp_store_reserve_all(hp_runtime->store);
     hp_sites_reserve();
     hp_thread_reserve();
     hp_seal(true);
@@ -124,60 +146,13 @@ static void reserve_everything(void)
  * To look through the folder takes longer than the rest. A program that forks makes many sessions in a short time, of which
  * every sixteenth looking is enough.
  */
-static bool is_turn_to_prune(void) { return !hp_runtime->is_child || hp_sys_process_id() % 16 == 0; }
+static bool is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
 
-/* Under the lock, signals held. */
-static bool open_session(void)
+/* The sessions of a run stay until its report is made, and who runs it sees to them. */
+static void prune(struct hp_session *session)
 {
-    hp_seal(false);
-    if (hp_store_create(hp_runtime->store, &hp_runtime->settings, hp_sys_process_id()) != NULL)
-        return false;
-    struct hp_header *header = hp_store_header(hp_runtime->store);
-    __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
-    fill_header();
-    hp_waits_begin();
-    hp_sites_begin();
-    hp_sampler_begin();
-    /* The sessions of a run stay until its report is made, and who runs it sees to them. */
-    if (hp_runtime->store->path[0] != '\0' && !hp_runtime->settings.is_run && is_turn_to_prune())
-        hp_store_prune(hp_runtime->store, hp_runtime->settings.keep);
-    header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
-    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
-    __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
-    hp_skip_zones(false);
-    if (hp_runtime->settings.reserve)
-        reserve_everything();
-    return true;
-}
-
-/* A forked child has the parent's state but none of its threads. Under the lock. */
-static void forget_parent(void)
-{
-    hp_page()->is_ours = 1;
-    hp_runtime->is_child = true;
-    hp_runtime->owner = NULL;
-    hotpath_v1_head = &hp_idle_head;
-}
-
-bool hp_session_begin_child(void)
-{
-    struct hp_store parent = *hp_runtime->store;
-    forget_parent();
-    if (!is_active())
-        return false;
-    memset(hp_runtime->store, 0, sizeof *hp_runtime->store);
-    const bool has_begun = open_session();
-    if (!has_begun) {
-        hp_runtime->gate = 0;
-        hp_skip_zones(true);
-    }
-    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
-    if (!has_begun || (hp_runtime->store->is_memory && !parent.is_memory))
-        hp_store_lose(&parent, HP_LOSS_CHILDREN, 1);
-    hp_store_forget(&parent);
-    return has_begun;
+    if (session->store.path[0] != '\0' && !session->settings.is_run && is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.keep);
 }
 
 static void set_settings(const struct hp_settings *settings)
@@ -190,28 +165,147 @@ static void set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
 }
 
-static int begin_locked(const struct hp_settings *settings)
+/* The session that was made runs from now on. Under the lock, signals held. */
+static void open_session(struct hp_session *session)
 {
-    if (hp_is_forked_child()) {
-        forget_parent();
-        hp_runtime->gate = 0;
-        hp_skip_zones(true);
-        hp_store_forget(hp_runtime->store);
-    }
-    if (is_active() && !is_auto())
-        return HOTPATH_E_ACTIVE;
-    set_settings(settings);
-    hp_runtime->is_child = false;
-    if (!hp_sites_choose() || (!is_active() && !open_session()))
-        return HOTPATH_E_SPACE;
+    struct hp_header *header = hp_store_header(&session->store);
+    hp_seal(false);
+    __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
+    hp_runtime->store = &session->store;
+    header->zone_cost_ps = hp_runtime->zone_cost.ps;
+    header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
+    hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
+    header->clock_latest = header->clock_start;
+    hp_waits_begin();
+    hp_sites_begin();
+    hp_sampler_begin();
+    if (hp_runtime->settings.reserve)
+        hp_store_reserve_all(hp_runtime->store);
+    header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    hp_session_link(session); /* all is filled in: from now on anybody may hold it */
+    __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
+    hp_skip_zones(false);
+    if (hp_runtime->settings.reserve)
+        reserve_everything();
+}
+
+/* A forked child has the parent's state but none of its threads. Under the lock. */
+static void forget_parent(void)
+{
+    hp_page()->is_ours = 1;
+    hp_page()->pid = hp_sys_process_id();
+    __atomic_store_n(&hp_runtime->is_child, true, __ATOMIC_RELAXED);
+    hp_runtime->owner = NULL;
+    hotpath_v1_head = &hp_idle_head;
+}
+
+static void stay_closed(void)
+{
+    hp_runtime->gate = 0;
+    hp_skip_zones(true);
+}
+
+bool hp_session_begin_child(void)
+{
+    struct hp_session *parent = hp_runtime->session;
+    forget_parent();
+    if (!is_active() || parent == NULL)
+        return false;
+    struct hp_session *session = make_session(&hp_runtime->settings);
+    /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
+    if (session == NULL || (session->store.is_memory && !parent->store.is_memory))
+        hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
+    hp_sessions_forget(session);
+    if (session != NULL)
+        open_session(session);
+    else
+        stay_closed();
+    hp_runtime->has_to_prune = session != NULL;
+    return session != NULL;
+}
+
+void hp_session_follow_up(void)
+{
+    if (!__atomic_load_n(&hp_runtime->has_to_prune, __ATOMIC_RELAXED) ||
+        !__atomic_exchange_n(&hp_runtime->has_to_prune, false, __ATOMIC_RELAXED))
+        return;
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    prune(session);
+    hp_session_let_go(session);
+}
+
+/* ------------------------------------------------------------------------------------- what is asked for */
+
+/* A session that somebody wants to begin, and what has become of it. */
+struct wish {
+    struct hp_settings settings;
+    struct hp_site_choice *choice; /* of the settings; afterwards, what is not needed any more */
+    struct hp_session *session;    /* made for it */
+    bool is_new;                   /* and it runs now */
+};
+
+/* What is the same whether it is new or was there. Under the lock. */
+static void agree(const struct wish *wish)
+{
     /* HOTPATH=1 may have begun it before the program said how. */
-    __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, settings->time_period, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, wish->settings.time_period,
+                     __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
         hp_thread_begin(); /* what it uses before its first zone is counted, too */
     hp_waits_begin();
     set_auto(false);
+}
+
+/* Under the lock: what it finds there, and makes of that. */
+static int begin_locked(struct wish *wish)
+{
+    if (hp_is_forked_child()) {
+        forget_parent();
+        stay_closed();
+        hp_sessions_forget(NULL);
+    }
+    if (is_active() && !is_auto())
+        return HOTPATH_E_ACTIVE;
+    if (!is_active() && wish->session == NULL)
+        return HOTPATH_E_INACTIVE;
+    wish->is_new = !is_active();
+    set_settings(&wish->settings);
+    __atomic_store_n(&hp_runtime->is_child, false, __ATOMIC_RELAXED);
+    wish->choice = hp_sites_choose(wish->choice);
+    if (wish->is_new)
+        open_session(wish->session);
+    else
+        hp_runtime->session->settings = wish->settings;
+    agree(wish);
     return HOTPATH_OK;
+}
+
+static int begin_once(struct wish *wish)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return HOTPATH_E_ACTIVE;
+    const int status = begin_locked(wish);
+    hp_unlock(&held);
+    return status;
+}
+
+/* Asked first whether there is one already. If not, it is made without the lock, and somebody else may be first after all. */
+static int begin_or_join(struct wish *wish)
+{
+    const int status = begin_once(wish);
+    if (status != HOTPATH_E_INACTIVE)
+        return status;
+    calibrate();
+    hp_sessions_tidy();
+    wish->session = make_session(&wish->settings);
+    return wish->session != NULL ? begin_once(wish) : HOTPATH_E_SPACE;
 }
 
 /* The program may change its folder before the report is due, or before the session is opened again to grow. */
@@ -228,15 +322,25 @@ static void make_absolute(char *path, size_t size)
     path[length] = '/';
 }
 
+static void explain_place(const struct hp_settings *settings, const struct hp_store *store)
+{
+    if (!store->is_memory)
+        return;
+    if (settings->dir[0] != '\0')
+        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
+               "1 MB free); the session is kept in memory and ends with the process");
+    else if (store->is_foreign)
+        hp_say(
+            "hotpath: a folder for sessions (hotpath-UID in /dev/shm or /tmp, or hotpath in XDG_RUNTIME_DIR) is "
+            "not ours, "
+            "or others can write to it; remove it, or set HOTPATH_DIR; the session is kept in memory and ends with "
+            "the process");
+}
+
 static void explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
         hp_say("hotpath: a session is active already and goes on; stop it before starting another");
-    if (status == HOTPATH_OK && hp_runtime->settings.dir[0] != '\0' && hp_runtime->store->is_memory)
-        hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
-               "1 MB free); the session is kept in memory and ends with the process");
-    if (status == HOTPATH_OK && (hp_runtime->settings.record & HP_RECORD_CPU) && hp_runtime->settings.reserve)
-        hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     if (status == HOTPATH_OK)
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
@@ -247,29 +351,49 @@ static void explain(int status)
                "zero-fill struct hotpath_options and set its size");
 }
 
-static int begin_with(struct hp_settings *settings, const struct hotpath_options *options)
+/* The session may be stopped by another thread at any time: it is held while it is used. */
+static void follow_up(struct hp_session *session, const struct hp_settings *settings)
 {
-    struct hp_signals held;
+    explain_place(settings, &session->store);
+    prune(session);
+    hp_session_let_go(session);
+}
+
+static int begin_with(struct wish *wish, const struct hotpath_options *options)
+{
+    struct hp_settings *settings = &wish->settings;
     /* What HOTPATH=1 began has warned already. */
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
     if (!is_auto() && !settings->is_run)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
-    if (!hp_runtime_prepare())
+    if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))
         return HOTPATH_E_SPACE;
     make_absolute(settings->output_path, sizeof settings->output_path);
     make_absolute(settings->dir, sizeof settings->dir);
-    if (!hp_lock(&held))
-        return HOTPATH_E_ACTIVE;
-    const int status = begin_locked(settings);
-    hp_unlock(&held);
-    if (status == HOTPATH_OK)
-        hp_waits_start();
+    const int status = begin_or_join(wish);
+    hp_sites_drop(wish->choice);
+    if (wish->session != NULL && !wish->is_new)
+        hp_session_discard(wish->session);
+    struct hp_session *session = wish->is_new ? hp_session_hold() : NULL;
+    if (session != NULL)
+        follow_up(session, settings);
+    if (status == HOTPATH_OK) {
+        hp_waits_start(settings);
+        if ((settings->record & HP_RECORD_CPU) && settings->reserve)
+            hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
+    }
     return status;
 }
 
-static int begin(const struct hotpath_options *options)
+/* What HOTPATH_MAIN does beyond. */
+struct manners {
+    bool leaves_signals;
+    uint32_t shutdown_ms;
+};
+
+static int begin(const struct hotpath_options *options, struct manners *ret_manners)
 {
     hp_copies_join();
     note_standard_error();
@@ -277,51 +401,37 @@ static int begin(const struct hotpath_options *options)
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
-    struct hp_settings *settings = hp_memory_map(sizeof *settings);
-    const int status = settings != NULL ? begin_with(settings, options) : HOTPATH_E_SPACE;
-    hp_memory_unmap(settings, sizeof *settings);
+    struct wish *wish = hp_memory_map(sizeof *wish);
+    const int status = wish != NULL ? begin_with(wish, options) : HOTPATH_E_SPACE;
+    if (status == HOTPATH_OK)
+        *ret_manners = (struct manners){wish->settings.leave_signals, wish->settings.shutdown_ms};
+    hp_memory_unmap(wish, sizeof *wish);
     return status;
 }
 
-int hotpath_start(const struct hotpath_options *options)
+static int start(const struct hotpath_options *options, struct manners *ret_manners)
 {
     const int saved = errno;
-    const int status = begin(options);
+    const int status = begin(options, ret_manners);
     explain(status);
     errno = saved;
     return status;
 }
 
+int hotpath_start(const struct hotpath_options *options)
+{
+    struct manners unused;
+    return start(options, &unused);
+}
+
 /* ------------------------------------------------------------------------------------------------ ending */
-
-static bool is_at_rest(const struct hp_head *head)
-{
-    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
-           HOTPATH_GET_(head->sampler.is_at_work) == 0;
-}
-
-#define PATIENCE_NS UINT64_C(50000000)
-
-static bool wait_until_quiet(void)
-{
-    if (!hp_memory_barrier_everywhere())
-        return false;
-    const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
-        while (head->thread_id != 0 && !is_at_rest(head)) {
-            if (hp_clock_monotonic_ns() > until)
-                return false;
-            sched_yield();
-        }
-    return true;
-}
 
 /* Under the lock: marks the file as whole and turns recording off. */
 static void close_session(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_sampler_end();
-    hp_session_touch();
+    hp_session_touch(hp_runtime->store);
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     hp_skip_zones(true);
@@ -330,60 +440,47 @@ static void close_session(void)
     hp_seal(false);
 }
 
-/* A store that somebody may still be writing to is left to him for good. */
-static void retire_store(void)
-{
-    const bool is_quiet = wait_until_quiet();
-    struct hp_store *next = is_quiet ? hp_runtime->store : hp_memory_map(sizeof *next);
-    hp_store_retire(hp_runtime->store, is_quiet);
-    if (next != NULL)
-        hp_runtime->store = next;
-}
-
-/* Closes the session if this process has one; the caller reports on it. */
-static bool close_if_active(void)
+/* Closes the session, if this process has one, and hands it to the caller. A process that only shares its memory has none. */
+static struct hp_session *close_if_active(void)
 {
     struct hp_signals held;
-    if (hp_page() == NULL || hp_is_forked_child() || !hp_lock(&held))
-        return false;
-    const bool was_active = is_active();
-    if (was_active)
+    struct hp_session *session = NULL;
+    if (hp_page() == NULL || hp_is_forked_child() || !is_active() || !hp_is_own_process() || !hp_lock(&held))
+        return NULL;
+    if (is_active()) {
         close_session();
+        session = hp_session_unlink();
+    }
     hp_unlock(&held);
-    return was_active;
+    return session;
 }
 
 int hotpath_stop(void)
 {
     const int saved = errno;
-    struct hp_signals held;
-    if (!close_if_active())
+    struct hp_session *session = close_if_active();
+    if (session == NULL)
         return HOTPATH_E_INACTIVE;
-    if (hp_lock(&held)) { /* calls that are being counted right now belong to it */
-        wait_until_quiet();
-        hp_unlock(&held);
-    }
-    const int status = hp_exit_report(false);
-    if (hp_lock(&held)) {
-        if (!is_active())
-            retire_store();
-        hp_unlock(&held);
-    }
+    hp_session_settle(session); /* calls that are being counted right now belong to it */
+    const int status = hp_exit_report(session, false);
+    hp_session_end(session);
+    hp_sessions_tidy();
     errno = saved;
     return status;
 }
 
 /* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
-static bool is_silent_child(void)
+static bool is_silent_child(const struct hp_session *session)
 {
-    return hp_runtime->is_child && strstr(hp_runtime->settings.output_path, "%p") == NULL;
+    return hp_is_child() && strstr(session->settings.output_path, "%p") == NULL;
 }
 
 /* The process ends: report, and leave everything in place, since other threads may still run. */
 static void finish(bool is_in_handler)
 {
-    if (close_if_active() && !is_silent_child())
-        hp_exit_report(is_in_handler);
+    struct hp_session *session = close_if_active();
+    if (session != NULL && !is_silent_child(session))
+        hp_exit_report(session, is_in_handler);
 }
 
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
@@ -418,21 +515,51 @@ __attribute__((constructor(101))) static void at_load(void)
     hp_thread_exit_hook(); /* early: of keys after the first 32 the C library keeps the values on the heap */
     if (hp_page() == NULL)
         note_standard_error();
-    if (hp_page() == NULL && is_asked_for() && begin(NULL) == HOTPATH_OK)
+    struct manners unused;
+    if (hp_page() == NULL && is_asked_for() && begin(NULL, &unused) == HOTPATH_OK)
         set_auto(true);
     errno = saved;
 }
 
 /* ------------------------------------------------------------------------------------- signals and time */
 
-static void on_signal(int signal)
+static void on_signal(int signal, siginfo_t *info, void *context);
+
+static bool is_default(int signal, struct sigaction *present)
+{
+    return sigaction(signal, NULL, present) == 0 && !(present->sa_flags & SA_SIGINFO) &&
+           present->sa_handler == SIG_DFL;
+}
+
+/*
+ * The report may be for somebody who does not read it: whoever wants the program to end says so again, and it does. Only where that
+ * is the default or ours, and the host has not blocked it: `before` is the mask that we have interrupted.
+ */
+static void let_through(int signal, const sigset_t *before)
+{
+    struct sigaction present;
+    sigset_t one;
+    const bool is_harmless =
+        is_default(signal, &present) || ((present.sa_flags & SA_SIGINFO) && present.sa_sigaction == on_signal);
+    if (!is_harmless || sigismember(before, signal) == 1)
+        return;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    const ucontext_t *interrupted = context;
     struct sigaction usual;
+    (void)info;
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
-    finish(true);
     sigaction(signal, &usual, NULL);
+    let_through(SIGINT, &interrupted->uc_sigmask);
+    let_through(SIGTERM, &interrupted->uc_sigmask);
+    finish(true);
     errno = saved;
     hp_signals_raise_now(signal);
 }
@@ -441,11 +568,11 @@ static void on_signal(int signal)
 static void watch_signal(int signal)
 {
     struct sigaction present, ours;
-    if (sigaction(signal, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO) || present.sa_handler != SIG_DFL)
+    if (!is_default(signal, &present))
         return;
     memset(&ours, 0, sizeof ours);
-    ours.sa_handler = on_signal;
-    ours.sa_flags = SA_RESTART;
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
     sigfillset(&ours.sa_mask);
     sigaction(signal, &ours, NULL);
 }
@@ -478,8 +605,11 @@ static void watch_time(uint32_t milliseconds)
 static void set_main_site(struct hotpath_site *site)
 {
     const uint32_t id = hp_site_id(site);
-    if (id < HOTPATH_READY_)
-        __atomic_store_n(&hp_store_header(hp_runtime->store)->main_site, id, __ATOMIC_RELAXED);
+    struct hp_session *session = id < HOTPATH_READY_ ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return;
+    __atomic_store_n(&hp_store_header(&session->store)->main_site, id, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
 }
 
 /* Without HOTPATH_MAIN, the function of that name is the one to compare with. Under the lock. */
@@ -494,13 +624,14 @@ uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
                           const struct hotpath_options *options)
 {
     const int saved = errno;
-    if (hotpath_start(options) == HOTPATH_OK) {
+    struct manners manners;
+    if (start(options, &manners) == HOTPATH_OK) {
         set_main_site(site);
-        if (!hp_runtime->settings.leave_signals) {
+        if (!manners.leaves_signals) {
             watch_signal(SIGINT);
             watch_signal(SIGTERM);
         }
-        watch_time(hp_runtime->settings.shutdown_ms);
+        watch_time(manners.shutdown_ms);
     }
     errno = saved;
     return hotpath_open_(zone, site);
@@ -554,20 +685,37 @@ const char *hotpath_version(void) { return HOTPATH_VERSION; }
 /* A child has the parent's state until its first zone, and no session of its own before. */
 static bool is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && is_active(); }
 
-const char *hotpath_session_path(void) { return is_active_here() ? hp_runtime->store->path : ""; }
+/* The record stays where it is; what is in it changes when it is used again. */
+const char *hotpath_session_path(void)
+{
+    struct hp_session *session = is_active_here() ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return "";
+    hp_session_let_go(session);
+    return session->store.path;
+}
 
 void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
+    const int saved = errno;
+    struct hp_signals held;
+    const bool is_locked = hp_runtime_prepare() && hp_lock(&held);
     hp_runtime->reporter_context = context;
     hp_runtime->reporter = reporter;
+    if (is_locked)
+        hp_unlock(&held);
+    errno = saved;
 }
 
 int hotpath_report(void)
 {
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
-    if (is_active_here())
-        status = hp_exit_report(false);
+    struct hp_session *session = is_active_here() ? hp_session_hold() : NULL;
+    if (session != NULL) {
+        status = hp_exit_report(session, false);
+        hp_session_let_go(session);
+    }
     errno = saved;
     return status;
 }

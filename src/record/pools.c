@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "memory.h"
@@ -27,7 +26,7 @@ struct block {
 #define TAKEN_BACK ((uintptr_t)1)
 
 struct shard {
-    uint32_t lock;
+    struct hp_mutex lock;
     uint32_t used;    /* places that are not free, those of blocks taken back included */
     uint32_t present; /* blocks; some may be of an earlier session */
     uint32_t reserved;
@@ -40,16 +39,16 @@ static void *shards; /* see hp_memory_at */
 
 /* ------------------------------------------------------------------------------------------------------- pools */
 
-static struct hp_pool *pool_at(uint32_t offset) { return hp_store_at(hp_runtime->store, offset); }
+static struct hp_pool *pool_at(const struct hp_store *store, uint32_t offset) { return hp_store_at(store, offset); }
 
 /* A label is known by its text: the same one may be written in several places. */
-static uint32_t find_pool(const char *label)
+static uint32_t find_pool(const struct hp_store *store, const char *label)
 {
-    const struct hp_header *header = hp_store_header(hp_runtime->store);
+    const struct hp_header *header = hp_store_header(store);
     uint32_t offset = __atomic_load_n(&header->pools, __ATOMIC_ACQUIRE);
     for (uint32_t left = MOST_POOLS; offset != 0 && left > 0; left--) {
-        const struct hp_pool *pool = pool_at(offset);
-        const struct hp_string *name = hp_store_at(hp_runtime->store, pool->name);
+        const struct hp_pool *pool = pool_at(store, offset);
+        const struct hp_string *name = hp_store_at(store, pool->name);
         if (strcmp(name->bytes, label) == 0)
             return offset;
         offset = pool->next;
@@ -58,18 +57,18 @@ static uint32_t find_pool(const char *label)
 }
 
 /* Under the lock. Without space there is none; whoever needs it counts what is lost. */
-static void make_pool(const char *label)
+static void make_pool(struct hp_store *store, const char *label)
 {
-    struct hp_header *header = hp_store_header(hp_runtime->store);
+    struct hp_header *header = hp_store_header(store);
     uint32_t count = 0;
-    for (uint32_t at = header->pools; at != 0; at = pool_at(at)->next)
+    for (uint32_t at = header->pools; at != 0; at = pool_at(store, at)->next)
         count++;
-    const uint32_t name = count < MOST_POOLS ? hp_store_text(hp_runtime->store, label) : 0;
-    const uint32_t offset = name != 0 ? hp_store_allocate(hp_runtime->store, sizeof(struct hp_pool), 64) : 0;
+    const uint32_t name = count < MOST_POOLS ? hp_store_text(store, label) : 0;
+    const uint32_t offset = name != 0 ? hp_store_allocate(store, sizeof(struct hp_pool), 64) : 0;
     if (offset == 0)
         return;
-    pool_at(offset)->name = name;
-    pool_at(offset)->next = header->pools;
+    pool_at(store, offset)->name = name;
+    pool_at(store, offset)->next = header->pools;
     __atomic_store_n(&header->pools, offset, __ATOMIC_RELEASE);
 }
 
@@ -78,8 +77,8 @@ static void need_pool(const char *label)
     struct hp_signals held;
     if (!hp_lock(&held))
         return;
-    if (hp_runtime->gate != 0 && find_pool(label) == 0)
-        make_pool(label);
+    if (hp_runtime->gate != 0 && find_pool(hp_runtime->store, label) == 0)
+        make_pool(hp_runtime->store, label);
     hp_unlock(&held);
 }
 
@@ -110,12 +109,14 @@ static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block *
  */
 static void lock_shard(struct shard *shard)
 {
-    for (uint32_t tries = 1; __atomic_exchange_n(&shard->lock, 1, __ATOMIC_ACQUIRE) != 0; tries++)
-        if (tries % 64 == 0)
-            sched_yield();
+    if (!hp_is_sealed())
+        hp_mutex_take(&shard->lock);
+    else
+        while (!hp_mutex_try(&shard->lock)) /* and no system call may be made */
+            ;
 }
 
-static void unlock_shard(struct shard *shard) { __atomic_store_n(&shard->lock, 0, __ATOMIC_RELEASE); }
+static void unlock_shard(struct shard *shard) { hp_mutex_give(&shard->lock); }
 
 /* The place of a block, or the free one where the search ends. */
 static struct block *place_of(struct block *blocks, size_t capacity, const void *block)
@@ -126,22 +127,23 @@ static struct block *place_of(struct block *blocks, size_t capacity, const void 
     return &blocks[at];
 }
 
-static bool is_present(const struct block *block)
+/* Of the session that `epoch` is the number of. */
+static bool is_present(const struct block *block, uint32_t epoch)
 {
-    return block->address > TAKEN_BACK && block->epoch == hp_epoch();
+    return block->address > TAKEN_BACK && block->epoch == epoch;
 }
 
 /* Under its lock, but looked at without. */
 static void set_used(struct shard *shard, uint32_t used) { __atomic_store_n(&shard->used, used, __ATOMIC_RELAXED); }
 
 /* Twice the room that is needed for what is still there. */
-static bool make_room(struct shard *shard)
+static bool make_room(struct shard *shard, uint32_t epoch)
 {
     size_t present = 0;
     if (shard->capacity > 0 && ((size_t)shard->used + 1) * 4 <= shard->capacity * 3)
         return true;
     for (size_t at = 0; at < shard->capacity; at++)
-        present += is_present(&shard->blocks[at]);
+        present += is_present(&shard->blocks[at], epoch);
     size_t capacity = FIRST_BLOCKS;
     while (capacity < (present + 1) * 2)
         capacity *= 2;
@@ -149,7 +151,7 @@ static bool make_room(struct shard *shard)
     if (fresh == NULL)
         return false;
     for (size_t at = 0; at < shard->capacity; at++)
-        if (is_present(&shard->blocks[at]))
+        if (is_present(&shard->blocks[at], epoch))
             *place_of(fresh, capacity, (const void *)shard->blocks[at].address) = shard->blocks[at];
     hp_memory_unmap(shard->blocks, shard->capacity * sizeof *fresh);
     shard->blocks = fresh;
@@ -159,34 +161,51 @@ static bool make_room(struct shard *shard)
     return true;
 }
 
-/* The block takes the place of one that nobody took back at the same address. */
-static bool remember(struct shard *shard, const void *block, uint64_t size, uint32_t pool)
+/* An event on its way: the pool in the session, which stays as long as the head is held. */
+struct on_the_way {
+    struct hp_head *head;
+    uint32_t pool;
+    struct shard *shards;
+};
+
+static struct hp_pool *pool_of(const struct on_the_way *event, uint32_t offset)
 {
-    if (!make_room(shard))
+    return pool_at(event->head->store, offset);
+}
+
+static bool is_of_event(const struct on_the_way *event, const struct block *block)
+{
+    return is_present(block, event->head->hot.epoch);
+}
+
+/* The block takes the place of one that nobody took back at the same address. */
+static bool remember(const struct on_the_way *event, struct shard *shard, const void *block, uint64_t size)
+{
+    if (!make_room(shard, event->head->hot.epoch))
         return false;
     struct block *place = place_of(shard->blocks, shard->capacity, block);
-    if (is_present(place))
-        count_free(pool_at(place->pool), place->size);
+    if (is_of_event(event, place))
+        count_free(pool_of(event, place->pool), place->size);
     if (place->address == 0) {
         set_used(shard, shard->used + 1);
         shard->present++;
     }
-    *place = (struct block){(uintptr_t)block, size, pool, hp_epoch()};
+    *place = (struct block){(uintptr_t)block, size, event->pool, event->head->hot.epoch};
     return true;
 }
 
-static void take_back(struct shard *shard, struct block *block)
+static void take_back(const struct on_the_way *event, struct shard *shard, struct block *block)
 {
-    count_free(pool_at(block->pool), block->size);
+    count_free(pool_of(event, block->pool), block->size);
     block->address = TAKEN_BACK;
     shard->present--;
 }
 
-static void take_back_all(struct shard *shard, uint32_t pool)
+static void take_back_all(const struct on_the_way *event, struct shard *shard)
 {
     for (size_t at = 0; at < shard->capacity && shard->present > 0; at++)
-        if (is_present(&shard->blocks[at]) && shard->blocks[at].pool == pool)
-            take_back(shard, &shard->blocks[at]);
+        if (is_of_event(event, &shard->blocks[at]) && shard->blocks[at].pool == event->pool)
+            take_back(event, shard, &shard->blocks[at]);
     if (shard->present == 0 && shard->used > 0) {
         memset(shard->blocks, 0, shard->capacity * sizeof *shard->blocks);
         set_used(shard, 0);
@@ -195,18 +214,11 @@ static void take_back_all(struct shard *shard, uint32_t pool)
 
 /* ------------------------------------------------------------------------------------------------------ events */
 
-/* An event on its way: the pool in the session, which stays as long as the head is held. */
-struct on_the_way {
-    struct hp_head *head;
-    uint32_t pool;
-    struct shard *shards;
-};
-
 /* The head, held, and the pool of the label; both or none. Looked for once the head is held: before that, the session may go. */
 static bool hold_pool(const char *label, struct on_the_way *event)
 {
     event->head = hp_thread_hold();
-    event->pool = event->head != NULL ? find_pool(label) : 0;
+    event->pool = event->head != NULL ? find_pool(event->head->store, label) : 0;
     if (event->head != NULL && event->pool == 0)
         hp_let_go(&event->head->hot);
     return event->pool != 0;
@@ -224,7 +236,7 @@ static bool begin_event(const char *label, struct on_the_way *event)
             event->shards = NULL;
     }
     if (event->shards == NULL)
-        hp_store_lose(hp_runtime->store, HP_LOSS_ALLOCS, 1);
+        hp_session_lose(HP_LOSS_ALLOCS);
     return event->shards != NULL;
 }
 
@@ -242,8 +254,8 @@ void hotpath_alloc_event(const char *label, const void *block, size_t size)
     struct on_the_way event;
     if (block != NULL && begin_event(label, &event)) {
         struct shard *shard = locked_shard(&event, block);
-        if (remember(shard, block, size, event.pool))
-            count_allocation(pool_at(event.pool), size);
+        if (remember(&event, shard, block, size))
+            count_allocation(pool_of(&event, event.pool), size);
         else
             hp_lose(event.head, HP_LOSS_ALLOCS);
         unlock_shard(shard);
@@ -259,8 +271,8 @@ void hotpath_free_event(const char *label, const void *block)
     if (block != NULL && begin_event(label, &event)) {
         struct shard *shard = locked_shard(&event, block);
         struct block *place = shard->capacity > 0 ? place_of(shard->blocks, shard->capacity, block) : NULL;
-        if (place != NULL && is_present(place) && place->pool == event.pool)
-            take_back(shard, place);
+        if (place != NULL && is_of_event(&event, place) && place->pool == event.pool)
+            take_back(&event, shard, place);
         unlock_shard(shard);
         hp_let_go(&event.head->hot);
     }
@@ -276,7 +288,7 @@ void hotpath_free_all_event(const char *label)
             if (__atomic_load_n(&shard->used, __ATOMIC_RELAXED) == 0)
                 continue;
             lock_shard(shard);
-            take_back_all(shard, event.pool);
+            take_back_all(&event, shard);
             unlock_shard(shard);
         }
         hp_let_go(&event.head->hot);

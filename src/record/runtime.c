@@ -2,7 +2,6 @@
 #include "runtime.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "memory.h"
@@ -60,11 +59,11 @@ static void choose_counter(void)
         return;
     }
     for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != DONE; tries++) {
-        if (tries == 1u << 16) {
+        if (tries == 1000) {
             hp_runtime->counter = hp_clock_counter();
             return;
         }
-        sched_yield();
+        hp_pause_ns(100000);
     }
 }
 
@@ -77,6 +76,7 @@ bool hp_runtime_prepare(void)
         return false;
     const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
+    page->pid = hp_sys_process_id();
     choose_counter();
     struct hp_fork_page *none = NULL;
     if (!__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
@@ -94,43 +94,50 @@ bool hp_runtime_prepare(void)
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
-/*
- * A spin lock: it is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder
- * is never interrupted by code that wants it too. Acquire pairs with the release in hp_unlock.
- */
-static bool take_lock(struct hp_signals *held, bool may_wait)
+/* Where no system call may be made. The holder may have been a handler that was left by siglongjmp, so not for ever. */
+static bool spin(struct hp_mutex *lock)
 {
-    uintptr_t *lock = &hp_page()->lock;
-    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    uintptr_t holder = 0;
-    uint32_t spins = 0;
-    held->is_held = !hp_is_sealed();
-    if (held->is_held)
-        hp_signals_hold(held);
-    while (!__atomic_compare_exchange_n(lock, &holder, us, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        /* Where signals are not held, the holder may have been a handler that was left by siglongjmp. */
-        if (holder == us || !may_wait || (!held->is_held && ++spins == 1u << 20)) {
-            if (held->is_held)
-                hp_signals_release(held);
+    for (uint32_t spins = 0; !hp_mutex_try(lock); spins++)
+        if (spins == 1u << 20)
             return false;
-        }
-        holder = 0;
-        if (held->is_held)
-            sched_yield();
-    }
-    if (__tsan_acquire != NULL)
-        __tsan_acquire(lock);
     return true;
 }
 
-bool hp_lock(struct hp_signals *held) { return take_lock(held, true); }
-bool hp_lock_if_free(struct hp_signals *held) { return take_lock(held, false); }
+/*
+ * The lock is held for microseconds, by slow paths only. Signals are held while it is taken, so its holder is never
+ * interrupted by code that wants it too.
+ */
+static bool take_lock(struct hp_signals *held, uint64_t patience)
+{
+    struct hp_fork_page *page = hp_page();
+    const uintptr_t us = (uintptr_t)&hotpath_v1_head;
+    held->is_held = !hp_is_sealed();
+    if (held->is_held)
+        hp_signals_hold(held);
+    if (__atomic_load_n(&page->lock_holder, __ATOMIC_RELAXED) == us ||
+        !(held->is_held ? hp_mutex_take_within(&page->lock, patience) : spin(&page->lock))) {
+        if (held->is_held)
+            hp_signals_release(held);
+        return false;
+    }
+    __atomic_store_n(&page->lock_holder, us, __ATOMIC_RELAXED);
+    if (__tsan_acquire != NULL)
+        __tsan_acquire(&page->lock);
+    return true;
+}
+
+#define SHORT_PATIENCE_NS UINT64_C(2000000)
+
+bool hp_lock(struct hp_signals *held) { return take_lock(held, UINT64_MAX); }
+bool hp_lock_soon(struct hp_signals *held) { return take_lock(held, SHORT_PATIENCE_NS); }
 
 void hp_unlock(const struct hp_signals *held)
 {
+    struct hp_fork_page *page = hp_page();
     if (__tsan_release != NULL)
-        __tsan_release(&hp_page()->lock);
-    __atomic_store_n(&hp_page()->lock, 0, __ATOMIC_RELEASE);
+        __tsan_release(&page->lock);
+    __atomic_store_n(&page->lock_holder, 0, __ATOMIC_RELAXED);
+    hp_mutex_give(&page->lock);
     if (held->is_held)
         hp_signals_release(held);
 }
@@ -158,6 +165,12 @@ bool hp_is_forked_child(void)
 {
     const struct hp_fork_page *page = hp_page();
     return page != NULL && __atomic_load_n(&page->is_ours, __ATOMIC_RELAXED) == 0;
+}
+
+bool hp_is_own_process(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    return page != NULL && __atomic_load_n(&page->pid, __ATOMIC_RELAXED) == hp_sys_process_id();
 }
 
 uint64_t hp_now(void) { return hp_clock_ticks(hp_runtime->counter); }

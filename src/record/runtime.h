@@ -3,6 +3,7 @@
  *
  *   hp_recorder  one per process, in static memory, shared by all copies of the library in it (copies.c).
  *                Changed only while `fork_page->lock` is held, with signals held back (hp_lock).
+ *   hp_session   what one session needs beside its store; who may touch that: holders.h.
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
  *                that does not exist there), the list of heads, and a mark whose absence means "we are a child".
  *   hp_head      one per thread (and one more for each depth of signal handlers that interrupt the recorder), in
@@ -25,7 +26,9 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "holders.h"
 #include "layout.h"
+#include "mutex.h"
 #include "options.h"
 #include "sampler.h"
 #include "signals.h"
@@ -81,14 +84,23 @@ struct hp_head {
     uint32_t steps;         /* taken in lists for want of that */
 };
 
+/* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */
+#define HP_HAND_OVERS 8u
+struct hp_hand_over {
+    uintptr_t thread, place;
+};
+
 struct hp_fork_page {
     uint32_t is_ours; /* 0 in a forked child */
-    uintptr_t lock;   /* 0, or the address of the holder's hotpath_v1_head */
+    struct hp_mutex lock;
+    uintptr_t lock_holder; /* 0, or the address of his hotpath_v1_head */
+    uint32_t pid; /* of the process, as opposed to one that shares its memory after vfork; 0: not known yet */
     struct hp_head *heads;
     struct hp_head *spare; /* heads not given out yet */
     uint32_t spare_count;
-    uintptr_t reporter; /* 0, or the address of the hotpath_v1_head of the thread that reports */
-    uint32_t owners;    /* numbers of threads given out: see owners.h */
+    uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
+    struct hp_hand_over hand_overs[HP_HAND_OVERS];
+    uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs. */
@@ -138,14 +150,18 @@ struct hp_recorder {
     bool is_child;  /* begun by a zone after fork */
     bool is_sealed; /* everything is reserved: no system call from now on */
     enum hp_counter counter;
-    uint32_t counter_state; /* atomic: see choose_counter */
-    struct hp_store *store; /* of the running session, or the next */
-    struct hp_store first_store;
-    struct hp_settings settings; /* under the lock, or by who began the session */
+    uint32_t counter_state;      /* atomic: see choose_counter */
+    struct hp_session *session;  /* that runs, or NULL */
+    struct hp_store *store;      /* its store: for threads that register, and under the lock */
+    struct hp_session *sessions; /* all, in use or not */
+    uint32_t session_places;
+    struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
+    bool is_calibrated; /* somebody has measured, or is measuring, the following */
     struct hp_zone_cost zone_cost;
+    bool has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
     struct hp_file_identity standard_error;
-    hotpath_reporter *reporter;
+    hotpath_reporter *reporter; /* both under the lock, so that nobody has one without the other */
     void *reporter_context;
     struct hotpath_head_ *idle_heads[HP_COPIES]; /* of the copies of the library */
     struct hotpath_zone *owner;                  /* the guard of the HOTPATH_SESSION that began the session */
@@ -205,6 +221,7 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hp_runtime->epoch, __ATOMIC_RELAXED); }
+static inline bool hp_is_child(void) { return __atomic_load_n(&hp_runtime->is_child, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
@@ -235,8 +252,11 @@ bool hp_runtime_prepare(void);
  * are not held back because no system call may be made (HOTPATH_RESERVE).
  */
 bool hp_lock(struct hp_signals *held);
-/* The same without waiting: false, too, where somebody else has it. */
-bool hp_lock_if_free(struct hp_signals *held);
+/*
+ * The same for callers that may hold any lock of the host or of the C library, which the holder may be waiting for: false, too,
+ * where somebody keeps it for longer than it is kept for usually.
+ */
+bool hp_lock_soon(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
 /* Memory for the recorder; none once a session that has reserved everything is under way. */
 void *hp_more_memory(size_t size);
@@ -249,6 +269,8 @@ void *hp_memory_at(void **place, size_t size, bool is_emptied_by_fork);
 uint64_t hp_now(void);
 /* True in a child that has not noticed the fork yet. */
 bool hp_is_forked_child(void);
+/* True in the process that the state belongs to; false in one that was forked from it or shares its memory (vfork, CLONE_VM). */
+bool hp_is_own_process(void);
 /* One line on stderr, if that is still the host's stderr. */
 void hp_say(const char *line);
 
@@ -259,8 +281,11 @@ uint32_t hp_site_id(struct hotpath_site *site);
 bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
-/* Makes HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG of the settings count from now on. Under the lock. False: no memory. */
-bool hp_sites_choose(void);
+/* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
+bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice);
+/* Makes them count from now on, and returns those that did before. Under the lock. */
+struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
+void hp_sites_drop(struct hp_site_choice *choice);
 /* Writes all sites known so far into a fresh session. Under the lock. */
 void hp_sites_begin(void);
 /* Memory for HP_RESERVED_SITES sites. Under the lock. */
@@ -303,7 +328,7 @@ uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align)
 bool hp_thread_exit_hook(void);
 
 /* --- tree.c */
-/* What a late writer may still reach after a session ended is mapped, but empty; offsets there are zero. */
+/* With the head held: until it is let go, the session stays where it is, also one that has ended meanwhile. */
 static inline struct hotpath_node_ *hp_node_at(const struct hp_head *head, uint32_t offset)
 {
     return (struct hotpath_node_ *)(void *)(head->hot.base + offset);
@@ -393,12 +418,14 @@ void hp_zone_leave_site(uint32_t site, uint64_t now);
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 bool hp_session_begin_child(void);
-/* Stores the present moment as the session's latest. */
 void hp_session_suggest_main(uint32_t site);
-struct hp_clock_pair hp_session_touch(void);
+/* Stores the present moment as the session's latest. */
+struct hp_clock_pair hp_session_touch(struct hp_store *store);
+/* A child's session has begun under the lock: what can wait until that is free again. */
+void hp_session_follow_up(void);
 
 /* --- exit_report.c */
-/* Writes the report of the session where the settings say; in a signal handler never to the host's reporter. */
-int hp_exit_report(bool is_in_handler);
+/* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
+int hp_exit_report(struct hp_session *session, bool is_in_handler);
 
 #endif

@@ -563,9 +563,8 @@ static enum hp_cpu_engine choose_engine(void)
     return hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
-void hp_sampler_touch(void)
+void hp_sampler_touch(struct hp_header *header)
 {
-    struct hp_header *header = hp_store_header(hp_runtime->store);
     if (header->cpu_engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();

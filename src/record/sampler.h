@@ -89,7 +89,7 @@ void hp_sampler_meet_zone(struct hp_head *head);
 void hp_sampler_end_thread(struct hp_head *head);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
-/* Stores what the process has used up to now. */
-void hp_sampler_touch(void);
+/* Stores what the process has used up to now. The session is held. */
+void hp_sampler_touch(struct hp_header *header);
 
 #endif

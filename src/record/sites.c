@@ -196,26 +196,33 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     return id;
 }
 
-/* Once there, the lists stay where they are: sessions come and go. */
-bool hp_sites_choose(void)
+bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice)
 {
-    const struct hp_settings *settings = &hp_runtime->settings;
-    const bool is_any = settings->filter[0] != '\0' || settings->skip[0] != '\0' || settings->log[0] != '\0';
-    if (is_any && hp_runtime->choice == NULL)
-        hp_runtime->choice = hp_memory_map(sizeof *hp_runtime->choice);
-    struct hp_site_choice *choice = hp_runtime->choice;
+    *ret_choice = NULL;
+    if (settings->filter[0] == '\0' && settings->skip[0] == '\0' && settings->log[0] == '\0')
+        return true;
+    struct hp_site_choice *choice = *ret_choice = hp_memory_map(sizeof *choice);
     if (choice == NULL)
-        return !is_any; /* and nothing to undo: no list has been in force */
+        return false;
     /* Settings hold lists that compile; one that did not would choose everything. */
     hp_pattern_list_compile(&choice->filter, settings->filter, false, NULL);
     hp_pattern_list_compile(&choice->skip, settings->skip, true, NULL);
     hp_pattern_list_compile(&choice->log, settings->log, false, NULL);
-    choice->is_any = is_any;
+    choice->is_any = true;
     choice->has_log = settings->log[0] != '\0';
-    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
-        set_logged(known_site(id));
     return true;
 }
+
+struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice)
+{
+    struct hp_site_choice *before = hp_runtime->choice;
+    hp_runtime->choice = choice;
+    for (uint32_t id = 0; id < hp_runtime->site_count; id++)
+        set_logged(known_site(id));
+    return before;
+}
+
+void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, sizeof *choice); }
 
 /* A site's record is written before its number is given out, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
@@ -255,7 +262,7 @@ void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     HOTPATH_PUT_(site->id, register_site(site, symbol));
     if (!hp_is_sealed())
-        hp_session_touch();
+        hp_session_touch(hp_runtime->store);
 }
 
 uint32_t hp_site_id(struct hotpath_site *site)

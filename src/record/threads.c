@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <string.h>
 
 #include "memory.h"
@@ -228,7 +227,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
     }
     sign_record(head, thread_id);
     head->hot.epoch = hp_epoch();
-    head->hot.base = hp_runtime->store->base;
+    head->hot.base = hp_runtime->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     hp_let_go(&head->hot);
     return true;
@@ -293,22 +292,6 @@ struct hp_head *hp_thread_present(void)
     return is_there ? head : NULL;
 }
 
-/*
- * Who has the lock has it for microseconds, unless he waits for a lock of the C library that our caller has: so we wait a
- * little, but not for ever.
- */
-#define SHORT_PATIENCE 1000
-
-static bool lock_soon(struct hp_signals *held)
-{
-    for (int tries = 0; tries < SHORT_PATIENCE; tries++) {
-        if (hp_lock_if_free(held))
-            return true;
-        sched_yield();
-    }
-    return false;
-}
-
 typedef bool take_lock(struct hp_signals *held);
 
 /* The head of this thread, registered now if need be. */
@@ -320,6 +303,7 @@ static struct hp_head *head_by(take_lock *take, uint64_t losses)
         return head;
     head = register_thread(losses);
     hp_unlock(&held);
+    hp_session_follow_up();
     return head;
 }
 
@@ -329,7 +313,7 @@ struct hp_head *hp_thread_head_for_pools(void) { return head_by(hp_lock, 0); }
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hp_thread_is_over || hp_is_sealed() ? hp_thread_present() : head_by(lock_soon, 0);
+    return hp_thread_is_over || hp_is_sealed() ? hp_thread_present() : head_by(hp_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }

@@ -220,7 +220,7 @@ static uint32_t free_node(struct hp_head *head, struct hp_node_chunk **ret_chunk
         __atomic_store_n(&record->node_chunks, offset, __ATOMIC_RELEASE);
     }
     *ret_chunk = chunk;
-    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->base);
+    return (uint32_t)((char *)&chunk->nodes[chunk->used] - head->store->range.base);
 }
 
 static uint32_t new_node(struct hp_head *head, uint32_t parent, uint32_t site, uint32_t stat)

@@ -31,7 +31,7 @@ void hp_waits_begin(void)
 {
     const struct hp_settings *settings = &hp_runtime->settings;
     struct hp_store *store = hp_runtime->store;
-    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_runtime->is_child);
+    const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
     if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
         return;
     const uint32_t size = (uint32_t)(sizeof(struct hp_waits) + HP_WATCH_ENTRIES * sizeof(struct hp_wait));
@@ -87,7 +87,7 @@ static bool read_ours(void *context, uint32_t offset, void *to, size_t bytes)
         return false;
     const bool is_readable = is_there(context, offset, bytes);
     if (is_readable)
-        copy_in(to, hp_runtime->store->base + offset, bytes);
+        copy_in(to, hp_runtime->store->range.base + offset, bytes);
     hp_unlock(&held);
     return is_readable;
 }
@@ -99,7 +99,7 @@ static bool write_ours(void *context, uint32_t offset, const void *from, size_t 
         return false;
     const bool is_writable = is_there(context, offset, bytes);
     if (is_writable)
-        copy_out(hp_runtime->store->base + offset, from, bytes);
+        copy_out(hp_runtime->store->range.base + offset, from, bytes);
     hp_unlock(&held);
     return is_writable;
 }
@@ -164,9 +164,8 @@ static bool start_thread(struct watching *watching)
     return is_started;
 }
 
-void hp_waits_start(void)
+void hp_waits_start(const struct hp_settings *settings)
 {
-    const struct hp_settings *settings = &hp_runtime->settings;
     if (!settings->waits || settings->is_run || settings->reserve)
         return;
     /* HOTPATH=1 may have begun the session, and us, before the program did. */

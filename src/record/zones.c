@@ -164,7 +164,7 @@ static void set_frame_zero(struct hp_head *head)
 
 bool hp_zones_begin(struct hp_head *head)
 {
-    head->hot.base = head->store->base;
+    head->hot.base = head->store->range.base;
     const uint32_t frames = hp_thread_allocate(head, HP_FIRST_FRAMES * (uint32_t)sizeof(struct hotpath_frame_), 64);
     if (frames == 0)
         return false;
@@ -225,23 +225,34 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
 }
 
 /* The first head of this thread that nobody is working on: we may be in a handler that interrupted its owner. */
-static struct hp_head *head_at_rest(struct hp_head *thread)
+static struct hp_head *head_at_rest(struct hp_head *head)
 {
-    struct hp_head *head = thread;
     for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
-            hp_lose(thread, HP_LOSS_ZONES);
+            hp_session_lose(HP_LOSS_ZONES);
             return NULL;
         }
     }
     return head;
 }
 
+/* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
+static bool is_found_on(struct hp_head *head)
+{
+    const uint32_t before = HOTPATH_GET_(head->hot.ready);
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    const bool is = is_on(head);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->hot.ready, before);
+    return is;
+}
+
 static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
-    if (head == NULL || !is_on(head))
+    if (head == NULL || !is_found_on(head))
         return HOTPATH_SKIPPED_;
     hp_sampler_meet_zone(head);
     const uint32_t id = hp_site_id(site);
@@ -294,13 +305,13 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     /* A guard of another session, of the parent before fork, or never initialised: nothing to close here. */
     if (&head->hot == &hp_idle_head || head->thread_id == 0 || head->hot.epoch != hp_epoch() ||
-        HOTPATH_GATE_OF_(&head->hot) == 0)
+        __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) == 0)
         return;
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && leave(at, zone, now))
             return;
     if (hp_thread_has_head(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_))
-        hp_lose(head, HP_LOSS_FOREIGN);
+        hp_session_lose(HP_LOSS_FOREIGN);
 }
 
 /* --- calls that hooks could not record: see struct hp_skip_run */

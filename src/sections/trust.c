@@ -86,6 +86,36 @@ static double measuring_share(const struct hotpath_results *results)
     return share < 100 ? share : 100;
 }
 
+const char *hp_trust_refusal(const struct hp_trust *trust)
+{
+    switch (trust->refusal) {
+    case HP_REFUSAL_CAPACITY:
+        return "the session is as large as it may become";
+    case HP_REFUSAL_ADDRESSES:
+        return "a limit of the process, or a neighbour in its memory, kept the session from growing";
+    case HP_REFUSAL_SPACE:
+        return "the file system had no space for the session to grow";
+    case HP_REFUSAL_FILE:
+        return "the file of the session could not be opened again to grow";
+    default:
+        return NULL;
+    }
+}
+
+const char *hp_trust_storage(const struct hp_trust *trust)
+{
+    switch (trust->storage) {
+    case HP_STORAGE_MEMORY:
+        return "kept in memory, since no folder had space";
+    case HP_STORAGE_NO_FOLDER:
+        return "kept in memory, since a folder for sessions belongs to somebody else or can be written by others";
+    default:
+        return NULL;
+    }
+}
+
+static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
 void hp_trust_set(struct hotpath_results *results)
 {
     const struct hp_run *run = &results->run;
@@ -97,9 +127,13 @@ void hp_trust_set(struct hotpath_results *results)
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
     };
-    for (size_t at = 0; at < run->count; at++)
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
-            results->trust.lost[loss] += run->sessions[at]->header.losses[loss];
+            results->trust.lost[loss] += header->losses[loss];
+        results->trust.storage = higher(results->trust.storage, header->storage);
+        results->trust.refusal = higher(results->trust.refusal, header->refusal);
+    }
 }
 
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
@@ -168,6 +202,14 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     }
 }
 
+static void put_sentence(struct hp_text *text, const char *sentence)
+{
+    if (sentence == NULL)
+        return;
+    hp_text_string(text, "; ");
+    hp_text_string(text, sentence);
+}
+
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -184,6 +226,8 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
         hp_text_string(text, count == 1 ? hp_loss_words[at].one : hp_loss_words[at].many);
         has_lost = true;
     }
+    if (has_lost)
+        put_sentence(text, hp_trust_refusal(trust));
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
@@ -198,5 +242,7 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     put_clock(trust, text);
     put_cost(trust, text);
     put_cpu(trust, text);
+    if (trust->storage == HP_STORAGE_NO_FOLDER)
+        put_sentence(text, hp_trust_storage(trust));
     put_lost(trust, text);
 }

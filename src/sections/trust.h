@@ -21,6 +21,10 @@ extern const size_t hp_loss_count;
 /* The word for an enum hp_clock_kind. */
 const char *hp_trust_clock_name(uint32_t kind);
 
+/* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
+const char *hp_trust_refusal(const struct hp_trust *trust);
+const char *hp_trust_storage(const struct hp_trust *trust);
+
 void hp_trust_set(struct hotpath_results *results);
 
 /* That files of the run, at least one, have lost their ends. */

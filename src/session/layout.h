@@ -37,14 +37,13 @@
 #define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1488u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1496u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
 #define HP_MIN_BYTES (256u << 10) /* the smallest session that is worth starting */
 
 #define HP_GATE_PAUSED 0x40000000u /* bit in `gate`, set and taken away from outside: nothing new is recorded */
-#define HP_GATE_GONE 0x7fffffffu   /* `gate` of a range that has no session and never will */
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
@@ -94,6 +93,22 @@ enum hp_loss {
     HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
     HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
     HP_LOSSES = 16     /* room for more */
+};
+
+/* Where the session is. */
+enum hp_storage {
+    HP_STORAGE_FILE,
+    HP_STORAGE_MEMORY,   /* no folder had space for it */
+    HP_STORAGE_NO_FOLDER /* the same because one of them belongs to somebody else, or can be written by others */
+};
+
+/* Why there was no space for more. */
+enum hp_refusal {
+    HP_REFUSAL_NONE,
+    HP_REFUSAL_CAPACITY,  /* it is as large as it may become */
+    HP_REFUSAL_ADDRESSES, /* a limit of the process, or a neighbour in its address space */
+    HP_REFUSAL_SPACE,     /* the file system is full */
+    HP_REFUSAL_FILE /* the file could not be opened again: another user or root, no descriptor left, or it is gone */
 };
 
 struct hp_header {
@@ -161,6 +176,8 @@ struct hp_header {
     uint64_t cpu_latest_kernel_ns;
     uint32_t waits;       /* offset of hp_waits; 0: nobody was to watch */
     uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
+    uint32_t storage;     /* enum hp_storage */
+    uint32_t refusal;     /* enum hp_refusal: why it last could not grow */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

@@ -1,10 +1,10 @@
 /*
  * Creating and growing the session file.
  *
- * Protocol of the two counters in the header. `backed` says how many bytes are real; it only rises, after the
- * file system has said yes, by compare-and-swap (two threads may reserve overlapping ranges; that is harmless). `used`
- * is moved only to values not above `backed`, by compare-and-swap; the winner owns the bytes between. Both are
- * relaxed: what is written into the bytes is published by whoever links their offset, with release order.
+ * Protocol of the two counters in the header. `backed` says how many bytes are mapped and real; it only rises, after the
+ * file system has said yes, by whoever has `growing`. `used` is moved only to values not above `backed`, by
+ * compare-and-swap; the winner owns the bytes between. Both are relaxed: what is written into the bytes is published by
+ * whoever links their offset, with release order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,13 +13,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "memory.h"
 #include "places.h"
 #include "process.h"
 #include "raw_call.h"
+#include "signals.h"
 #include "sys.h"
 #include "text.h"
 
@@ -29,7 +29,7 @@
 
 #define FIRST_BYTES (128u << 10)
 #define GROW_AT_LEAST (64u << 10)
-#define GROW_AT_MOST (4u << 20)
+#define GROW_AT_MOST (512u << 10) /* to make it real takes a tenth of a millisecond, perhaps under the lock */
 #define DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
@@ -67,34 +67,13 @@ static uint64_t choose_capacity(const struct hp_settings *settings, const char *
     return page_floor(capacity);
 }
 
-/* ---------------------------------------------------------------------------------------- mapping */
-
-/* Maps `fd` (or plain memory for -1); where the address space is short, less of it. */
-static bool map_file(struct hp_store *store, int fd, uint64_t capacity)
-{
-    const int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
-    if (store->base != NULL && store->mapped == capacity) {
-        void *again = mmap(store->base, (size_t)capacity, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0);
-        return again != MAP_FAILED;
-    }
-    for (; capacity >= HP_MIN_BYTES; capacity = page_floor(capacity / 2)) {
-        void *fresh = mmap(NULL, (size_t)capacity, PROT_READ | PROT_WRITE, flags, fd, 0);
-        if (fresh != MAP_FAILED) {
-            store->base = fresh;
-            store->mapped = capacity;
-            return true;
-        }
-    }
-    return false;
-}
-
 static void begin_header(struct hp_store *store, uint64_t backed)
 {
     struct hp_header *header = hp_store_header(store);
     header->byte_order = HP_BYTE_ORDER;
     header->version = HP_LAYOUT_VERSION;
     header->header_bytes = HP_HEADER_BYTES;
-    header->capacity = store->mapped;
+    header->capacity = store->capacity;
     header->used = HP_HEADER_BYTES;
     header->backed = backed;
 }
@@ -125,35 +104,46 @@ static bool create_file(struct hp_store *store, const char *folder, uint32_t pid
     return false;
 }
 
-static bool create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid)
+/*
+ * The whole length at once, if the kernel can make pieces of it real without being shown the file again. It says so when it is
+ * asked about the first one.
+ */
+static void give_full_length(struct hp_store *store, int fd)
+{
+    store->is_full_length = hp_range_fill(&store->range, 0, FIRST_BYTES) == HP_FILL_DONE &&
+                            hp_file_size_is_allowed(store->capacity) && ftruncate(fd, (off_t)store->capacity) == 0;
+}
+
+static bool create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid,
+                      uint32_t place)
 {
     int fd;
-    if (folder[0] != '/' || !hp_file_make_private_folder(folder))
+    if (folder[0] != '/')
         return false;
-    const uint64_t capacity = choose_capacity(settings, folder);
-    if (capacity < HP_MIN_BYTES || !create_file(store, folder, pid, hp_process_start_time(0), &fd))
+    if (!hp_file_make_private_folder(folder)) {
+        store->is_foreign |= errno == EPERM || errno == ENOTDIR;
         return false;
-    const bool is_ready = hp_file_reserve(fd, 0, FIRST_BYTES) && map_file(store, fd, capacity);
+    }
+    store->capacity = choose_capacity(settings, folder);
+    if (store->capacity < HP_MIN_BYTES || !create_file(store, folder, pid, hp_process_start_time(0), &fd))
+        return false;
+    const bool is_ready =
+        hp_file_reserve(fd, 0, FIRST_BYTES) && hp_range_map(&store->range, fd, FIRST_BYTES, store->capacity, place);
     store->file = hp_file_identify(fd);
-    store->is_memory = false;
+    if (is_ready)
+        give_full_length(store, fd);
     hp_sys_close(fd);
     if (!is_ready) {
         unlink(store->path);
         store->path[0] = '\0';
         return false;
     }
-    store->refusals = 0;
     begin_header(store, FIRST_BYTES);
     return true;
 }
 
-/*
- * No folder will do: memory that lasts as long as the process. A memfd would be readable by others, but the
- * kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that always works.
- */
-static bool create_in_memory(struct hp_store *store, const struct hp_settings *settings)
+static int open_memory(uint64_t capacity)
 {
-    uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : DEFAULT_CAPACITY;
     int fd = -1;
 #ifdef SYS_memfd_create
     fd = (int)syscall(SYS_memfd_create, "hotpath-session", MFD_CLOEXEC);
@@ -162,62 +152,66 @@ static bool create_in_memory(struct hp_store *store, const struct hp_settings *s
         fd = -1;
     }
 #endif
+    return fd;
+}
+
+/*
+ * No folder will do: memory that lasts as long as the process. It can be a file without a name, which grows like one with a name.
+ * But the kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that
+ * always works; where the address space is short, less of it.
+ */
+static bool create_in_memory(struct hp_store *store, const struct hp_settings *settings, uint32_t place)
+{
+    uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : DEFAULT_CAPACITY;
     if (capacity < HP_MIN_BYTES)
         capacity = HP_MIN_BYTES;
     if (capacity > UINT32_MAX)
         capacity = page_floor(UINT32_MAX);
-    const bool is_mapped = map_file(store, fd, capacity);
+    const int fd = open_memory(capacity);
+    bool is_mapped = hp_range_map(&store->range, fd, FIRST_BYTES, capacity, place);
+    for (; !is_mapped && fd < 0 && capacity / 2 >= HP_MIN_BYTES; is_mapped = store->range.base != NULL) {
+        capacity = page_floor(capacity / 2);
+        hp_range_map(&store->range, fd, FIRST_BYTES, capacity, place);
+    }
     if (fd >= 0)
         hp_sys_close(fd);
     if (!is_mapped)
         return false;
-    store->is_memory = true;
-    store->path[0] = '\0';
-    begin_header(store, store->mapped);
+    store->is_memory = store->is_full_length = true;
+    store->capacity = capacity;
+    begin_header(store, store->range.mapped);
     return true;
 }
 
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid)
+const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+                            uint32_t place)
 {
     char folder[1100];
+    memset(store, 0, sizeof *store);
     for (unsigned n = 0; hp_place(settings, n, folder, sizeof folder); n++)
-        if (create_in(store, settings, folder, pid))
+        if (create_in(store, settings, folder, pid, place))
             return NULL;
-    if (create_in_memory(store, settings))
+    if (create_in_memory(store, settings, place))
         return NULL;
     return "no memory for a session could be mapped";
 }
 
-void hp_store_retire(struct hp_store *store, bool is_quiet)
-{
-    if (store->base == NULL)
-        return;
-    (void)mmap(store->base, (size_t)store->mapped, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    /* Left to late writers for good. The gate there is no session's, so whoever looks at it comes to ask. */
-    if (!is_quiet)
-        __atomic_store_n(&hp_store_header(store)->gate, HP_GATE_GONE, __ATOMIC_RELAXED);
-    store->path[0] = '\0';
-}
+void hp_store_empty(struct hp_store *store) { hp_range_empty(&store->range); }
 
 void hp_store_forget(struct hp_store *store)
 {
-    if (store->base != NULL)
-        munmap(store->base, (size_t)store->mapped);
-    store->base = NULL;
+    hp_range_unmap(&store->range);
     store->path[0] = '\0';
 }
 
-/* ------------------------------------------------------------------------------------------- space */
-
-static bool raise_backed(struct hp_header *header, uint64_t to)
+void hp_store_discard(struct hp_store *store)
 {
-    uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
-    while (backed < to)
-        if (__atomic_compare_exchange_n(&header->backed, &backed, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            break;
-    return true;
+    if (store->path[0] != '\0')
+        unlink(store->path);
+    hp_store_forget(store);
 }
+
+/* ------------------------------------------------------------------------------------------- space */
 
 /* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
 #define ASK_AGAIN 4096u
@@ -232,8 +226,37 @@ static bool is_worth_asking(struct hp_store *store)
     return refusals % ASK_AGAIN == 0;
 }
 
-/* Makes the file real up to `to`, and a good piece further. Also called by the handler of samples: nothing of the C library's. */
-static bool grow(struct hp_store *store, uint64_t to)
+/*
+ * Makes more of the file real by opening it again, as long as that can be done. From here to grow() also called by the handler of
+ * samples: nothing of the C library's.
+ */
+static enum hp_refusal reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
+{
+    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path,
+                               O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    enum hp_refusal refusal = HP_REFUSAL_FILE;
+    if (fd >= 0 && hp_file_is(fd, &store->file))
+        refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    return refusal;
+}
+
+/* Makes bytes up to `to` there, and real. */
+static enum hp_refusal extend(struct hp_store *store, uint64_t from, uint64_t to)
+{
+    if (!hp_range_grow(&store->range, to))
+        return HP_REFUSAL_ADDRESSES;
+    const enum hp_fill fill = store->is_full_length ? hp_range_fill(&store->range, from, to) : HP_FILL_UNKNOWN;
+    if (fill == HP_FILL_NO_SPACE)
+        return HP_REFUSAL_SPACE;
+    if (fill == HP_FILL_DONE || store->is_memory)
+        return HP_REFUSAL_NONE;
+    return reserve_by_path(store, from, to);
+}
+
+/* As far as is needed, and a good piece further if that can be had. */
+static bool grow_locked(struct hp_store *store, uint64_t to)
 {
     struct hp_header *header = hp_store_header(store);
     const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
@@ -242,25 +265,40 @@ static bool grow(struct hp_store *store, uint64_t to)
     uint64_t step = backed / 2;
     step = step < GROW_AT_LEAST ? GROW_AT_LEAST : step > GROW_AT_MOST ? GROW_AT_MOST : step;
     const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
-    uint64_t generous = exact + step;
-    if (generous > store->mapped)
-        generous = store->mapped;
+    uint64_t end = exact + step < store->capacity ? exact + step : store->capacity;
+    enum hp_refusal refusal = extend(store, backed, end);
+    if (refusal != HP_REFUSAL_NONE && end > exact)
+        refusal = extend(store, backed, end = exact);
+    const bool has_grown = refusal == HP_REFUSAL_NONE;
+    if (has_grown)
+        __atomic_store_n(&header->backed, end, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(&header->refusal, refusal, __ATOMIC_RELAXED);
+    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    return has_grown;
+}
+
+/* Signals are held: a handler that came here, too, would wait for whom it has interrupted. */
+static bool grow(struct hp_store *store, uint64_t to)
+{
+    struct hp_signals held;
     if (!is_worth_asking(store))
         return false;
-    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-    const bool has_grown = fd >= 0 && hp_file_is(fd, &store->file) &&
-                           ((hp_file_reserve(fd, backed, generous) && raise_backed(header, generous)) ||
-                            (hp_file_reserve(fd, backed, exact) && raise_backed(header, exact)));
-    if (fd >= 0)
-        hp_raw(SYS_close, fd);
-    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    hp_signals_hold(&held);
+    hp_mutex_take(&store->growing);
+    const bool has_grown = grow_locked(store, to);
+    hp_mutex_give(&store->growing);
+    hp_signals_release(&held);
     return has_grown;
 }
 
 bool hp_store_reserve_all(struct hp_store *store)
 {
-    const uint64_t backed = __atomic_load_n(&hp_store_header(store)->backed, __ATOMIC_RELAXED);
-    return backed >= store->mapped || (grow(store, store->mapped));
+    struct hp_header *header = hp_store_header(store);
+    const bool is_all = header->backed >= store->capacity || grow(store, store->capacity);
+    /* Nothing is asked for later, whatever the answer would be. */
+    store->capacity = header->capacity = header->backed;
+    return is_all;
 }
 
 uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
@@ -270,8 +308,10 @@ uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align
     for (;;) {
         const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
         const uint64_t to = from + size;
-        if (to > store->mapped)
+        if (to > store->capacity) {
+            __atomic_store_n(&header->refusal, HP_REFUSAL_CAPACITY, __ATOMIC_RELAXED);
             return 0;
+        }
         if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !grow(store, to))
             return 0;
         if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -324,7 +364,7 @@ static bool is_over(const struct prune *prune, const char *name, uint32_t pid, u
     uint32_t words[offsetof(struct hp_header, losses) / sizeof(uint32_t)];
     put_text(path, sizeof path, put_text(path, sizeof path, put_text(path, sizeof path, 0, prune->folder), "/"),
              name);
-    if (hp_file_read_bytes(path, words, sizeof words) != sizeof words)
+    if (hp_file_read_regular(path, words, sizeof words) != sizeof words)
         return true;
     if (words[offsetof(struct hp_header, state) / sizeof(uint32_t)] == HP_STATE_FINISHED)
         return true;

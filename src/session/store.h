@@ -1,9 +1,10 @@
 /*
  * The session file from the writer's side: creating it, growing it, handing out space in it.
  *
- * One mapping of the full capacity is made at the start and stays where it is; growing only makes more of the
- * file behind it real. No descriptor is kept: to grow, the file is opened again by its path and compared with the one
- * that was mapped. Space comes from one end and is never given back, so handing it out is a compare-and-swap.
+ * The mapping begins small and grows where it is. The file has its full length from the start, but no more of it is real than is
+ * mapped: to grow takes neither its path nor a descriptor, so a host that has changed its user or its root goes on recording. Where
+ * the kernel cannot do that, the file is opened again by its path and compared with the one that was mapped. Space comes from
+ * one end and is never given back, so handing it out is a compare-and-swap.
  *
  * No heap, no libc locks: usable in a signal handler and in a forked child of a threaded process.
  * SPDX-License-Identifier: MIT
@@ -17,36 +18,46 @@
 
 #include "files.h"
 #include "layout.h"
+#include "mutex.h"
 #include "options.h"
+#include "range.h"
 
 struct hp_store {
-    char *base;      /* the mapping; NULL: no session */
-    uint64_t mapped; /* bytes of it */
+    struct hp_range range;   /* without a base: no session */
+    uint64_t capacity;       /* bytes that it may grow to */
+    struct hp_mutex growing; /* taken with signals held */
     struct hp_file_identity file;
-    uint32_t refusals; /* times the file could not grow, since it last could */
-    uint32_t number;   /* sessions of this process before this one, across exec too */
-    bool is_memory;    /* no file could be had: everything is there already, nobody else can read it */
-    char path[1200];   /* "" when there is no file */
+    uint32_t refusals;   /* times the file could not grow, since it last could */
+    uint32_t number;     /* sessions of this process before this one, across exec too */
+    bool is_full_length; /* the file is as long as it may become; else it is as long as it is real */
+    bool is_memory;      /* no file could be had: nobody else can read it */
+    bool
+        is_foreign; /* because a folder that was to have it belongs to somebody else, or can be written by others */
+    char path[1200]; /* "" when there is no file */
 };
 
-/* Why a session could not begin, as a sentence; or NULL. */
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid);
+/* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
+const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+                            uint32_t place);
 
-/*
- * Lets go of the file but keeps the address range, empty: a late writer writes into nothing. When `is_quiet` says that
- * nobody can still be writing, the next hp_store_create may use the store again; otherwise it is his for good.
- */
-void hp_store_retire(struct hp_store *store, bool is_quiet);
+/* Nobody works on it any more: gives its memory back but for a page in which the gate reads as closed. */
+void hp_store_empty(struct hp_store *store);
 
-/* In a forked child: drops the parent's mapping without touching what is in it. */
+/* Gives back what is left. In a forked child: drops the parent's mapping without touching what is in it. */
 void hp_store_forget(struct hp_store *store);
+
+/* The session never began: its file goes as well. */
+void hp_store_discard(struct hp_store *store);
 
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {
-    return (struct hp_header *)(void *)store->base;
+    return (struct hp_header *)(void *)store->range.base;
 }
 
-static inline void *hp_store_at(const struct hp_store *store, uint32_t offset) { return store->base + offset; }
+static inline void *hp_store_at(const struct hp_store *store, uint32_t offset)
+{
+    return store->range.base + offset;
+}
 
 /* Hands out `size` zeroed bytes; `align` is a power of two. Returns their offset, or 0 when there is no space. */
 uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align);

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from harness import without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import SANITIZER, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_cli import Cli
 from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
@@ -85,3 +85,13 @@ def test_the_first_line_is_right_10_times(box, scene):
 def test_the_first_line_is_right_10_times_on_a_busy_machine(box, burners, scene):
     for _ in range(10):
         check_first_line(Cli(box), scene)
+
+def test_1000_sessions_leave_nothing_behind(box):
+    assert box.run("owners", "leak", 1000, timeout=600).told["left_kb"] <= 1024
+
+
+def test_everything_at_once_for_long(box):
+    """As in test_owners.py."""
+    result = box.run("owners", "storm", 1000 if not SANITIZER else 200, timeout=1200,
+                     env={"HOTPATH_OUTPUT_PATH": "/dev/null", "HOTPATH_KEEP": "5"})
+    assert result.stdout == "begun some\n"

@@ -1,0 +1,81 @@
+/* A lock on a futex. Also taken in the handler of samples: nothing here is the C library's. SPDX-License-Identifier: MIT */
+#include "mutex.h"
+
+#include <stddef.h>
+
+#include "clock.h"
+#include "raw_call.h"
+
+/* linux/futex.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+enum { FREE, TAKEN, AWAITED };
+enum { WAIT_PRIVATE = 0 | 128, WAKE_PRIVATE = 1 | 128 };
+
+#define SECOND UINT64_C(1000000000)
+#define LONGEST_WAIT (SECOND / 10) /* then it is looked at again: an emulator may lose who is to be woken */
+
+/* As these system calls have it: on machines with 32 bits, others have a wider one. */
+struct kernel_time {
+    long seconds, ns;
+};
+
+static uint64_t now_ns(void) { return hp_clock_ticks_raw(HP_COUNTER_NONE); }
+
+static void wait_for(uint32_t *state, uint64_t ns)
+{
+    const uint64_t most = ns < LONGEST_WAIT ? ns : LONGEST_WAIT;
+    const struct kernel_time time = {0, (long)most};
+#ifdef SYS_futex
+    if (hp_raw(SYS_futex, state, WAIT_PRIVATE, AWAITED, &time) == 0)
+        return;
+#else
+    (void)state, (void)time;
+#endif
+    hp_raw(SYS_sched_yield, 0); /* woken, changed, or forbidden: the caller looks again */
+}
+
+bool hp_mutex_try(struct hp_mutex *mutex)
+{
+    uint32_t state = FREE;
+    return __atomic_compare_exchange_n(&mutex->state, &state, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* Acquire pairs with the release in hp_mutex_give. Who has waited leaves the mark for those who wait behind him. */
+bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns)
+{
+    if (hp_mutex_try(mutex))
+        return true;
+    const uint64_t from = now_ns();
+    while (__atomic_exchange_n(&mutex->state, AWAITED, __ATOMIC_ACQUIRE) != FREE) {
+        const uint64_t passed = now_ns() - from;
+        if (passed >= ns)
+            return false;
+        wait_for(&mutex->state, ns - passed);
+    }
+    return true;
+}
+
+void hp_mutex_take(struct hp_mutex *mutex)
+{
+    while (!hp_mutex_take_within(mutex, UINT64_MAX))
+        ;
+}
+
+void hp_mutex_give(struct hp_mutex *mutex)
+{
+    if (__atomic_exchange_n(&mutex->state, FREE, __ATOMIC_RELEASE) != AWAITED)
+        return;
+#ifdef SYS_futex
+    hp_raw(SYS_futex, &mutex->state, WAKE_PRIVATE, 1);
+#endif
+}
+
+void hp_pause_ns(uint64_t ns)
+{
+    const struct kernel_time pause = {(long)(ns / SECOND), (long)(ns % SECOND)};
+#ifdef SYS_nanosleep
+    hp_raw(SYS_nanosleep, &pause, NULL);
+#else
+    (void)pause;
+    hp_raw(SYS_sched_yield, 0);
+#endif
+}

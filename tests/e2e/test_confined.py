@@ -1,0 +1,145 @@
+"""Hosts that confine themselves, and whatever else can be in the way of a session or its report."""
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import needs_root, without_emulator, without_sanitizer
+
+ON_STDERR = {"HOTPATH_OUTPUT_PATH": None}
+THREADS, CALLS = 32, 100
+
+
+def report_on_stderr(result):
+    lines = [line for line in result.stderr.splitlines() if line.startswith("{")]
+    assert len(lines) == 1, result.stderr
+    return json.loads(lines[0])
+
+
+def check_all_is_there(result):
+    report = report_on_stderr(result)
+    calls = {row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]}
+    assert calls == {"main": 1, "one": THREADS * CALLS + 2, "use_threads": THREADS}
+    assert not any(report["trust"]["lost"].values()), report["trust"]
+
+
+# ------------------------------------------------------------------------------------------------------- limits
+
+@without_sanitizer("it needs addresses and files itself")
+@without_emulator("it has limits of its own")
+@pytest.mark.parametrize("case", [("as", 100, 60), ("fsize", 200000), ("nofile",), ("sigpending",)],
+                         ids=lambda case: case[0])
+def test_limits_of_the_process(box, case):
+    """They see what is used, and the session goes on growing."""
+    check_all_is_there(box.same("confined", *case, env=ON_STDERR))
+
+
+@needs_root
+@without_sanitizer("it needs addresses and files itself")
+@without_emulator("it has limits of its own")
+@pytest.mark.parametrize("case", ["mlock", "setuid", "chroot"])
+def test_other_user_or_root(box, case):
+    """To grow takes no file to be opened, so a daemon that drops its privileges keeps its session."""
+    check_all_is_there(box.same("confined", case, env=ON_STDERR))
+
+
+# ------------------------------------------------------------------------------------------- what can keep it waiting
+
+def full_pipe():
+    """Both ends of a pipe into which nothing fits any more."""
+    reader, writer = os.pipe()
+    flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+    fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(writer, b"x" * 4096)
+    except BlockingIOError:
+        pass
+    fcntl.fcntl(writer, fcntl.F_SETFL, flags)
+    return reader, writer
+
+
+def end_by(process, number):
+    """The signal again and again, as somebody would who wants the program to end."""
+    until = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < until:
+        process.send_signal(number)
+        time.sleep(0.05)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+        pytest.fail("only SIGKILL ends it")
+    return process.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("program", [("lifetimes",), ("interrupts", "default")], ids=lambda program: program[0])
+def test_report_that_nobody_reads_can_be_interrupted(box, program, number):
+    """At the end of main, and in the handler of the first signal."""
+    reader, writer = full_pipe()
+    process = box.start(*program, env=ON_STDERR, stderr=writer)
+    os.close(writer)
+    assert process.stdout.readline() != b""
+    status = end_by(process, number)
+    os.close(reader)
+    process.stdout.close()
+    assert status == -number
+
+
+def test_fifo_in_the_session_folder(box):
+    """Under the name of an old session: pruning looks into those."""
+    folder = box.folder()
+    for at in range(3):
+        os.mkfifo(folder / f"1-{at}-0.hotpath")
+    result = box.run("counts", folder=folder, env={"HOTPATH_KEEP": "1"})
+    assert result.report.rows()
+
+
+def test_fifo_as_output_without_a_reader(box):
+    folder = box.folder()
+    os.mkfifo(folder / "report.json")
+    result = box.run("counts", folder=folder)
+    assert result.lines == [f"hotpath: cannot write '{folder}/report.json': nobody reads it; the report follows here"]
+    assert report_on_stderr(result)["sections"]["timing"]["rows"]
+
+
+def test_fifo_as_output_with_a_reader(box):
+    folder = box.folder()
+    os.mkfifo(folder / "report.json")
+    reader = subprocess.Popen(["cat", folder / "report.json"], stdout=subprocess.PIPE)
+    keeper = os.open(folder / "report.json", os.O_WRONLY)  # returns once the reader is there
+    result = box.run("counts", folder=folder)
+    os.close(keeper)
+    text, _ = reader.communicate(timeout=30)
+    assert result.lines == []
+    assert json.loads(text)["sections"]["timing"]["rows"]
+
+
+# ------------------------------------------------------------------------------------------------- other people's folders
+
+@pytest.fixture
+def stranger():
+    """A user whose folders for sessions belong to somebody else."""
+    uid = 64321
+    places = [Path(f"{base}/hotpath-{uid}") for base in ("/dev/shm", "/tmp")]
+    for place in places:
+        place.mkdir(mode=0o700)
+    yield uid
+    for place in places:
+        place.rmdir()
+
+
+@needs_root
+@without_sanitizer("it looks for its files as root")
+@pytest.mark.parametrize("format", ["json", "table"])
+def test_folder_of_another_user(box, stranger, format):
+    """The session is in memory, and both a line and the report say why."""
+    result = box.run("counts", env=ON_STDERR | {"HOTPATH_DIR": None, "HOTPATH_OUTPUT_FORMAT": format}, user=stranger,
+                     cwd="/")
+    assert len(result.lines) == 1 and "is not ours" in result.lines[0] and "kept in memory" in result.lines[0]
+    assert "kept in memory, since a folder for sessions belongs to somebody else" in result.stderr.replace("\n", " ")

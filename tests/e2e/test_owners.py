@@ -1,0 +1,62 @@
+"""Whose a session is: reports, ends and beginnings on several threads, children that share the memory, jumps."""
+import pytest
+
+from harness import SANITIZER, without_emulator, without_sanitizer
+
+TO_NOWHERE = {"HOTPATH_OUTPUT_PATH": "/dev/null"}
+
+
+@pytest.mark.parametrize("format", ["json", "table"])
+def test_everything_at_once(box, format):
+    """Report, stop, start, pools, keys, notes and threads that come and go. A sanitizer, where there is one, finds nothing."""
+    result = box.run("owners", "storm", 60 if not SANITIZER else 16,
+                     env=TO_NOWHERE | {"HOTPATH_OUTPUT_FORMAT": format, "HOTPATH_KEEP": "5"})
+    assert result.stdout == "begun some\n"
+    assert "Sanitizer" not in result.stderr
+
+
+def test_begin_while_another_thread_ends(box):
+    """The session that ends is read by its report, while the next is made."""
+    result = box.run("owners", "apart", 20 if not SANITIZER else 4, env=TO_NOWHERE)
+    assert result.stdout == "survived\n"
+
+
+def test_nothing_is_left_of_200_sessions(box):
+    result = box.run("owners", "leak", 200)
+    assert result.told["left_kb"] <= 1024
+
+
+def test_reporter_that_jumps_out(box):
+    """Wherever on the stack it was called: the next one is called as well, and the end has its report."""
+    result = box.run("owners", "jump")
+    assert result.stdout == "jumped 6\nreport 0\nstop 0\nreports 7\n"
+    assert result.calls("work") == 1
+
+
+def test_reporter_that_asks_for_a_report(box):
+    """It gets some, but not without end."""
+    result = box.run("owners", "inside")
+    assert result.stdout == "report 0\ninside -1\nended 1\n"
+
+
+def test_reporter_and_context_are_a_pair(box):
+    assert box.run("owners", "pair", 2000 if not SANITIZER else 200).told == {"mismatches": 0}
+
+
+@without_sanitizer("it needs addresses itself")
+@without_emulator("it has the address space")
+def test_report_without_memory(box):
+    result = box.run("owners", "nothing")
+    assert result.stdout == "report -5\nstop 0\n"
+    assert result.lines == [f"hotpath: no memory for the report; see it with: hotpath report {result.sessions()[0]}"]
+    assert result.calls("work") == 1
+
+
+@pytest.mark.parametrize("case, told", [("term", "signal 15\n"), ("exit", "exit 3\n")])
+def test_child_of_vfork_ends(box, case, told):
+    """The session is the parent's, who goes on. After exit() the C library believes that its destructors have run."""
+    result = box.same("vforked", case)
+    assert result.stdout == told
+    report = box.read(result.sessions()[0])
+    assert report.calls("work") == 101 and len(result.sessions()) == 1
+    assert case == "exit" or result.calls("work") == 101
