@@ -21827,6 +21827,8 @@ HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t no
 HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 /* A call is over: whether it was inside another one of its site. */
 HP_PRIVATE bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
+HP_PRIVATE void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* --- kept.c */
 #define HP_KEEPS_LOG 1u     /* the latest calls */
@@ -27586,6 +27588,15 @@ bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ 
     return stat->open != 0;
 }
 
+void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const uint32_t offset = hp_node_at(head, frame->node)->stat;
+    uint32_t open = 0;
+    for (const struct hotpath_frame_ *at = hp_frame_zero(head) + 1; at <= head->hot.top; at++)
+        open += (at->stat & HOTPATH_RECURSIVE_) && hp_node_at(head, at->node)->stat == offset;
+    HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
+}
+
 /* Where calls of a node are counted, with the flags that hold for it now. */
 static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 {
@@ -28238,6 +28249,33 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
+/* The innermost zone may be counted as open or not, and be counted or not: it is what the thread was at. */
+static void hp_zones_recover(struct hp_head *head)
+{
+    struct hotpath_frame_ *top = head->hot.top;
+    if (top == hp_frame_zero(head))
+        return;
+    if (top->zone == 0)
+        hp_zones_pop(head, top);
+    hp_tree_recount(head, top);
+}
+
+/* Heads of handlers that have interrupted this one, and were left with it. */
+static void hp_zones_recover_handlers(struct hp_head *head)
+{
+    for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != head->hot.epoch)
+            continue;
+        if (HOTPATH_GET_(at->hot.ready) == 0)
+            hp_zones_recover(at);
+        HOTPATH_PUT_(at->hot.ready, 0);
+        HOTPATH_ORDER_();
+        while (at->hot.top > hp_frame_zero(at))
+            hp_zones_abandon_top(at);
+        hp_let_go(&at->hot);
+    }
+}
+
 /*
  * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
  * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
@@ -28251,6 +28289,10 @@ static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
     const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame(head, zone, SIZE_MAX) : NULL;
     if (frame != NULL) {
+        if (before == 0) {
+            hp_zones_recover_handlers(head);
+            hp_zones_recover(head);
+        }
         while (head->hot.top > frame)
             hp_zones_abandon_top(head);
         hp_zones_close_top(head, now);

@@ -362,6 +362,8 @@ void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
 void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
 /* A call is over: whether it was inside another one of its site. */
 bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
+/* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
+void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
 /* --- kept.c */
 #define HP_KEEPS_LOG 1u     /* the latest calls */

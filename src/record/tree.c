@@ -331,6 +331,15 @@ bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ 
     return stat->open != 0;
 }
 
+void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    const uint32_t offset = hp_node_at(head, frame->node)->stat;
+    uint32_t open = 0;
+    for (const struct hotpath_frame_ *at = hp_frame_zero(head) + 1; at <= head->hot.top; at++)
+        open += (at->stat & HOTPATH_RECURSIVE_) && hp_node_at(head, at->node)->stat == offset;
+    HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
+}
+
 /* Where calls of a node are counted, with the flags that hold for it now. */
 static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 {

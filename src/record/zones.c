@@ -278,6 +278,33 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
+/* The innermost zone may be counted as open or not, and be counted or not: it is what the thread was at. */
+static void recover(struct hp_head *head)
+{
+    struct hotpath_frame_ *top = head->hot.top;
+    if (top == hp_frame_zero(head))
+        return;
+    if (top->zone == 0)
+        pop(head, top);
+    hp_tree_recount(head, top);
+}
+
+/* Heads of handlers that have interrupted this one, and were left with it. */
+static void recover_handlers(struct hp_head *head)
+{
+    for (struct hp_head *at = head->handler; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != head->hot.epoch)
+            continue;
+        if (HOTPATH_GET_(at->hot.ready) == 0)
+            recover(at);
+        HOTPATH_PUT_(at->hot.ready, 0);
+        HOTPATH_ORDER_();
+        while (at->hot.top > hp_frame_zero(at))
+            abandon_top(at);
+        hp_let_go(&at->hot);
+    }
+}
+
 /*
  * Closes the zone if it is on this head's stack. A head that is being worked on is not ours to touch, with one
  * exception: a guard that is on its stack belongs to the code the handler interrupted, so whoever closes it is past the
@@ -291,6 +318,10 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
     /* Asked again, now that the head is held: the session may have ended, and its frames with it. */
     const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame(head, zone, SIZE_MAX) : NULL;
     if (frame != NULL) {
+        if (before == 0) {
+            recover_handlers(head);
+            recover(head);
+        }
         while (head->hot.top > frame)
             abandon_top(head);
         close_top(head, now);

@@ -60,3 +60,10 @@ def test_child_of_vfork_ends(box, case, told):
     report = box.read(result.sessions()[0])
     assert report.calls("work") == 101 and len(result.sessions()) == 1
     assert case == "exit" or result.calls("work") == 101
+
+
+@without_sanitizer("it takes longer for a zone than the storm leaves")
+def test_recursion_is_counted_after_a_storm_of_jumps(box):
+    told = box.run("jump_storm").told
+    assert told["jumps"] > 0
+    assert told["total_ns"] >= 0.9 * told["took_ns"]
