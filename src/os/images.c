@@ -26,7 +26,7 @@ static size_t round_up(size_t size, size_t step) { return (size + step - 1) & ~(
 static void follow(const ElfW(Nhdr) * note, const char *name, const char *target, const struct notes *notes)
 {
     int32_t distance;
-    if (note->n_namesz != sizeof our_name || note->n_descsz != sizeof distance || note->n_type != 1 ||
+    if (note->n_namesz != sizeof our_name || note->n_descsz != sizeof distance || note->n_type != 2 ||
         memcmp(name, our_name, sizeof our_name) != 0)
         return;
     memcpy(&distance, target, sizeof distance);

@@ -16,7 +16,7 @@
 #define HP_IMAGE_NOTE(object)                                                                                      \
     __asm__(".pushsection .note.hotpath,\"a\"," HP_IMAGE_NOTE_TYPE_ "\n"                                           \
             ".p2align 2\n"                                                                                         \
-            ".long 8, 4, 1\n" /* bytes of the name, bytes of the distance, type */                                 \
+            ".long 8, 4, 2\n" /* bytes of the name, bytes of the distance, type */                                 \
             ".asciz \"hotpath\"\n"                                                                                 \
             ".long " object " - .\n"                                                                               \
             ".popsection\n")

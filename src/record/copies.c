@@ -5,22 +5,28 @@
  * all images and, when another copy is at work already, works on that one's state from then on. Threads then share
  * heads (threads.c), so zones nest across copies.
  *
+ * Only copies of the same layout can share anything. A number stands for that (shared_layout.h): sizes alone would not tell two
+ * members that have changed places. Copies with different ones are strangers, each with a recorder and a report of its own.
+ *
  * A copy in a shared object also sees to it that the object is never unloaded: other copies point into its state, and
  * the C library calls its functions when threads end. SPDX-License-Identifier: MIT
  */
 #include "images.h"
 #include "runtime.h"
+#include "shared_layout.h"
 
 static struct hp_recorder own_state;
 struct hp_recorder *hp_runtime = &own_state;
 
-/* What a note leads to. */
+/* What a note leads to. The first two stay where they are in all versions, or copies could not compare them. */
 struct here {
+    uint64_t layout;
+    uint64_t state_bytes;      /* the same sources may be compiled with other options */
     struct hp_recorder *state; /* NULL until this copy has looked for others */
-    uint32_t state_bytes;      /* copies of another layout are strangers */
 };
 extern struct here hp_here;
-__attribute__((visibility("hidden"), used)) struct here hp_here = {NULL, sizeof(struct hp_recorder)};
+__attribute__((visibility("hidden"), used)) struct here hp_here = {HP_SHARED_LAYOUT, sizeof(struct hp_recorder),
+                                                                   NULL};
 
 HP_IMAGE_NOTE("hp_here");
 
@@ -28,7 +34,8 @@ static void meet(const void *object, void *context)
 {
     const struct here *here = object;
     struct hp_recorder **found = context;
-    if (here != &hp_here && here->state_bytes == hp_here.state_bytes && here->state != NULL)
+    if (here != &hp_here && here->layout == hp_here.layout && here->state_bytes == hp_here.state_bytes &&
+        here->state != NULL)
         *found = here->state;
 }
 

@@ -1,7 +1,9 @@
 """single/hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning, show no names
 but those of the header, and measure in programs, in shared libraries, and in several of these at once."""
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -210,6 +212,58 @@ def test_libraries_of_two_compilers(kit):
     for way in ("off", "files"):
         result = kit.workshop.result(kit.program(HERE / "linked.c", way, (first, second)), env={"HOTPATH": "1"})
         check_nesting(result, way, 4)
+
+
+STRANGERS = """#include <dlfcn.h>
+#include <hotpath.h>
+#include <stdio.h>
+
+static void own(void) { HOTPATH_MEASURE(); }
+
+int main(int argc, char **argv)
+{
+    HOTPATH_MAIN();
+    union {
+        void *object;
+        int (*function)(int);
+    } work = {NULL};
+    void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library == NULL || (work.object = dlsym(library, "plugin_work")) == NULL)
+        return 1;
+    for (int i = 0; i < 1000; i++) {
+        own();
+        work.function(i);
+    }
+    return 0;
+}
+"""
+
+
+def calls_of(text):
+    reports = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert not any(count for report in reports for count in report["trust"]["lost"].values())
+    return [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]} for report in reports]
+
+
+def test_copies_of_different_layouts_stay_apart(workshop, objects):
+    """Two members that have changed places: all sizes are the same. Each copy has a recorder and a report of its own."""
+    tree = workshop.folder / "tree"
+    for part in ("include", "src", "LICENSE"):
+        place = SOURCE / part
+        (shutil.copytree if place.is_dir() else shutil.copy)(place, tree / part)
+    header = tree / "src/record/runtime.h"
+    first, second = re.findall(r"^    uint32_t (?:gate|epoch);.*\n", header.read_text(), re.M)
+    header.write_text(header.read_text().replace(first + second, second + first))
+    do(sys.executable, SOURCE / "tools/amalgamate.py", tree)
+    workshop.write("main.c", STRANGERS)
+    workshop.do("gcc", "-DHOTPATH", f"-I{SINGLE}", "main.c", objects("gcc", "-fPIC"), "-pthread", "-ldl", "-o", "it")
+    workshop.do("gcc", "-fPIC", "-shared", "-DHOTPATH", f"-I{tree / 'single'}", PROGRAMS / "plugin.c",
+                tree / "single/hotpath.c", "-pthread", "-o", "plugin.so")
+    result = workshop.box.run(workshop.folder / "it", workshop.folder / "plugin.so",
+                              env={"HOTPATH": "1", "HOTPATH_OUTPUT_PATH": None})
+    main, plugin = {"main": 1, "own": 1000}, {"plugin_work": 1000, "plugin_inner": 2000}
+    assert len(result.sessions()) == 2
+    assert sorted(calls_of(result.stderr), key=list) == sorted([main, plugin], key=list)
 
 
 # --------------------------------------------------------------------------------------- thread-local storage
