@@ -290,7 +290,7 @@ static void fill_index(struct hp_head *head)
             const struct hotpath_node_ *node = &chunk->nodes[index];
             if (node->parent != 0 && node->site != HP_SITE_OTHER)
                 add_known(head, node->parent | KNOWN, node->site,
-                          (uint32_t)((const char *)node - head->store->base));
+                          (uint32_t)((const char *)node - head->store->range.base));
         }
         at = chunk->next;
     }
