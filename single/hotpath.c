@@ -3062,6 +3062,9 @@ enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER
 /* The CPU's counter if it is there, runs at one rate, agrees between cores and may be read. */
 HP_PRIVATE enum hp_counter hp_clock_counter(void);
 
+/* False: the process has forbidden itself to read the time (PR_SET_TSC). Most clocks of the C library are death to it then, too. */
+HP_PRIVATE bool hp_clock_may_be_read(void);
+
 HP_PRIVATE uint64_t hp_clock_monotonic_ns(void);
 HP_PRIVATE uint64_t hp_clock_wall_ns(void);
 /* Processor time of the calling thread. */
@@ -3231,9 +3234,7 @@ uint64_t hp_clock_wall_ns(void) { return hp_clock_read_clock(CLOCK_REALTIME); }
 
 uint64_t hp_clock_thread_ns(void) { return hp_clock_read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-#if defined(__x86_64__) || defined(__i386__)
-
-static bool hp_clock_tsc_may_be_read(void)
+bool hp_clock_may_be_read(void)
 {
 #ifdef PR_GET_TSC
     int mode = PR_TSC_ENABLE;
@@ -3242,6 +3243,8 @@ static bool hp_clock_tsc_may_be_read(void)
 #endif
     return true;
 }
+
+#if defined(__x86_64__) || defined(__i386__)
 
 static bool hp_clock_tsc_is_invariant(void)
 {
@@ -3264,7 +3267,7 @@ static bool hp_clock_kernel_trusts_tsc(void)
 
 enum hp_counter hp_clock_counter(void)
 {
-    return hp_clock_tsc_may_be_read() && hp_clock_kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
+    return hp_clock_may_be_read() && hp_clock_kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
 }
 
 #elif defined(__aarch64__)
@@ -9473,8 +9476,8 @@ static bool hp_store_is_worth_asking(struct hp_store *store)
  */
 static enum hp_refusal hp_store_reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
 {
-    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path,
-                               O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    const int fd =
+        (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     enum hp_refusal refusal = HP_REFUSAL_FILE;
     if (fd >= 0 && hp_file_is(fd, &store->file))
         refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;
@@ -21981,7 +21984,7 @@ static inline uint32_t hp_owner_of(const void *block)
 
 static inline void hp_owner_disown(const void *block)
 {
-    uint16_t *place = hp_owner_place(block);
+    uint16_t *place = hp_owner_make_place(block); /* or it would be the first thread's */
     if (place != NULL)
         __atomic_store_n(place, HP_OWNER_NOBODY, __ATOMIC_RELAXED);
 }
@@ -22645,7 +22648,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xcbc23ecf0c28e771)
+#define HP_SHARED_LAYOUT UINT64_C(0xac2f5ea7874edff1)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -25091,7 +25094,8 @@ static void hp_lifecycle_finish(bool is_in_handler)
 __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
 {
     const int saved = errno;
-    if (hp_copy_owns_state() && !hp_is_sandboxed()) /* what is recorded is in the file */
+    /* Where that would be death, nothing is ended: what is recorded is in the file. */
+    if (hp_copy_owns_state() && !hp_is_sandboxed() && hp_clock_may_be_read())
         hp_lifecycle_finish(false);
     errno = saved;
 }
@@ -25846,7 +25850,8 @@ static bool hp_runtime_take_lock(struct hp_signals *held, uint64_t patience)
     return true;
 }
 
-#define HP_RUNTIME_SHORT_PATIENCE_NS UINT64_C(2000000)
+/* Who has the lock may have lost his processor to others for some slices of time. */
+#define HP_RUNTIME_SHORT_PATIENCE_NS UINT64_C(100000000)
 
 bool hp_lock(struct hp_signals *held) { return hp_runtime_take_lock(held, UINT64_MAX); }
 bool hp_lock_soon(struct hp_signals *held) { return hp_runtime_take_lock(held, HP_RUNTIME_SHORT_PATIENCE_NS); }
@@ -27206,7 +27211,9 @@ struct hp_head *hp_thread_head_for_pools(void) { return hp_threads_head_by(hp_lo
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hotpath_thread_is_over_ || hp_is_sealed() ? hp_thread_present() : hp_threads_head_by(hp_lock_soon, 0);
+    struct hp_head *head = hp_thread_present();
+    const bool is_all = head != NULL || hotpath_thread_is_over_ || hp_is_sealed() || !hp_clock_may_be_read();
+    return is_all ? head : hp_threads_head_by(hp_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }
@@ -27562,7 +27569,7 @@ static void hp_tree_fill_index(struct hp_head *head)
             const struct hotpath_node_ *node = &chunk->nodes[index];
             if (node->parent != 0 && node->site != HP_SITE_OTHER)
                 hp_tree_add_known(head, node->parent | HP_TREE_KNOWN, node->site,
-                          (uint32_t)((const char *)node - head->store->base));
+                          (uint32_t)((const char *)node - head->store->range.base));
         }
         at = chunk->next;
     }

@@ -24,9 +24,7 @@ uint64_t hp_clock_wall_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 uint64_t hp_clock_thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
-#if defined(__x86_64__) || defined(__i386__)
-
-static bool tsc_may_be_read(void)
+bool hp_clock_may_be_read(void)
 {
 #ifdef PR_GET_TSC
     int mode = PR_TSC_ENABLE;
@@ -35,6 +33,8 @@ static bool tsc_may_be_read(void)
 #endif
     return true;
 }
+
+#if defined(__x86_64__) || defined(__i386__)
 
 static bool tsc_is_invariant(void)
 {
@@ -57,7 +57,7 @@ static bool kernel_trusts_tsc(void)
 
 enum hp_counter hp_clock_counter(void)
 {
-    return tsc_may_be_read() && kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
+    return hp_clock_may_be_read() && kernel_trusts_tsc() ? HP_COUNTER_TSC : HP_COUNTER_NONE;
 }
 
 #elif defined(__aarch64__)

@@ -487,7 +487,8 @@ static void finish(bool is_in_handler)
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
-    if (hp_copy_owns_state() && !hp_is_sandboxed()) /* what is recorded is in the file */
+    /* Where that would be death, nothing is ended: what is recorded is in the file. */
+    if (hp_copy_owns_state() && !hp_is_sandboxed() && hp_clock_may_be_read())
         finish(false);
     errno = saved;
 }

@@ -89,7 +89,7 @@ static inline uint32_t hp_owner_of(const void *block)
 
 static inline void hp_owner_disown(const void *block)
 {
-    uint16_t *place = hp_owner_place(block);
+    uint16_t *place = hp_owner_make_place(block); /* or it would be the first thread's */
     if (place != NULL)
         __atomic_store_n(place, HP_OWNER_NOBODY, __ATOMIC_RELAXED);
 }

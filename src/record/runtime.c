@@ -126,7 +126,8 @@ static bool take_lock(struct hp_signals *held, uint64_t patience)
     return true;
 }
 
-#define SHORT_PATIENCE_NS UINT64_C(2000000)
+/* Who has the lock may have lost his processor to others for some slices of time. */
+#define SHORT_PATIENCE_NS UINT64_C(100000000)
 
 bool hp_lock(struct hp_signals *held) { return take_lock(held, UINT64_MAX); }
 bool hp_lock_soon(struct hp_signals *held) { return take_lock(held, SHORT_PATIENCE_NS); }

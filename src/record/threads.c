@@ -313,7 +313,9 @@ struct hp_head *hp_thread_head_for_pools(void) { return head_by(hp_lock, 0); }
 
 struct hp_head *hp_thread_head_if_free(void)
 {
-    return hp_thread_is_over || hp_is_sealed() ? hp_thread_present() : head_by(hp_lock_soon, 0);
+    struct hp_head *head = hp_thread_present();
+    const bool is_all = head != NULL || hp_thread_is_over || hp_is_sealed() || !hp_clock_may_be_read();
+    return is_all ? head : head_by(hp_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_head() != NULL; }

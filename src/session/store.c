@@ -232,8 +232,8 @@ static bool is_worth_asking(struct hp_store *store)
  */
 static enum hp_refusal reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
 {
-    const int fd = (int)hp_raw(SYS_openat, AT_FDCWD, store->path,
-                               O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    const int fd =
+        (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
     enum hp_refusal refusal = HP_REFUSAL_FILE;
     if (fd >= 0 && hp_file_is(fd, &store->file))
         refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;

@@ -17,3 +17,13 @@ def test_it_survives(cli, flags, case):
     assert (done.status, done.stdout) == (0, "survived\n")
     assert done.report.calls("dive") == 301 + 2000 * 4  # counted without a system call, or under <other>
     assert done.report.calls("work") > 3000
+
+
+@pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
+@without_sanitizer("it reads the time itself")
+def test_without_the_counter(cli, flags):
+    """It may not read the time from some moment on, and nor may we: not at its end either."""
+    done = cli.run(*flags, PROGRAMS / "no_counter", status=None)
+    if done.status == 77:
+        pytest.skip("this machine has no such counter, or no way to forbid it")
+    assert (done.status, done.stdout) == (0, "ok\n")
