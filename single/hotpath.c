@@ -27713,7 +27713,7 @@ static uint32_t hp_tree_find_node(struct hp_head *head, uint32_t parent, uint32_
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (head->steps > head->record->node_count)
+    if (head->steps > head->record->node_count && !hotpath_runtime_->settings.reserve) /* there the index cannot grow */
         hp_tree_fill_index(head);
     const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, site);
     if (slot->key != 0)

@@ -434,7 +434,7 @@ static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (head->steps > head->record->node_count)
+    if (head->steps > head->record->node_count && !hp_runtime->settings.reserve) /* there the index cannot grow */
         fill_index(head);
     const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
     if (slot->key != 0)
