@@ -70,13 +70,15 @@ def check_all(names, hotpath, rounds, folder):
         try:
             row, ratio, is_alike = check(name, hotpath, rounds, folder)
         except Skip as reason:
-            print(f"{name}: skipped: {reason}")
+            print(f"{name}: skipped: {reason}", flush=True)
             continue
         rows.append(row)
+        print("  ".join(row), flush=True)  # it takes long
         ratios += [ratio] if ratio is not None else []
         is_same.append(is_alike)
     if not is_same:
         raise Skip("no program could be tried")
+    print()
     print_table(rows)
     median = statistics.median(ratios) if ratios else 1.0
     print(f"{len(is_same)} programs, {is_same.count(False)} different; median ratio {median:.3f} of {len(ratios)}, at most {MOST}")
