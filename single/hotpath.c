@@ -24948,7 +24948,7 @@ static void hp_lifecycle_explain(int status)
 {
     if (status == HOTPATH_E_ACTIVE)
         hp_say("hotpath: a session is active already and goes on; stop it before starting another");
-    if (status == HOTPATH_OK)
+    if (status == HOTPATH_OK && (HOTPATH_GET_(hotpath_runtime_->wishes.record) & HP_RECORD_ALLOC))
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session could be had; "
