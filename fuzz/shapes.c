@@ -303,7 +303,7 @@ static uint64_t changed(const struct fuzz_session *session, struct fuzz_input *i
 
 void fuzz_session_change(struct fuzz_session *session, struct fuzz_input *input)
 {
-    const uint64_t place = fuzz_number(input, 2);
+    const size_t place = (size_t)fuzz_number(input, 2);
     const size_t bytes = place & 1 ? 8 : 4;
     const size_t offset = place / 2 * 4 % (session->size - 4) & ~(bytes - 1);
     uint64_t value = 0;
