@@ -10479,7 +10479,7 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         ret_finding->cause = call->cause;
     if (call != NULL && call->has_descriptor)
         hp_wait_cause_look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
-    if (ret_finding->cause == HP_WAIT_FUTEX && call->is_futex)
+    if (call != NULL && call->is_futex)
         hp_wait_cause_look_at_futex(finder, ret_finding, at);
     if (ret_finding->cause == HP_WAIT_CHILD)
         hp_wait_cause_look_at_child(finder, tid, ret_finding);
@@ -14052,7 +14052,7 @@ static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, c
 /* "poll: epoll_wait", by the longest of them. NULL: no memory. */
 static const char *hp_bottlenecks_name_idling(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_idling *idling)
 {
-    for (size_t at = 0; at < view->waits->count; at++) {
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
         if (wait->site == idling->site && wait->cause == idling->cause)
             return hp_bottlenecks_name_cause(view, wait);

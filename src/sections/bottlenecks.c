@@ -677,7 +677,7 @@ static void find_deeper(const struct view *view, const struct hp_site_sums *site
 /* "poll: epoll_wait", by the longest of them. NULL: no memory. */
 static const char *name_idling(const struct view *view, const struct idling *idling)
 {
-    for (size_t at = 0; at < view->waits->count; at++) {
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
         if (wait->site == idling->site && wait->cause == idling->cause)
             return name_cause(view, wait);

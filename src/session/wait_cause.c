@@ -279,7 +279,7 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         ret_finding->cause = call->cause;
     if (call != NULL && call->has_descriptor)
         look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
-    if (ret_finding->cause == HP_WAIT_FUTEX && call->is_futex)
+    if (call != NULL && call->is_futex)
         look_at_futex(finder, ret_finding, at);
     if (ret_finding->cause == HP_WAIT_CHILD)
         look_at_child(finder, tid, ret_finding);
