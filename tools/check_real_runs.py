@@ -49,14 +49,14 @@ def check(name, hotpath, rounds, folder):
     """A row of the table, the ratio (None: too short) and whether all is the same."""
     env = environment(folder / "work") | {"HOTPATH_DIR": str(fresh(folder / "sessions"))}
     before, seconds, found = [str(hotpath), "run", "--format", "none", "--"], {"alone": [], "ours": []}, set()
-    for _ in range(rounds):
-        work = work_of(name, fresh(folder / "work"))
-        alone = Result([], work, env, folder / "work")
-        work = work_of(name, fresh(folder / "work"))
-        ours = Result(before, work, env, folder / "work")
-        seconds["alone"].append(alone.seconds)
-        seconds["ours"].append(ours.seconds)
-        found.update(differences(ours, alone))
+    for turn in range(-1, rounds):  # the first one warms caches up and is not counted
+        results = {}
+        for who in ("alone", "ours") if turn % 2 else ("ours", "alone"):
+            work = work_of(name, fresh(folder / "work"))
+            results[who] = Result(before if who == "ours" else [], work, env, folder / "work")
+            if turn >= 0:
+                seconds[who].append(results[who].seconds)
+        found.update(differences(results["ours"], results["alone"]))
     least = {who: min(all_of_them) for who, all_of_them in seconds.items()}
     ratio = least["ours"] / least["alone"] if least["alone"] >= SHORTEST else None
     row = (name, f"{least['alone']:.3f} s", f"{least['ours']:.3f} s", f"{ratio:.3f}" if ratio else "too short",
