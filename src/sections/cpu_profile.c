@@ -343,6 +343,13 @@ static double all_expected(const struct builder *builder, const struct hp_snapsh
     return all;
 }
 
+/* As a whole number, and never more than there is: a session may claim more than a double holds exactly. */
+static uint64_t share_of(uint64_t ns, double part)
+{
+    const double share = (double)ns * part;
+    return share < (double)ns ? (uint64_t)share : ns;
+}
+
 /*
  * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
  * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
@@ -361,8 +368,8 @@ static void add_waiting(struct builder *builder, const struct hp_snapshot *sessi
     hp_walk_rewind(nodes);
     while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
         const double part = expected(builder, session, &node) / all;
-        const struct hp_cpu_sums share = {0, (uint64_t)((double)cpu.waiting_user_ns * part),
-                                          (uint64_t)((double)cpu.waiting_kernel_ns * part)};
+        const struct hp_cpu_sums share = {0, share_of(cpu.waiting_user_ns, part),
+                                          share_of(cpu.waiting_kernel_ns, part)};
         if (hp_cpu_ns(&share) == 0 || share.user_ns > left.user_ns || share.kernel_ns > left.kernel_ns)
             continue;
         add_entry(builder, session, nodes->offset, &share);
