@@ -463,12 +463,13 @@ static void the_last_time_ready_to_run_is_no_waiting(void **state)
     end_sleeper();
 }
 
-/* Who was woken had to wait for a processor because of that wait, wherever it goes from there. */
+/* Who was woken had to wait for a processor because of that wait, wherever it goes from there; if that was idle, so was this. */
 static void time_ready_to_run_belongs_to_the_wait(void **state)
 {
     (void)state;
     builder_open(&session, thread, outer, 0, 0);
     builder_open(&session, thread, inner, 0, 0);
+    at_work = 1;
     start_sleeper(2);
     assert_true(begin());
     find_pipe(0);
@@ -479,10 +480,13 @@ static void time_ready_to_run_belongs_to_the_wait(void **state)
     watched_sleeper()->ready_before -= 1000000000;
     wake(0);
     assert_int_equal(find_pipe(1)->node, outer);
-    uint64_t ready = 0;
-    for (uint32_t at = 0; at < waits->used; at++)
+    uint64_t ready = 0, after_idle = 0;
+    for (uint32_t at = 0; at < waits->used; at++) {
         ready += entry(at)->cause == HP_WAIT_RUN_QUEUE && entry(at)->node == inner ? entry(at)->ns : 0;
+        after_idle += entry(at)->cause == HP_WAIT_RUN_QUEUE && entry(at)->node == inner ? entry(at)->beside_ns : 0;
+    }
     assert_true(ready >= 1000000000);
+    assert_true(after_idle >= 1000000000);
     wake(1);
     end_sleeper();
 }
