@@ -28428,6 +28428,14 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
     errno = saved;
 }
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
+#define HP_HAS_SANITIZER
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) || \
+    __has_feature(hwaddress_sanitizer)
+#define HP_HAS_SANITIZER
+#endif
+#endif
 #if defined HOTPATH_ALLOC && defined HP_HAS_SANITIZER
 #undef HOTPATH_ALLOC
 __attribute__((constructor(102))) static void hp_alloc_keep_out(void)

@@ -105,6 +105,14 @@ TOP = """\
 
 # Functions in front of malloc are called before the runtime of a sanitizer is ready for what the compiler puts into them.
 KEEP_OUT = """
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
+#define HP_HAS_SANITIZER
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) || \\
+    __has_feature(hwaddress_sanitizer)
+#define HP_HAS_SANITIZER
+#endif
+#endif
 #if defined HOTPATH_ALLOC && defined HP_HAS_SANITIZER
 #undef HOTPATH_ALLOC
 __attribute__((constructor(102))) static void hp_alloc_keep_out(void)

@@ -676,7 +676,7 @@ def test_tree(cli):
     assert "timing - " not in cli("report", "--section", "calltree").stdout
 
 
-KEPT = SOURCE / "fuzz" / "corpus" / "kept-calls"  # a session with logs and slowest calls, all numbers known
+KEPT = SOURCE / "fuzz" / "corpus" / "session" / "kept-calls"  # a session with logs and slowest calls, all numbers known
 
 
 def test_the_latest_calls_are_shown_where_there_are_some(cli):
