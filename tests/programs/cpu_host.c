@@ -3,7 +3,7 @@
  * samples come. What they write is the same with and without hotpath.
  *     cpu_host CASE
  */
-#include "support.h"
+#include "busy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,34 +29,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-static uint64_t thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void __attribute__((noinline)) crunch(void)
-{
-    HOTPATH_MEASURE();
-    for (uint64_t i = 0; i < 20000; i++)
-        __asm__ volatile("" : "+r"(i));
-}
-
-/* Processor time, in which samples come. */
-static void busy(unsigned ms)
-{
-    const uint64_t end = thread_ns() + ms * UINT64_C(1000000);
-    while (thread_ns() < end)
-        crunch();
-}
-
-static void say(const char *what, long value)
-{
-    printf("%s %ld\n", what, value);
-    fflush(stdout);
-}
 
 /* ------------------------------------------------------------------------------------------------ its own SIGURG */
 

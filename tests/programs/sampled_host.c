@@ -3,7 +3,7 @@
  * as they can. What they write is the same with and without hotpath.
  *     sampled_host CASE [ARGUMENT...]
  */
-#include "support.h"
+#include "busy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,35 +24,6 @@
 #include <ucontext.h>
 #endif
 #include <unistd.h>
-
-static uint64_t thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void __attribute__((noinline)) crunch(void)
-{
-    HOTPATH_MEASURE();
-    for (uint64_t i = 0; i < 20000; i++)
-        __asm__ volatile("" : "+r"(i));
-}
-
-static void busy_us(uint64_t us)
-{
-    const uint64_t end = thread_ns() + us * 1000u;
-    while (thread_ns() < end)
-        crunch();
-}
-
-static void busy(unsigned ms) { busy_us(ms * 1000u); }
-
-static void say(const char *what, long value)
-{
-    printf("%s %ld\n", what, value);
-    fflush(stdout);
-}
 
 static pthread_t start(void *(*run)(void *), void *with)
 {
