@@ -13,9 +13,10 @@ import time
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, PROGRAMS, TIMEOUT
+from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT
 
-pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
+pytestmark = [pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another"),
+              pytest.mark.skipif("thread" in SANITIZER, reason="not with ThreadSanitizer: it puts signals off, also those of hotpath")]
 
 MARK = 64  # the last of them: whatever was sent before it is passed on before it
 END = 0

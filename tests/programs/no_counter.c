@@ -5,15 +5,14 @@
 
 int main(void)
 {
-    volatile unsigned long sum = 0;
 #ifdef PR_SET_TSC
     if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
         return 77;
 #else
     return 77;
 #endif
-    for (unsigned long at = 0; at < 100000000; at++)
-        sum += at;
+    for (volatile unsigned long at = 0; at < 100000000; at++)
+        ;
     for (int at = 0; at < 1000; at++)
         free(malloc(100));
     puts("ok");
