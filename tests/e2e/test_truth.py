@@ -136,7 +136,7 @@ def test_more_paths_than_the_tree_holds(box):
 
 def check_many_sites(box, sites):
     """A second thread goes on where the first ended. Searching lists for what is there would take minutes."""
-    result = box.run("many_sites", sites, env={"HOTPATH_MAX_BYTES": "256M", "HOTPATH_REPORT": "timing",
+    result = box.run("many_sites", sites, env={"HOTPATH_MAX_BYTES": "512M", "HOTPATH_REPORT": "timing",
                                                "HOTPATH_COLUMNS": "threads"})
     rows = [row for row in result.report.rows() if row.name.startswith("site ")]
     assert len(rows) == sites

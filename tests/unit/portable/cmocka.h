@@ -53,8 +53,9 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 #define assert_in_range(v, low, high)                                                                              \
     cmocka_check((uintmax_t)(v) >= (uintmax_t)(low) && (uintmax_t)(v) <= (uintmax_t)(high), "%s is %" PRIuMAX, #v, \
                  (uintmax_t)(v))
-#define assert_string_equal(a, b) cmocka_check(strcmp(a, b) == 0, "\"%s\" is not \"%s\"", a, b)
-#define assert_string_not_equal(a, b) cmocka_check(strcmp(a, b) != 0, "both are \"%s\"", a)
+#define assert_string_equal(a, b)                                                                                  \
+    cmocka_check(strcmp(a, b) == 0, "\"%s\" is not \"%s\"", (const char *)(a), (const char *)(b))
+#define assert_string_not_equal(a, b) cmocka_check(strcmp(a, b) != 0, "both are \"%s\"", (const char *)(a))
 #define assert_memory_equal(a, b, size) cmocka_check(memcmp(a, b, size) == 0, "bytes differ: %s, %s", #a, #b)
 #define assert_float_equal(a, b, most)                                                                             \
     cmocka_check((a) - (b) <= (most) && (b) - (a) <= (most), "%s is %g, %s is %g", #a, (double)(a), #b, (double)(b))
