@@ -47,8 +47,11 @@ def without_emulator(reason):
     return pytest.mark.skipif(bool(EMULATOR), reason=f"not under an emulator: {reason}")
 
 
+IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
+
+
 def with_glibc(reason):
-    return pytest.mark.skipif(os.environ.get("HOTPATH_IS_GLIBC", "1") == "", reason=f"only with glibc: {reason}")
+    return pytest.mark.skipif(not IS_GLIBC, reason=f"only with glibc: {reason}")
 
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, chroot)")

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, without_sanitizer
+from harness import EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, with_glibc, without_sanitizer
 from terminal import Terminal, plain
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -278,6 +278,7 @@ def test_a_filter_that_matches_nothing(cli):
     assert cli.run("--filter", "work", GUEST, "five").report.values["warnings"] == []
 
 
+@with_glibc("nothing of ours is in Debian's programs else")
 @without_sanitizer("nothing of ours is in the program then")
 def test_programs_in_which_nothing_is_measured(cli):
     assert "Was the program compiled with -DHOTPATH?" in cli("run", "ls", "/").stderr

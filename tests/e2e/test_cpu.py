@@ -331,6 +331,7 @@ def test_reserved_sessions_are_not_sampled(box):
     assert [line for line in measured.lines if "HOTPATH_RESERVE" in line and "not sampled" in line] and len(measured.lines) == 1
 
 
+@with_glibc("gdb stops at musl's signal, which it does not know for the C library's own")
 @without_sanitizer("gdb and it do not go together everywhere")
 def test_under_gdb(box):
     need("gdb")

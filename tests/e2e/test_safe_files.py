@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, EMULATOR, HOTPATH, PROGRAMS, TIMEOUT, needs_root, without_sanitizer
+from harness import BUILD, EMULATOR, HOTPATH, PROGRAMS, TIMEOUT, needs_root, with_glibc, without_sanitizer
 from test_cli import GUEST, cli  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -37,6 +37,7 @@ def preload(cli, library):
     return "" if was_preloaded else done.stderr
 
 
+@with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_library_of_ours_is_preloaded(cli, library):
     """Also below a folder like /tmp, in which each can only touch his own."""
@@ -47,6 +48,7 @@ def test_a_library_of_ours_is_preloaded(cli, library):
 
 @pytest.mark.parametrize("which", ["file", "partner", "folder", "above"])
 @pytest.mark.parametrize("mode", [0o002, 0o020])
+@with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_library_others_can_write_to(cli, library, which, mode):
     path = {"file": library, "partner": library.parent / "libhotpath.so.0", "folder": library.parent,
@@ -59,6 +61,7 @@ def test_a_library_others_can_write_to(cli, library, which, mode):
     assert f"'{path}' cannot be trusted: others can write to it" in preload(cli, library)
 
 
+@with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_file_in_a_folder_like_tmp(cli, library):
     """The folder is no excuse for the file."""
@@ -70,6 +73,7 @@ def test_a_file_in_a_folder_like_tmp(cli, library):
 
 @pytest.mark.parametrize("which", ["file", "partner", "folder", "above"])
 @needs_root
+@with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_a_library_of_somebody_else(cli, library, which):
     path = {"file": library, "partner": library.parent / "libhotpath.so.0", "folder": library.parent,
@@ -78,6 +82,7 @@ def test_a_library_of_somebody_else(cli, library, which):
     assert f"'{path}' cannot be trusted: it belongs to another user" in preload(cli, library)
 
 
+@with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
 def test_where_a_link_leads_counts(cli, library):
     link = cli.box.folder() / "link.so"

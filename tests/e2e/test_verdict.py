@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import EMULATOR, EXAMPLES, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer, without_thread_sanitizer
+from harness import EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer, without_thread_sanitizer
 from test_cli import Cli
 from test_views import follows_the_schema, table
 
@@ -213,7 +213,8 @@ SCENES = {
     "pages": "The bottleneck is render_page" + BUSY_WORDS,
     "transform": "The bottleneck is transform" + BUSY_WORDS,
     "store": r"The bottleneck is store: \d+ % of the time that is not idle, (waiting \(sleep\)|starved of processors)",
-    "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting \(lock held in ask_warehouse\)",
+    "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting "
+            + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl does not say who holds it
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
     "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
              r"|The bottleneck is outside of all measured functions, in (the|a child) process",
