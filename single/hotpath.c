@@ -9272,8 +9272,6 @@ HP_PRIVATE void hp_store_prune(const struct hp_store *store, uint32_t keep);
 #endif
 
 #define HP_STORE_FIRST_BYTES (128u << 10)
-#define HP_STORE_GROW_AT_LEAST (64u << 10)
-#define HP_STORE_GROW_AT_MOST (512u << 10) /* to make it real takes a tenth of a millisecond, perhaps under the lock */
 #define HP_STORE_DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define HP_STORE_PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
@@ -9455,113 +9453,7 @@ void hp_store_discard(struct hp_store *store)
     hp_store_forget(store);
 }
 
-/* ------------------------------------------------------------------------------------------- space */
-
-/* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
-#define HP_STORE_ASK_AGAIN 4096u
-
-static bool hp_store_is_worth_asking(struct hp_store *store)
-{
-    const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
-        return false;
-    if (refusals != 0)
-        __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
-    return refusals % HP_STORE_ASK_AGAIN == 0;
-}
-
-/*
- * Makes more of the file real by opening it again, as long as that can be done. From here to grow() also called by the handler of
- * samples: nothing of the C library's.
- */
-static enum hp_refusal hp_store_reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
-{
-    const int fd =
-        (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
-    enum hp_refusal refusal = HP_REFUSAL_FILE;
-    if (fd >= 0 && hp_file_is(fd, &store->file))
-        refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;
-    if (fd >= 0)
-        hp_raw(SYS_close, fd);
-    return refusal;
-}
-
-/* Makes bytes up to `to` there, and real. */
-static enum hp_refusal hp_store_extend(struct hp_store *store, uint64_t from, uint64_t to)
-{
-    if (!hp_range_grow(&store->range, to))
-        return HP_REFUSAL_ADDRESSES;
-    const enum hp_fill fill = store->is_full_length ? hp_range_fill(&store->range, from, to) : HP_FILL_UNKNOWN;
-    if (fill == HP_FILL_NO_SPACE)
-        return HP_REFUSAL_SPACE;
-    if (fill == HP_FILL_DONE || store->is_memory)
-        return HP_REFUSAL_NONE;
-    return hp_store_reserve_by_path(store, from, to);
-}
-
-/* As far as is needed, and a good piece further if that can be had. */
-static bool hp_store_grow_locked(struct hp_store *store, uint64_t to)
-{
-    struct hp_header *header = hp_store_header(store);
-    const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
-    if (backed >= to)
-        return true; /* another thread was here meanwhile */
-    uint64_t step = backed / 2;
-    step = step < HP_STORE_GROW_AT_LEAST ? HP_STORE_GROW_AT_LEAST : step > HP_STORE_GROW_AT_MOST ? HP_STORE_GROW_AT_MOST : step;
-    const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
-    uint64_t end = exact + step < store->capacity ? exact + step : store->capacity;
-    enum hp_refusal refusal = hp_store_extend(store, backed, end);
-    if (refusal != HP_REFUSAL_NONE && end > exact)
-        refusal = hp_store_extend(store, backed, end = exact);
-    const bool has_grown = refusal == HP_REFUSAL_NONE;
-    if (has_grown)
-        __atomic_store_n(&header->backed, end, __ATOMIC_RELAXED);
-    else
-        __atomic_store_n(&header->refusal, refusal, __ATOMIC_RELAXED);
-    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
-    return has_grown;
-}
-
-/* Signals are held: a handler that came here, too, would wait for whom it has interrupted. */
-static bool hp_store_grow(struct hp_store *store, uint64_t to)
-{
-    struct hp_signals held;
-    if (!hp_store_is_worth_asking(store))
-        return false;
-    hp_signals_hold(&held);
-    hp_mutex_take(&store->growing);
-    const bool has_grown = hp_store_grow_locked(store, to);
-    hp_mutex_give(&store->growing);
-    hp_signals_release(&held);
-    return has_grown;
-}
-
-bool hp_store_reserve_all(struct hp_store *store)
-{
-    struct hp_header *header = hp_store_header(store);
-    const bool is_all = header->backed >= store->capacity || hp_store_grow(store, store->capacity);
-    /* Nothing is asked for later, whatever the answer would be. */
-    store->capacity = header->capacity = header->backed;
-    return is_all;
-}
-
-uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
-{
-    struct hp_header *header = hp_store_header(store);
-    uint64_t used = __atomic_load_n(&header->used, __ATOMIC_RELAXED);
-    for (;;) {
-        const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
-        const uint64_t to = from + size;
-        if (to > store->capacity) {
-            __atomic_store_n(&header->refusal, HP_REFUSAL_CAPACITY, __ATOMIC_RELAXED);
-            return 0;
-        }
-        if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !hp_store_grow(store, to))
-            return 0;
-        if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return (uint32_t)from;
-    }
-}
+/* -------------------------------------------------------------------------------------------- text */
 
 uint32_t hp_store_text(struct hp_store *store, const char *text)
 {
@@ -9576,11 +9468,6 @@ uint32_t hp_store_text(struct hp_store *store, const char *text)
     string->length = length;
     memcpy(string->bytes, text, length);
     return offset;
-}
-
-void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count)
-{
-    __atomic_fetch_add(&hp_store_header(store)->losses[loss], count, __ATOMIC_RELAXED);
 }
 
 /* ----------------------------------------------------------------------------------------- pruning */
@@ -9671,6 +9558,124 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     if (fd >= 0)
         hp_sys_close(fd);
     hp_memory_unmap(prune, sizeof *prune);
+}
+
+/* ---- src/session/store_space.c ------------------------------------------------------------------------------- */
+
+/*
+ * Space in a session: taking some, and making more of the file real when it runs out. Also called by the handler of samples, which
+ * may interrupt the host anywhere: nothing here is the C library's.
+ */
+
+#define HP_STORE_SPACE_GROW_AT_LEAST (64u << 10)
+#define HP_STORE_SPACE_GROW_AT_MOST (512u << 10) /* to make it real takes a tenth of a millisecond, perhaps under the lock */
+
+/* A full disk stays full for a while: asking again costs the host system calls, so most times the answer is known. */
+#define HP_STORE_SPACE_ASK_AGAIN 4096u
+
+static bool hp_store_space_is_worth_asking(struct hp_store *store)
+{
+    const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
+        return false;
+    if (refusals != 0)
+        __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
+    return refusals % HP_STORE_SPACE_ASK_AGAIN == 0;
+}
+
+/* Makes more of the file real by opening it again, as long as that can be done. */
+static enum hp_refusal hp_store_space_reserve_by_path(const struct hp_store *store, uint64_t from, uint64_t to)
+{
+    const int fd =
+        (int)hp_raw(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+    enum hp_refusal refusal = HP_REFUSAL_FILE;
+    if (fd >= 0 && hp_file_is(fd, &store->file))
+        refusal = hp_file_reserve(fd, from, to) ? HP_REFUSAL_NONE : HP_REFUSAL_SPACE;
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    return refusal;
+}
+
+/* Makes bytes up to `to` there, and real. */
+static enum hp_refusal hp_store_space_extend(struct hp_store *store, uint64_t from, uint64_t to)
+{
+    if (!hp_range_grow(&store->range, to))
+        return HP_REFUSAL_ADDRESSES;
+    const enum hp_fill fill = store->is_full_length ? hp_range_fill(&store->range, from, to) : HP_FILL_UNKNOWN;
+    if (fill == HP_FILL_NO_SPACE)
+        return HP_REFUSAL_SPACE;
+    if (fill == HP_FILL_DONE || store->is_memory)
+        return HP_REFUSAL_NONE;
+    return hp_store_space_reserve_by_path(store, from, to);
+}
+
+/* As far as is needed, and a good piece further if that can be had. */
+static bool hp_store_space_grow_locked(struct hp_store *store, uint64_t to)
+{
+    struct hp_header *header = hp_store_header(store);
+    const uint64_t backed = __atomic_load_n(&header->backed, __ATOMIC_RELAXED);
+    if (backed >= to)
+        return true; /* another thread was here meanwhile */
+    uint64_t step = backed / 2;
+    step = step < HP_STORE_SPACE_GROW_AT_LEAST ? HP_STORE_SPACE_GROW_AT_LEAST : step > HP_STORE_SPACE_GROW_AT_MOST ? HP_STORE_SPACE_GROW_AT_MOST : step;
+    const uint64_t exact = (to + 4095) & ~UINT64_C(4095);
+    uint64_t end = exact + step < store->capacity ? exact + step : store->capacity;
+    enum hp_refusal refusal = hp_store_space_extend(store, backed, end);
+    if (refusal != HP_REFUSAL_NONE && end > exact)
+        refusal = hp_store_space_extend(store, backed, end = exact);
+    const bool has_grown = refusal == HP_REFUSAL_NONE;
+    if (has_grown)
+        __atomic_store_n(&header->backed, end, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(&header->refusal, refusal, __ATOMIC_RELAXED);
+    __atomic_store_n(&store->refusals, has_grown ? 0 : 1, __ATOMIC_RELAXED);
+    return has_grown;
+}
+
+/* Signals are held: a handler that came here, too, would wait for whom it has interrupted. */
+static bool hp_store_space_grow(struct hp_store *store, uint64_t to)
+{
+    struct hp_signals held;
+    if (!hp_store_space_is_worth_asking(store))
+        return false;
+    hp_signals_hold(&held);
+    hp_mutex_take(&store->growing);
+    const bool has_grown = hp_store_space_grow_locked(store, to);
+    hp_mutex_give(&store->growing);
+    hp_signals_release(&held);
+    return has_grown;
+}
+
+bool hp_store_reserve_all(struct hp_store *store)
+{
+    struct hp_header *header = hp_store_header(store);
+    const bool is_all = header->backed >= store->capacity || hp_store_space_grow(store, store->capacity);
+    /* Nothing is asked for later, whatever the answer would be. */
+    store->capacity = header->capacity = header->backed;
+    return is_all;
+}
+
+uint32_t hp_store_allocate(struct hp_store *store, uint32_t size, uint32_t align)
+{
+    struct hp_header *header = hp_store_header(store);
+    uint64_t used = __atomic_load_n(&header->used, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint64_t from = (used + align - 1) & ~(uint64_t)(align - 1);
+        const uint64_t to = from + size;
+        if (to > store->capacity) {
+            __atomic_store_n(&header->refusal, HP_REFUSAL_CAPACITY, __ATOMIC_RELAXED);
+            return 0;
+        }
+        if (to > __atomic_load_n(&header->backed, __ATOMIC_RELAXED) && !hp_store_space_grow(store, to))
+            return 0;
+        if (__atomic_compare_exchange_n(&header->used, &used, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return (uint32_t)from;
+    }
+}
+
+void hp_store_lose(struct hp_store *store, enum hp_loss loss, uint64_t count)
+{
+    __atomic_fetch_add(&hp_store_header(store)->losses[loss], count, __ATOMIC_RELAXED);
 }
 
 /* ---- src/session/system_calls.h ------------------------------------------------------------------------------ */
