@@ -3201,6 +3201,31 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
 /* hp_raw(SYS_name, up to six arguments) */
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
+/*
+ * A clock, in nanoseconds. Where words have 32 bits, the kernel has two such calls, with different times; not all C libraries name
+ * the older one.
+ */
+static inline uint64_t hp_raw_clock(int clock)
+{
+#if defined SYS_clock_gettime || defined SYS_clock_gettime32
+    struct {
+        long seconds, nanoseconds;
+    } now = {0, 0};
+#else
+    struct {
+        int64_t seconds, nanoseconds;
+    } now = {0, 0};
+#endif
+#if defined SYS_clock_gettime
+    hp_raw(SYS_clock_gettime, clock, &now);
+#elif defined SYS_clock_gettime32
+    hp_raw(SYS_clock_gettime32, clock, &now);
+#else
+    hp_raw(SYS_clock_gettime64, clock, &now);
+#endif
+    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
+}
+
 /* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
 static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
 {
@@ -3310,17 +3335,7 @@ uint64_t hp_clock_ticks(enum hp_counter counter)
 uint64_t hp_clock_ticks_raw(enum hp_counter counter)
 {
     uint64_t ticks;
-    struct {
-        long seconds, nanoseconds;
-    } now = {0, 0};
-    if (hp_clock_read_counter(counter, &ticks))
-        return ticks;
-#ifdef SYS_clock_gettime
-    hp_raw(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-#else
-    hp_raw(SYS_clock_gettime64, CLOCK_MONOTONIC, &now);
-#endif
-    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
+    return hp_clock_read_counter(counter, &ticks) ? ticks : hp_raw_clock(CLOCK_MONOTONIC);
 }
 
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns)
@@ -3395,6 +3410,9 @@ HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *own
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
 
+/* Bytes of the alternate stack that the interrupted thread has set; 0: none. */
+HP_PRIVATE uint64_t hp_cpu_alternate_of(const void *context);
+
 /* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
 
 /* Processor time, by system calls alone. */
@@ -3404,28 +3422,24 @@ HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
 /* ------------------------------------------------------------------------------------------------ clocks */
 
 /* As the kernel has them where the C library's are newer: 64 bits of time on machines of 32 are another system call. */
+#if defined SYS_timer_settime
+#define HP_CPU_SET_TIMER SYS_timer_settime
+typedef long hp_cpu_kernel_word;
+#elif defined SYS_timer_settime32
+#define HP_CPU_SET_TIMER SYS_timer_settime32
+typedef long hp_cpu_kernel_word;
+#else
+#define HP_CPU_SET_TIMER SYS_timer_settime64
+typedef int64_t hp_cpu_kernel_word;
+#endif
+
 struct hp_cpu_kernel_timespec {
-    long seconds, nanoseconds;
+    hp_cpu_kernel_word seconds, nanoseconds;
 };
 
 struct hp_cpu_kernel_timerspec {
     struct hp_cpu_kernel_timespec interval, value;
 };
-
-#ifdef SYS_clock_gettime
-#define HP_CPU_READ_CLOCK SYS_clock_gettime
-#define HP_CPU_SET_TIMER SYS_timer_settime
-#else
-#define HP_CPU_READ_CLOCK SYS_clock_gettime64
-#define HP_CPU_SET_TIMER SYS_timer_settime64
-#endif
-
-static uint64_t hp_cpu_read_clock(clockid_t clock)
-{
-    struct hp_cpu_kernel_timespec now = {0, 0};
-    hp_raw(HP_CPU_READ_CLOCK, clock, &now);
-    return (uint64_t)now.seconds * HP_CPU_SECOND + (uint64_t)now.nanoseconds;
-}
 
 /* The kernel's own: two times, and fourteen counters. */
 struct hp_cpu_kernel_usage {
@@ -3439,7 +3453,7 @@ enum { HP_CPU_VOLUNTARY = 12, HP_CPU_INVOLUNTARY = 13 };
 static struct hp_cpu_time hp_cpu_read_time(clockid_t clock, int who)
 {
     struct hp_cpu_kernel_usage usage;
-    struct hp_cpu_time time = {.ns = hp_cpu_read_clock(clock)};
+    struct hp_cpu_time time = {.ns = hp_raw_clock(clock)};
     if (hp_raw(SYS_getrusage, who, &usage) == 0) {
         time.kernel_ns = (uint64_t)usage.kernel.seconds * HP_CPU_SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
         time.switches = (uint64_t)usage.counters[HP_CPU_VOLUNTARY] + (uint64_t)usage.counters[HP_CPU_INVOLUNTARY];
@@ -3466,7 +3480,7 @@ struct hp_cpu_kernel_sigevent {
 
 static struct hp_cpu_kernel_timespec hp_cpu_as_timespec(uint64_t ns)
 {
-    return (struct hp_cpu_kernel_timespec){(long)(ns / HP_CPU_SECOND), (long)(ns % HP_CPU_SECOND)};
+    return (struct hp_cpu_kernel_timespec){(hp_cpu_kernel_word)(ns / HP_CPU_SECOND), (hp_cpu_kernel_word)(ns % HP_CPU_SECOND)};
 }
 
 static bool hp_cpu_set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
@@ -3623,6 +3637,12 @@ uintptr_t hp_cpu_stack_of(const void *context)
     (void)interrupted;
     return 0;
 #endif
+}
+
+uint64_t hp_cpu_alternate_of(const void *context)
+{
+    const ucontext_t *interrupted = context;
+    return interrupted->uc_stack.ss_flags & SS_DISABLE ? 0 : interrupted->uc_stack.ss_size;
 }
 
 /* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
@@ -4534,8 +4554,11 @@ struct hp_kernel_action {
 #ifndef __riscv
     uintptr_t restorer;
 #endif
-    uint64_t mask;
+    uint64_t mask __attribute__((packed)); /* no gap before it where words have 32 bits */
 };
+#ifndef __riscv
+_Static_assert(offsetof(struct hp_kernel_action, mask) == 3 * sizeof(long), "as the kernel has it");
+#endif
 
 #define HP_ACTIONS_KEPT 4u
 
@@ -4785,9 +4808,12 @@ static void hp_private_signal_on_io(int signal, siginfo_t *info, void *context)
 void hp_private_signal_guard_io(void)
 {
     const struct hp_kernel_action ours = hp_private_signal_make_action(hp_private_signal_on_io, 0, 0);
-    struct hp_kernel_action present;
-    if (hp_private_signal_set_action(SIGIO, NULL, &present) && present.handler == (uintptr_t)SIG_DFL)
-        hp_private_signal_set_action(SIGIO, &ours, NULL);
+    struct hp_kernel_action present, before;
+    if (!hp_private_signal_set_action(SIGIO, NULL, &present) || present.handler != (uintptr_t)SIG_DFL)
+        return;
+    /* The host may have set its own meanwhile. */
+    if (hp_private_signal_set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL)
+        hp_private_signal_set_action(SIGIO, &before, NULL);
 }
 
 /* ---- src/os/process.h ---------------------------------------------------------------------------------------- */
@@ -21637,9 +21663,11 @@ struct hp_recorder {
     uint32_t session_places;
     struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
-    bool is_calibrated; /* somebody has measured, or is measuring, the following */
+    uint32_t is_calibrated; /* somebody has measured, or is measuring, the following */
     struct hp_zone_cost zone_cost;
-    bool has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
+    uintptr_t
+        allocates_for_us; /* the address of hotpath_v1_head of a thread whose allocations are not the host's; 0: none */
+    uint32_t has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that nobody has one without the other */
     void *reporter_context;
@@ -21865,6 +21893,9 @@ static inline bool hp_records_allocations(void)
 
 /* --- allocations.c */
 
+/* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
+HP_PRIVATE struct hotpath_head_ *hp_allocations_take_over(void);
+HP_PRIVATE void hp_allocations_give_back(struct hotpath_head_ *held);
 /* Says why allocations are not counted, if they are not although functions are there to count them. */
 HP_PRIVATE void hp_allocations_explain(void);
 
@@ -22287,7 +22318,28 @@ static inline __attribute__((always_inline)) bool hp_allocations_is_recorded(voi
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
 static bool hp_allocations_is_our_own(void)
 {
-    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+    const uintptr_t self = (uintptr_t)&hotpath_v1_head;
+    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == self ||
+           __atomic_load_n(&hotpath_runtime_->allocates_for_us, __ATOMIC_RELAXED) == self;
+}
+
+/* A head that is held makes all of it come the slow way. */
+struct hotpath_head_ *hp_allocations_take_over(void)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    __atomic_store_n(&hotpath_runtime_->allocates_for_us, (uintptr_t)&hotpath_v1_head, __ATOMIC_RELAXED);
+    if (HOTPATH_GET_(head->ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    return head;
+}
+
+void hp_allocations_give_back(struct hotpath_head_ *held)
+{
+    __atomic_store_n(&hotpath_runtime_->allocates_for_us, 0, __ATOMIC_RELAXED);
+    if (held != NULL)
+        hp_let_go(held);
 }
 
 static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allocations_event *event, uintptr_t stack)
@@ -22660,7 +22712,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xac2f5ea7874edff1)
+#define HP_SHARED_LAYOUT UINT64_C(0x5f73dcb17a6da6b7)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -23674,7 +23726,8 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
 void hp_session_discard(struct hp_session *session)
 {
     hp_store_discard(&session->store);
-    __atomic_store_n(&session->holders, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&session->holders, 1,
+                       __ATOMIC_RELAXED); /* others may be about to find out that it is gone */
     hp_holders_set_phase(session, HP_PHASE_FREE);
 }
 
@@ -23741,7 +23794,7 @@ void hp_session_lose(enum hp_loss loss)
 
 static bool hp_holders_is_at_rest(const struct hp_head *head)
 {
-    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+    return (head->record == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
            HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
@@ -23764,13 +23817,26 @@ static bool hp_holders_is_quiet_now(const struct hp_session *session)
     return is;
 }
 
+/* Nobody but the calling thread has ever had a head, so that there is no other to be waited for. */
+static bool hp_holders_is_alone(void)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    bool is = true;
+    for (const struct hp_head *head = hp_page()->heads; head != NULL && is; head = head->next)
+        is = head->thread_id == 0 || head->thread_id == hp_sys_thread_id();
+    hp_unlock(&held);
+    return is;
+}
+
 /*
  * Each thread looks at the gate after it has marked its head and before it touches anything. The gate is closed, and all
  * have passed a barrier: who is seen at rest after that finds it closed.
  */
 static bool hp_holders_settle(const struct hp_session *session, uint64_t patience)
 {
-    if (!hp_memory_barrier_everywhere())
+    if (!hp_holders_is_alone() && !hp_memory_barrier_everywhere())
         return false;
     const uint64_t from = hp_clock_monotonic_ns();
     uint64_t pause = HP_HOLDERS_FIRST_PAUSE_NS;
@@ -26021,6 +26087,8 @@ static uint32_t hp_sampler_find_folded(const struct hp_head *head, const struct 
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+static const struct hp_stack hp_sampler_everywhere = {0, UINTPTR_MAX};
+
 /* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
 extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
 
@@ -26272,9 +26340,32 @@ static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *
     return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0;
 }
 
+/* What handlers of the host are taken to need for themselves. */
+#define HP_SAMPLER_HOSTS_ROOM 4096u
+
+/*
+ * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
+ * forbid, since sets of all signals are without ours. Most samples do not come there: of a stack that is too small for one the first
+ * of them tells us, and the rest do without. `here`: the handler's own place.
+ */
+static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+{
+    const uint64_t alternate = hp_cpu_alternate_of(context);
+    return alternate != 0 && head->sampler.signal == HP_SIGNAL_HERE && stack > here &&
+           alternate < 2 * (uint64_t)(stack - here) + HP_SAMPLER_HOSTS_ROOM;
+}
+
 static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
-    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, hp_cpu_stack_of(context));
+    const uintptr_t stack = hp_cpu_stack_of(context);
+    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
+    if (hp_sampler_may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context)) {
+        if (hp_sampler_has_source(&head->sampler))
+            hp_lose(head, HP_LOSS_STACKS);
+        hp_sampler_stop_sources(&head->sampler);
+        head->sampler.known = hp_sampler_everywhere;
+        return;
+    }
     if (source == HP_CPU_BY_ENDING_PERF)
         hp_sampler_renew_perf(&head->sampler);
 }
@@ -26380,8 +26471,6 @@ static void hp_sampler_end_samples(struct hp_sampler *sampler)
     hp_sampler_stop_sources(sampler);
     hp_private_signal_drop(sampler->signal);
 }
-
-static const struct hp_stack hp_sampler_everywhere = {0, UINTPTR_MAX};
 
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
 static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
@@ -26517,7 +26606,7 @@ void hp_sampler_begin(void)
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
-    header->features |= HP_FEATURE_CPU;
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU, __ATOMIC_RELAXED); /* others have bits there, too */
     header->cpu_engine = hotpath_runtime_->sampling.engine;
     header->cpu_refusal = 0;
     header->cpu_rate = hotpath_runtime_->settings.cpu_rate;
@@ -27133,6 +27222,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     head->hot.ready = 0;
+    head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread finds the new one */
     if (!(has_record ? hp_zones_resume(head) : hp_threads_new_record(head))) {
         head->record = NULL;
         return false;
@@ -27973,20 +28063,18 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HP_WAITS_STACK_BYTES);
     sigfillset(&all);
-    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
-    const bool is_locked = hp_lock(&held);
+    /* Not under the lock: the C library may wait for one of its own, whose holder waits for ours. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct hotpath_head_ *held = hp_allocations_take_over();
     const bool is_started = pthread_create(&thread, &attributes, hp_waits_watch, watching) == 0;
+    hp_allocations_give_back(held);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_locked)
-        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }

@@ -86,12 +86,35 @@ bool hp_witness_start(struct hp_witness *witness)
     return true;
 }
 
+#define USUAL_MS 100
+#define MOST_MS 1000
+
+/* Whoever stopped the group has stopped the witness, too; then it is continued. */
+static bool is_answered(const struct hp_witness *witness)
+{
+    struct pollfd link = {.fd = witness->link, .events = POLLIN, .revents = 0};
+    if (poll(&link, 1, USUAL_MS) == 1)
+        return true;
+    kill(witness->pid, SIGCONT);
+    return poll(&link, 1, MOST_MS) == 1;
+}
+
+/* What came too late for an earlier question. */
+static void forget_answers(const struct hp_witness *witness)
+{
+    char answer;
+    while (recv(witness->link, &answer, 1, MSG_DONTWAIT) == 1)
+        ;
+}
+
 /* False: there is nobody who answers. */
 static bool ask(const struct hp_witness *witness, const struct question *question, char *ret_answer)
 {
-    return witness->pid != 0 &&
-           send(witness->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
-           recv(witness->link, ret_answer, 1, 0) == 1;
+    if (witness->pid == 0)
+        return false;
+    forget_answers(witness);
+    return send(witness->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
+           is_answered(witness) && recv(witness->link, ret_answer, 1, 0) == 1;
 }
 
 /*

@@ -100,17 +100,7 @@ uint64_t hp_clock_ticks(enum hp_counter counter)
 uint64_t hp_clock_ticks_raw(enum hp_counter counter)
 {
     uint64_t ticks;
-    struct {
-        long seconds, nanoseconds;
-    } now = {0, 0};
-    if (read_counter(counter, &ticks))
-        return ticks;
-#ifdef SYS_clock_gettime
-    hp_raw(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-#else
-    hp_raw(SYS_clock_gettime64, CLOCK_MONOTONIC, &now);
-#endif
-    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
+    return read_counter(counter, &ticks) ? ticks : hp_raw_clock(CLOCK_MONOTONIC);
 }
 
 void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_ns)

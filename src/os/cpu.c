@@ -19,28 +19,24 @@
 /* ------------------------------------------------------------------------------------------------ clocks */
 
 /* As the kernel has them where the C library's are newer: 64 bits of time on machines of 32 are another system call. */
+#if defined SYS_timer_settime
+#define SET_TIMER SYS_timer_settime
+typedef long kernel_word;
+#elif defined SYS_timer_settime32
+#define SET_TIMER SYS_timer_settime32
+typedef long kernel_word;
+#else
+#define SET_TIMER SYS_timer_settime64
+typedef int64_t kernel_word;
+#endif
+
 struct kernel_timespec {
-    long seconds, nanoseconds;
+    kernel_word seconds, nanoseconds;
 };
 
 struct kernel_timerspec {
     struct kernel_timespec interval, value;
 };
-
-#ifdef SYS_clock_gettime
-#define READ_CLOCK SYS_clock_gettime
-#define SET_TIMER SYS_timer_settime
-#else
-#define READ_CLOCK SYS_clock_gettime64
-#define SET_TIMER SYS_timer_settime64
-#endif
-
-static uint64_t read_clock(clockid_t clock)
-{
-    struct kernel_timespec now = {0, 0};
-    hp_raw(READ_CLOCK, clock, &now);
-    return (uint64_t)now.seconds * SECOND + (uint64_t)now.nanoseconds;
-}
 
 /* The kernel's own: two times, and fourteen counters. */
 struct kernel_usage {
@@ -54,7 +50,7 @@ enum { VOLUNTARY = 12, INVOLUNTARY = 13 };
 static struct hp_cpu_time read_time(clockid_t clock, int who)
 {
     struct kernel_usage usage;
-    struct hp_cpu_time time = {.ns = read_clock(clock)};
+    struct hp_cpu_time time = {.ns = hp_raw_clock(clock)};
     if (hp_raw(SYS_getrusage, who, &usage) == 0) {
         time.kernel_ns = (uint64_t)usage.kernel.seconds * SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
         time.switches = (uint64_t)usage.counters[VOLUNTARY] + (uint64_t)usage.counters[INVOLUNTARY];
@@ -81,7 +77,7 @@ struct kernel_sigevent {
 
 static struct kernel_timespec as_timespec(uint64_t ns)
 {
-    return (struct kernel_timespec){(long)(ns / SECOND), (long)(ns % SECOND)};
+    return (struct kernel_timespec){(kernel_word)(ns / SECOND), (kernel_word)(ns % SECOND)};
 }
 
 static bool set_timer(int timer, uint64_t first_ns, uint64_t period_ns)
@@ -238,4 +234,10 @@ uintptr_t hp_cpu_stack_of(const void *context)
     (void)interrupted;
     return 0;
 #endif
+}
+
+uint64_t hp_cpu_alternate_of(const void *context)
+{
+    const ucontext_t *interrupted = context;
+    return interrupted->uc_stack.ss_flags & SS_DISABLE ? 0 : interrupted->uc_stack.ss_size;
 }

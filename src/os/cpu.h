@@ -56,4 +56,7 @@ enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 uintptr_t hp_cpu_stack_of(const void *context);
 
+/* Bytes of the alternate stack that the interrupted thread has set; 0: none. */
+uint64_t hp_cpu_alternate_of(const void *context);
+
 #endif

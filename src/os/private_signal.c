@@ -224,7 +224,10 @@ static void on_io(int signal, siginfo_t *info, void *context)
 void hp_private_signal_guard_io(void)
 {
     const struct hp_kernel_action ours = make_action(on_io, 0, 0);
-    struct hp_kernel_action present;
-    if (set_action(SIGIO, NULL, &present) && present.handler == (uintptr_t)SIG_DFL)
-        set_action(SIGIO, &ours, NULL);
+    struct hp_kernel_action present, before;
+    if (!set_action(SIGIO, NULL, &present) || present.handler != (uintptr_t)SIG_DFL)
+        return;
+    /* The host may have set its own meanwhile. */
+    if (set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL)
+        set_action(SIGIO, &before, NULL);
 }

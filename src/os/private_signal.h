@@ -21,6 +21,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum hp_private_signal { HP_SIGNAL_HERE, HP_SIGNAL_ASIDE, HP_PRIVATE_SIGNALS };
@@ -34,8 +35,11 @@ struct hp_kernel_action {
 #ifndef __riscv
     uintptr_t restorer;
 #endif
-    uint64_t mask;
+    uint64_t mask __attribute__((packed)); /* no gap before it where words have 32 bits */
 };
+#ifndef __riscv
+_Static_assert(offsetof(struct hp_kernel_action, mask) == 3 * sizeof(long), "as the kernel has it");
+#endif
 
 #define HP_ACTIONS_KEPT 4u
 

@@ -62,6 +62,31 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
 /* hp_raw(SYS_name, up to six arguments) */
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
+/*
+ * A clock, in nanoseconds. Where words have 32 bits, the kernel has two such calls, with different times; not all C libraries name
+ * the older one.
+ */
+static inline uint64_t hp_raw_clock(int clock)
+{
+#if defined SYS_clock_gettime || defined SYS_clock_gettime32
+    struct {
+        long seconds, nanoseconds;
+    } now = {0, 0};
+#else
+    struct {
+        int64_t seconds, nanoseconds;
+    } now = {0, 0};
+#endif
+#if defined SYS_clock_gettime
+    hp_raw(SYS_clock_gettime, clock, &now);
+#elif defined SYS_clock_gettime32
+    hp_raw(SYS_clock_gettime32, clock, &now);
+#else
+    hp_raw(SYS_clock_gettime64, clock, &now);
+#endif
+    return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
+}
+
 /* Offsets here are below 4 GiB; where registers are 32 bits wide the halves go in separately. */
 static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
 {

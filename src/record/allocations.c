@@ -284,7 +284,28 @@ static inline __attribute__((always_inline)) bool is_recorded(void)
 /* The recorder itself is at work on this thread: what it makes the C library allocate is nobody's. */
 static bool is_our_own(void)
 {
-    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+    const uintptr_t self = (uintptr_t)&hotpath_v1_head;
+    return __atomic_load_n(&hp_page()->lock_holder, __ATOMIC_RELAXED) == self ||
+           __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == self;
+}
+
+/* A head that is held makes all of it come the slow way. */
+struct hotpath_head_ *hp_allocations_take_over(void)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    __atomic_store_n(&hp_runtime->allocates_for_us, (uintptr_t)&hotpath_v1_head, __ATOMIC_RELAXED);
+    if (HOTPATH_GET_(head->ready) == 0)
+        return NULL;
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    return head;
+}
+
+void hp_allocations_give_back(struct hotpath_head_ *held)
+{
+    __atomic_store_n(&hp_runtime->allocates_for_us, 0, __ATOMIC_RELAXED);
+    if (held != NULL)
+        hp_let_go(held);
 }
 
 static bool count_held(struct hp_head *head, const struct event *event, uintptr_t stack)

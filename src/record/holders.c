@@ -76,7 +76,8 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
 void hp_session_discard(struct hp_session *session)
 {
     hp_store_discard(&session->store);
-    __atomic_store_n(&session->holders, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&session->holders, 1,
+                       __ATOMIC_RELAXED); /* others may be about to find out that it is gone */
     set_phase(session, HP_PHASE_FREE);
 }
 
@@ -143,7 +144,7 @@ void hp_session_lose(enum hp_loss loss)
 
 static bool is_at_rest(const struct hp_head *head)
 {
-    return (head->hot.base == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
+    return (head->record == NULL || HOTPATH_GET_(head->hot.ready) != 0) &&
            HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
@@ -166,13 +167,26 @@ static bool is_quiet_now(const struct hp_session *session)
     return is;
 }
 
+/* Nobody but the calling thread has ever had a head, so that there is no other to be waited for. */
+static bool is_alone(void)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    bool is = true;
+    for (const struct hp_head *head = hp_page()->heads; head != NULL && is; head = head->next)
+        is = head->thread_id == 0 || head->thread_id == hp_sys_thread_id();
+    hp_unlock(&held);
+    return is;
+}
+
 /*
  * Each thread looks at the gate after it has marked its head and before it touches anything. The gate is closed, and all
  * have passed a barrier: who is seen at rest after that finds it closed.
  */
 static bool settle(const struct hp_session *session, uint64_t patience)
 {
-    if (!hp_memory_barrier_everywhere())
+    if (!is_alone() && !hp_memory_barrier_everywhere())
         return false;
     const uint64_t from = hp_clock_monotonic_ns();
     uint64_t pause = FIRST_PAUSE_NS;

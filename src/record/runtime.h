@@ -157,9 +157,11 @@ struct hp_recorder {
     uint32_t session_places;
     struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
-    bool is_calibrated; /* somebody has measured, or is measuring, the following */
+    uint32_t is_calibrated; /* somebody has measured, or is measuring, the following */
     struct hp_zone_cost zone_cost;
-    bool has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
+    uintptr_t
+        allocates_for_us; /* the address of hotpath_v1_head of a thread whose allocations are not the host's; 0: none */
+    uint32_t has_to_prune; /* a child's session has begun, and nobody has looked for old ones yet */
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that nobody has one without the other */
     void *reporter_context;
@@ -385,6 +387,9 @@ static inline bool hp_records_allocations(void)
 
 /* --- allocations.c */
 
+/* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
+struct hotpath_head_ *hp_allocations_take_over(void);
+void hp_allocations_give_back(struct hotpath_head_ *held);
 /* Says why allocations are not counted, if they are not although functions are there to count them. */
 void hp_allocations_explain(void);
 

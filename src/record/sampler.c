@@ -88,6 +88,8 @@ static uint32_t find_folded(const struct hp_head *head, const struct hotpath_fra
 
 /* ------------------------------------------------------------------------------------------- the handler */
 
+static const struct hp_stack everywhere = {0, UINTPTR_MAX};
+
 /* AddressSanitizer may have guards of the host in memory of its own, where their addresses say nothing. */
 extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
 
@@ -339,9 +341,32 @@ static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
     return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0;
 }
 
+/* What handlers of the host are taken to need for themselves. */
+#define HOSTS_ROOM 4096u
+
+/*
+ * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
+ * forbid, since sets of all signals are without ours. Most samples do not come there: of a stack that is too small for one the first
+ * of them tells us, and the rest do without. `here`: the handler's own place.
+ */
+static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
+{
+    const uint64_t alternate = hp_cpu_alternate_of(context);
+    return alternate != 0 && head->sampler.signal == HP_SIGNAL_HERE && stack > here &&
+           alternate < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
+}
+
 static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
-    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, hp_cpu_stack_of(context));
+    const uintptr_t stack = hp_cpu_stack_of(context);
+    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
+    if (may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context)) {
+        if (has_source(&head->sampler))
+            hp_lose(head, HP_LOSS_STACKS);
+        stop_sources(&head->sampler);
+        head->sampler.known = everywhere;
+        return;
+    }
     if (source == HP_CPU_BY_ENDING_PERF)
         renew_perf(&head->sampler);
 }
@@ -447,8 +472,6 @@ static void end_samples(struct hp_sampler *sampler)
     stop_sources(sampler);
     hp_private_signal_drop(sampler->signal);
 }
-
-static const struct hp_stack everywhere = {0, UINTPTR_MAX};
 
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
 static void sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
@@ -584,7 +607,7 @@ void hp_sampler_begin(void)
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
-    header->features |= HP_FEATURE_CPU;
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU, __ATOMIC_RELAXED); /* others have bits there, too */
     header->cpu_engine = hp_runtime->sampling.engine;
     header->cpu_refusal = 0;
     header->cpu_rate = hp_runtime->settings.cpu_rate;

@@ -221,6 +221,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     head->hot.ready = 0;
+    head->sampler.cpu = NULL; /* of a session that may be gone; hp_sampler_begin_thread finds the new one */
     if (!(has_record ? hp_zones_resume(head) : new_record(head))) {
         head->record = NULL;
         return false;

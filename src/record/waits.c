@@ -146,20 +146,18 @@ static bool start_thread(struct watching *watching)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    struct hp_signals held;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
-    /* What the C library allocates for the thread while we have the lock is not counted as the host's. */
-    const bool is_locked = hp_lock(&held);
+    /* Not under the lock: the C library may wait for one of its own, whose holder waits for ours. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct hotpath_head_ *held = hp_allocations_take_over();
     const bool is_started = pthread_create(&thread, &attributes, watch, watching) == 0;
+    hp_allocations_give_back(held);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_locked)
-        hp_unlock(&held);
     pthread_attr_destroy(&attributes);
     return is_started;
 }

@@ -15,6 +15,15 @@ def test_everything_at_once(box, format):
     assert "Sanitizer" not in result.stderr
 
 
+@without_sanitizer("it would take long")
+@pytest.mark.parametrize("more", [{"HOTPATH_MAX_BYTES": "262144"}, {"HOTPATH_WAITS": "1"}], ids=["small", "watched"])
+def test_everything_at_once_while_samples_come(box, more):
+    """Sessions without space for all threads, and threads of our own that begin."""
+    result = box.run("owners", "storm", 60, env=TO_NOWHERE | more | {
+        "HOTPATH_KEEP": "5", "HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"})
+    assert result.stdout == "begun some\n"
+
+
 def test_begin_while_another_thread_ends(box):
     """The session that ends is read by its report, while the next is made."""
     result = box.run("owners", "apart", 20 if not SANITIZER else 4, env=TO_NOWHERE)

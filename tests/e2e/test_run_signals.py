@@ -183,6 +183,16 @@ def test_a_stopped_program_stays_stopped(start):
     job.end()
 
 
+def test_the_group_is_stopped_and_hotpath_alone_continued(start):
+    """All of it goes on, though what tells us of signals to the group was stopped with it."""
+    job = start()
+    os.kill(-job.pid, signal.SIGSTOP)
+    job.wait_for_stop()
+    os.kill(job.pid, signal.SIGCONT)
+    assert (signal.SIGCONT, -1) in job.heard()
+    job.end()
+
+
 def test_hotpath_is_stopped_alone(start):
     job = start()
     os.kill(job.pid, signal.SIGSTOP)

@@ -54,11 +54,10 @@ static sigset_t every_signal(void)
 static long pending_signals(void)
 {
     sigset_t pending;
-    long count = 0;
+    uint64_t bits;
     sigpending(&pending);
-    for (int number = 1; number <= 64; number++)
-        count += (int)((((const uint64_t *)(const void *)&pending)[0] >> (number - 1)) & 1);
-    return count;
+    memcpy(&bits, &pending, sizeof bits);
+    return __builtin_popcountll(bits);
 }
 
 static void see_nothing(void)
@@ -361,6 +360,29 @@ static void alternate(const char *size_text, bool is_before)
 }
 
 /* Whose memory is somebody else's by now. */
+static void work_aside(int number)
+{
+    volatile char room[2048];
+    (void)number;
+    room[0] = room[sizeof room - 1] = 0;
+    const uint64_t end = thread_ns() + 30000000;
+    while (thread_ns() < end)
+        ;
+}
+
+/* A handler that takes its time on a stack that is large enough for it, and holds all signals that it can. */
+static void busy_alternate(void)
+{
+    stack_t stack = {.ss_sp = make_stack(8192), .ss_size = 8192};
+    struct sigaction action = {.sa_handler = work_aside, .sa_flags = SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    MUST(sigaltstack(&stack, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+    busy(20);
+    for (int i = 0; i < 3; i++)
+        raise(SIGUSR1);
+    say("survived", 1);
+}
+
 static void freed_alternate(void)
 {
     char *memory = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -560,6 +582,7 @@ static int run(int argc, char **argv)
                  {"killed_by_private", killed_by_private},
                  {"set_user", set_user},
                  {"freed_alternate", freed_alternate},
+                 {"busy_alternate", busy_alternate},
                  {"vforks", vforks},
                  {"no_queue", no_queue},
                  {"real_time", real_time}};

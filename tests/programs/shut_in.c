@@ -47,10 +47,15 @@ static void fill(void)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0)
 #define KILL BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#ifdef SYS_mmap2
+#define ALLOW_MAPPING ALLOW(mmap2)
+#else
+#define ALLOW_MAPPING ALLOW(mmap)
+#endif
 #define NEEDED ALLOW(write), ALLOW(exit_group), ALLOW(exit), ALLOW(rt_sigreturn)
 #define FOR_SAMPLES                                                                                                \
     ALLOW(clock_gettime), ALLOW(getrusage), ALLOW(gettid), ALLOW(timer_create), ALLOW(timer_settime),              \
-        ALLOW(timer_delete), ALLOW(perf_event_open), ALLOW(fcntl), ALLOW(mmap), ALLOW(munmap), ALLOW(close),       \
+        ALLOW(timer_delete), ALLOW(perf_event_open), ALLOW(fcntl), ALLOW_MAPPING, ALLOW(munmap), ALLOW(close),     \
         ALLOW(rt_sigaction), ALLOW(rt_sigprocmask)
 
 static bool shut_in(bool is_noticed)
