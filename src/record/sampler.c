@@ -320,10 +320,8 @@ static struct hp_head *head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
-    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
-    if (head == NULL || hp_head_is_sandboxed(&head->hot))
-        return NULL; /* to ask who we are may be death */
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
+    struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
     for (; head != NULL; head = head->next)
         if (__atomic_load_n(&head->thread_id, __ATOMIC_ACQUIRE) == thread_id && !head->is_handler)
             return head;

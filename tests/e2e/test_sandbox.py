@@ -1,7 +1,7 @@
 """Programs that shut themselves in while `hotpath run` watches: what the sandbox forbids is done without."""
 import pytest
 
-from harness import EMULATOR, PROGRAMS, without_sanitizer
+from harness import EMULATOR, PROGRAMS, with_glibc, without_sanitizer
 from test_cli import cli  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -9,6 +9,7 @@ pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: i
 
 @pytest.mark.parametrize("case", [[], ["fork"]], ids=["itself", "child"])
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
+@with_glibc("with musl the handler of samples asks the kernel which thread it is in")
 @without_sanitizer("it makes system calls of its own")
 def test_it_survives(cli, flags, case):
     done = cli.run(*flags, PROGRAMS / "shut_in", *case, status=None)
