@@ -21645,7 +21645,7 @@ struct hp_site_choice {
 
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
-    uint32_t record, time_period, measuring_bound, logs_limit;
+    uint32_t record, time_period, measuring_bound, logs_limit, reserve;
 };
 
 struct hp_recorder {
@@ -22712,7 +22712,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x5f73dcb17a6da6b7)
+#define HP_SHARED_LAYOUT UINT64_C(0x1336a9a186340f66)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -24848,6 +24848,7 @@ static void hp_lifecycle_set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->time_period, settings->time_period);
     HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->reserve);
 }
 
 /* The session that was made runs from now on. Under the lock, signals held. */
@@ -27505,7 +27506,7 @@ static void hp_tree_add_slot(struct hp_head *head, const struct hotpath_slot_ *a
 static bool hp_tree_empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    const uint32_t first = hotpath_runtime_->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    const uint32_t first = HOTPATH_GET_(hotpath_runtime_->wishes.reserve) ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
     if (slots != NULL && hp_tree_slot_total(&head->hot) != first) {
         hp_memory_unmap(slots, hp_tree_slots_bytes(hp_tree_slot_total(&head->hot)));
         slots = NULL;
@@ -27815,7 +27816,8 @@ static uint32_t hp_tree_find_node(struct hp_head *head, uint32_t parent, uint32_
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (head->steps > head->record->node_count && !hotpath_runtime_->settings.reserve) /* there the index cannot grow */
+    if (head->steps > head->record->node_count &&
+        !HOTPATH_GET_(hotpath_runtime_->wishes.reserve)) /* there the index cannot grow */
         hp_tree_fill_index(head);
     const struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, site);
     if (slot->key != 0)

@@ -163,6 +163,7 @@ static void set_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(wishes->time_period, settings->time_period);
     HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
     HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->reserve);
 }
 
 /* The session that was made runs from now on. Under the lock, signals held. */

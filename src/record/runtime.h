@@ -139,7 +139,7 @@ struct hp_site_choice {
 
 /* What threads ask of the settings while they record. Atomic: one may still be at it when the next session begins. */
 struct hp_wishes {
-    uint32_t record, time_period, measuring_bound, logs_limit;
+    uint32_t record, time_period, measuring_bound, logs_limit, reserve;
 };
 
 struct hp_recorder {

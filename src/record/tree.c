@@ -124,7 +124,7 @@ static void add_slot(struct hp_head *head, const struct hotpath_slot_ *added)
 static bool empty_slots(struct hp_head *head)
 {
     struct hotpath_slot_ *slots = head->hot.slots;
-    const uint32_t first = hp_runtime->settings.reserve ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
+    const uint32_t first = HOTPATH_GET_(hp_runtime->wishes.reserve) ? HP_RESERVED_SLOTS : HP_FIRST_SLOTS;
     if (slots != NULL && slot_total(&head->hot) != first) {
         hp_memory_unmap(slots, slots_bytes(slot_total(&head->hot)));
         slots = NULL;
@@ -434,7 +434,8 @@ static uint32_t find_node(struct hp_head *head, uint32_t parent, uint32_t site)
 const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (head->steps > head->record->node_count && !hp_runtime->settings.reserve) /* there the index cannot grow */
+    if (head->steps > head->record->node_count &&
+        !HOTPATH_GET_(hp_runtime->wishes.reserve)) /* there the index cannot grow */
         fill_index(head);
     const struct hotpath_slot_ *slot = find_slot(&head->hot, parent, site);
     if (slot->key != 0)
