@@ -3355,6 +3355,47 @@ void hp_clock_pair(enum hp_counter counter, uint64_t *ret_ticks, uint64_t *ret_n
         *ret_ticks = *ret_ns;
 }
 
+/* ---- src/os/stacks.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * Which stack a thread is on: its own, or one that the program made, as coroutines have. And alternate stacks for signals.
+ * System calls only.
+ */
+
+/* Addresses from `low` up to, but not including, `high`. */
+struct hp_stack {
+    uintptr_t low, high;
+};
+
+static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
+{
+    return address - stack->low < stack->high - stack->low;
+}
+
+/*
+ * Whether the calling thread is on its own stack at `here`; then as much of that as is known. `is_first`: it is the one the process
+ * began with. `is_forked`: which may have begun on the stack of any thread of its parent.
+ */
+HP_PRIVATE bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
+
+enum hp_alternate {
+    HP_ALTERNATE_NONE,
+    HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */
+    HP_ALTERNATE_HOSTS, /* the program's */
+    HP_ALTERNATE_IN_USE /* a handler of the program is running on it */
+};
+/* The calling thread's alternate stack; if the program's, how large. */
+HP_PRIVATE enum hp_alternate hp_alternate_present(uint64_t *ret_bytes);
+/* What the frame of a signal takes on this machine, at most. */
+HP_PRIVATE uint64_t hp_alternate_least(void);
+/* Gives the calling thread, which has none, an alternate stack. To be given to hp_alternate_end. NULL: it cannot be had. */
+HP_PRIVATE void *hp_alternate_make(void);
+/* The calling thread has it no more, or is gone (`is_own` false). It stays for good if somebody runs on it. */
+HP_PRIVATE void hp_alternate_end(void *stack, bool is_own);
+
+/* Whether handlers of this program run on alternate stacks as a rule, because its own stacks have no room: as Go's do. */
+HP_PRIVATE bool hp_alternate_is_usual(void);
+
 /* ---- src/os/cpu.h -------------------------------------------------------------------------------------------- */
 
 /*
@@ -3410,8 +3451,8 @@ HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *own
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
 
-/* Bytes of the alternate stack that the interrupted thread has set; 0: none. */
-HP_PRIVATE uint64_t hp_cpu_alternate_of(const void *context);
+/* The alternate stack that the interrupted thread has set; without a byte: none. */
+HP_PRIVATE struct hp_stack hp_cpu_alternate_of(const void *context);
 
 /* ---- src/os/cpu.c -------------------------------------------------------------------------------------------- */
 
@@ -3639,10 +3680,11 @@ uintptr_t hp_cpu_stack_of(const void *context)
 #endif
 }
 
-uint64_t hp_cpu_alternate_of(const void *context)
+struct hp_stack hp_cpu_alternate_of(const void *context)
 {
-    const ucontext_t *interrupted = context;
-    return interrupted->uc_stack.ss_flags & SS_DISABLE ? 0 : interrupted->uc_stack.ss_size;
+    const stack_t *set = &((const ucontext_t *)context)->uc_stack;
+    const uintptr_t low = (uintptr_t)set->ss_sp;
+    return set->ss_flags & SS_DISABLE ? (struct hp_stack){0, 0} : (struct hp_stack){low, low + set->ss_size};
 }
 
 /* ---- src/os/elf_file.h --------------------------------------------------------------------------------------- */
@@ -5191,16 +5233,19 @@ void hp_range_empty(struct hp_range *range)
     if (range->base == NULL)
         return;
     hp_range_map_over(range->base, (size_t)range->page);
-    if (range->mapped > range->page)
-        munmap(range->base + range->page, (size_t)(range->mapped - range->page));
+    /* First what is known of it: a child that is forked in between must not unmap what others have there by then. */
+    const uint64_t mapped = range->mapped;
     range->mapped = range->page;
+    if (mapped > range->page)
+        munmap(range->base + range->page, (size_t)(mapped - range->page));
 }
 
 void hp_range_unmap(struct hp_range *range)
 {
-    if (range->base != NULL)
-        munmap(range->base, (size_t)range->mapped);
+    const struct hp_range was = *range;
     *range = (struct hp_range){NULL, 0, 0};
+    if (was.base != NULL)
+        munmap(was.base, (size_t)was.mapped);
 }
 
 /* ---- src/os/signals.c ---------------------------------------------------------------------------------------- */
@@ -5422,47 +5467,6 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
     return false;
 }
 
-/* ---- src/os/stacks.h ----------------------------------------------------------------------------------------- */
-
-/*
- * Which stack a thread is on: its own, or one that the program made, as coroutines have. And alternate stacks for signals.
- * System calls only.
- */
-
-/* Addresses from `low` up to, but not including, `high`. */
-struct hp_stack {
-    uintptr_t low, high;
-};
-
-static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
-{
-    return address - stack->low < stack->high - stack->low;
-}
-
-/*
- * Whether the calling thread is on its own stack at `here`; then as much of that as is known. `is_first`: it is the one the process
- * began with. `is_forked`: which may have begun on the stack of any thread of its parent.
- */
-HP_PRIVATE bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
-
-enum hp_alternate {
-    HP_ALTERNATE_NONE,
-    HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */
-    HP_ALTERNATE_HOSTS, /* the program's */
-    HP_ALTERNATE_IN_USE /* a handler of the program is running on it */
-};
-/* The calling thread's alternate stack; if the program's, how large. */
-HP_PRIVATE enum hp_alternate hp_alternate_present(uint64_t *ret_bytes);
-/* What the frame of a signal takes on this machine, at most. */
-HP_PRIVATE uint64_t hp_alternate_least(void);
-/* Gives the calling thread, which has none, an alternate stack. To be given to hp_alternate_end. NULL: it cannot be had. */
-HP_PRIVATE void *hp_alternate_make(void);
-/* The calling thread has it no more, or is gone (`is_own` false). It stays for good if somebody runs on it. */
-HP_PRIVATE void hp_alternate_end(void *stack, bool is_own);
-
-/* Whether handlers of this program run on alternate stacks as a rule, because its own stacks have no room: as Go's do. */
-HP_PRIVATE bool hp_alternate_is_usual(void);
-
 /* ---- src/os/stacks.c ----------------------------------------------------------------------------------------- */
 
 /* Stacks of threads. */
@@ -5478,6 +5482,8 @@ HP_PRIVATE bool hp_alternate_is_usual(void);
 
 /* The least that a thread is given. */
 #define HP_STACKS_SURE_BYTES ((uintptr_t)16 << 10)
+/* What the first thread has below the arguments: at least as much is kept free of other memory, whatever its limit. */
+#define HP_STACKS_SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
 /* Where the kernel does not say what is mapped: what a thread is usually given. */
 #define HP_STACKS_USUAL_BYTES ((uintptr_t)8 << 20)
 
@@ -5495,9 +5501,10 @@ static int hp_stacks_digit_of(char letter)
     return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* What is looked for: the piece of memory that has `address` in it, or that of the first thread's stack. */
+/* What is looked for: the piece of memory that has `address` in it, and perhaps that of the first thread's stack. */
 struct hp_stacks_search {
     uintptr_t address;
+    bool needs_first;
     struct hp_stacks_line line;
     uintptr_t before; /* where the last piece ended */
     struct hp_stack found, first;
@@ -5528,19 +5535,28 @@ static void hp_stacks_read_letter(struct hp_stacks_search *search, char letter)
         hp_stacks_end_line(search);
 }
 
+/* A process may have ten thousands of pieces, in the order of their addresses. */
+static bool hp_stacks_is_done(const struct hp_stacks_search *search)
+{
+    return !search->needs_first && search->before > search->address;
+}
+
 static bool hp_stacks_search_maps(struct hp_stacks_search *search)
 {
     char text[256]; /* a coroutine may have little more than that */
-    long length;
+    long length = 0;
     const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    while ((length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
+    while (!hp_stacks_is_done(search) && (length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
         for (long at = 0; at < length; at++)
             hp_stacks_read_letter(search, text[at]);
     hp_raw(SYS_close, fd);
-    return length == 0;
+    return length >= 0;
 }
+
+/* The kernel puts some random bytes between the strings of arguments and environment, and the stack. */
+static uintptr_t hp_stacks_top_of_first(void) { return (uintptr_t)getauxval(AT_RANDOM); }
 
 /*
  * The C libraries put what they know of a thread, which pthread_self leads to, at the upper end of its stack, and below the stack
@@ -5549,16 +5565,17 @@ static bool hp_stacks_search_maps(struct hp_stacks_search *search)
 bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own)
 {
     const uintptr_t self = (uintptr_t)pthread_self();
-    struct hp_stacks_search search = {.address = self};
-    if (!is_first && self - here < HP_STACKS_SURE_BYTES) {
-        *ret_own = (struct hp_stack){self - HP_STACKS_SURE_BYTES, self};
+    const uintptr_t top = is_first ? hp_stacks_top_of_first() : self, sure = is_first ? HP_STACKS_SURE_BYTES_OF_FIRST : HP_STACKS_SURE_BYTES;
+    struct hp_stacks_search search = {.address = self, .needs_first = is_first};
+    if (top - here < sure) {
+        *ret_own = (struct hp_stack){top - sure, top};
         return true;
     }
     if (!hp_stacks_search_maps(&search)) {
         *ret_own = is_first ? (struct hp_stack){0, UINTPTR_MAX} : (struct hp_stack){self - HP_STACKS_USUAL_BYTES, self};
         return hp_stack_has(ret_own, here);
     }
-    if ((is_first || is_forked) && hp_stack_has(&search.first, here)) {
+    if (is_first && hp_stack_has(&search.first, here)) {
         *ret_own = search.first;
         return true;
     }
@@ -9252,8 +9269,8 @@ HP_PRIVATE void hp_store_empty(struct hp_store *store);
 /* Gives back what is left. In a forked child: drops the parent's mapping without touching what is in it. */
 HP_PRIVATE void hp_store_forget(struct hp_store *store);
 
-/* The session never began: its file goes as well. */
-HP_PRIVATE void hp_store_discard(struct hp_store *store);
+/* The session never began: its file goes. */
+HP_PRIVATE void hp_store_remove(const struct hp_store *store);
 
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {
@@ -9472,11 +9489,10 @@ void hp_store_forget(struct hp_store *store)
     store->path[0] = '\0';
 }
 
-void hp_store_discard(struct hp_store *store)
+void hp_store_remove(const struct hp_store *store)
 {
     if (store->path[0] != '\0')
         unlink(store->path);
-    hp_store_forget(store);
 }
 
 /* -------------------------------------------------------------------------------------------- text */
@@ -21419,6 +21435,8 @@ HP_PRIVATE struct hp_session *hp_session_unlink(void);
 
 /* The session that runs, held; NULL: none does. Any thread, any time, handlers included. */
 HP_PRIVATE struct hp_session *hp_session_hold(void);
+/* One more holder, by somebody who has it in his hands. */
+HP_PRIVATE void hp_session_hold_too(struct hp_session *session);
 HP_PRIVATE void hp_session_let_go(struct hp_session *session);
 
 /* Waits, for a moment at most, until no thread is at work on it. It is unlinked. */
@@ -22712,7 +22730,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x1336a9a186340f66)
+#define HP_SHARED_LAYOUT UINT64_C(0xf95cd4d4d76d7643)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -23244,6 +23262,8 @@ int hp_exit_report(struct hp_session *session, bool is_in_handler)
 {
     struct hp_exit_report_work *work = hp_memory_map(sizeof *work);
     int status = HOTPATH_E_SPACE;
+    hp_session_hold_too(
+        session); /* a reporter may fork, and its child begin a session: this one is in use all the same */
     if (work != NULL) {
         work->owned = session;
         status = hp_exit_report_report_with(work, is_in_handler);
@@ -23251,6 +23271,7 @@ int hp_exit_report(struct hp_session *session, bool is_in_handler)
     }
     if (status == HOTPATH_E_SPACE)
         hp_exit_report_say_no_memory(session);
+    hp_session_let_go(session);
     hp_memory_unmap(work, sizeof *work);
     return status;
 }
@@ -23725,10 +23746,9 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
 
 void hp_session_discard(struct hp_session *session)
 {
-    hp_store_discard(&session->store);
-    __atomic_fetch_sub(&session->holders, 1,
-                       __ATOMIC_RELAXED); /* others may be about to find out that it is gone */
-    hp_holders_set_phase(session, HP_PHASE_FREE);
+    hp_store_remove(&session->store);
+    hp_session_let_go(
+        session); /* who found it in the record's earlier life may have it in his hands for a moment */
 }
 
 /* -------------------------------------------------------------------------------------------- holding */
@@ -23764,13 +23784,15 @@ struct hp_session *hp_session_hold(void)
         struct hp_session *session = __atomic_load_n(&hotpath_runtime_->session, __ATOMIC_ACQUIRE);
         if (session == NULL || hp_is_forked_child())
             return NULL;
-        if (!hp_holders_raise_holders(session))
-            continue;
+        const bool is_held = hp_holders_raise_holders(session);
         if (__atomic_load_n(&hotpath_runtime_->session, __ATOMIC_ACQUIRE) == session)
-            return session;
-        hp_session_let_go(session);
+            return is_held ? session : NULL;
+        if (is_held)
+            hp_session_let_go(session);
     }
 }
+
+void hp_session_hold_too(struct hp_session *session) { __atomic_fetch_add(&session->holders, 1, __ATOMIC_RELAXED); }
 
 /* What the others did with it comes before it is given back. */
 void hp_session_let_go(struct hp_session *session)
@@ -23798,7 +23820,19 @@ static bool hp_holders_is_at_rest(const struct hp_head *head)
            HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
-/* Under the lock, where heads come and go, and change their session. */
+/* The heads are looked through under the lock: there they come and go, and change their session. */
+typedef bool hp_holders_question(const struct hp_session *session);
+
+static bool hp_holders_ask(hp_holders_question *asked, const struct hp_session *session)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is = asked(session);
+    hp_unlock(&held);
+    return is;
+}
+
 static bool hp_holders_is_quiet(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
@@ -23807,27 +23841,15 @@ static bool hp_holders_is_quiet(const struct hp_session *session)
     return true;
 }
 
-static bool hp_holders_is_quiet_now(const struct hp_session *session)
-{
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return false;
-    const bool is = hp_holders_is_quiet(session);
-    hp_unlock(&held);
-    return is;
-}
-
 /* Nobody but the calling thread has ever had a head, so that there is no other to be waited for. */
-static bool hp_holders_is_alone(void)
+static bool hp_holders_is_alone(const struct hp_session *session)
 {
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return false;
-    bool is = true;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL && is; head = head->next)
-        is = head->thread_id == 0 || head->thread_id == hp_sys_thread_id();
-    hp_unlock(&held);
-    return is;
+    (void)session;
+    const uint32_t self = hp_sys_thread_id();
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head->thread_id != 0 && head->thread_id != self)
+            return false;
+    return true;
 }
 
 /*
@@ -23836,11 +23858,11 @@ static bool hp_holders_is_alone(void)
  */
 static bool hp_holders_settle(const struct hp_session *session, uint64_t patience)
 {
-    if (!hp_holders_is_alone() && !hp_memory_barrier_everywhere())
+    if (!hp_holders_ask(hp_holders_is_alone, session) && !hp_memory_barrier_everywhere())
         return false;
     const uint64_t from = hp_clock_monotonic_ns();
     uint64_t pause = HP_HOLDERS_FIRST_PAUSE_NS;
-    while (!hp_holders_is_quiet_now(session)) {
+    while (!hp_holders_ask(hp_holders_is_quiet, session)) {
         if (hp_clock_monotonic_ns() - from >= patience)
             return false;
         hp_pause_ns(pause); /* not in a loop: the thread that we wait for may need our processor */
@@ -23859,7 +23881,6 @@ void hp_session_end(struct hp_session *session)
         hp_holders_set_phase(session, HP_PHASE_UNSETTLED);
 }
 
-/* Under the lock. */
 static bool hp_holders_is_looked_at(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
@@ -26339,33 +26360,51 @@ static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *
     return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0;
 }
 
+/* What is on its way would come on the stack that the thread has left. */
+static void hp_sampler_end_samples(struct hp_sampler *sampler)
+{
+    hp_sampler_stop_sources(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+/* There is no place for handlers that is known to be large enough. */
+static void hp_sampler_give_up(struct hp_head *head)
+{
+    hp_sampler_end_samples(&head->sampler);
+    head->sampler.known = hp_sampler_everywhere;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
 /* What handlers of the host are taken to need for themselves. */
 #define HP_SAMPLER_HOSTS_ROOM 4096u
 
 /*
  * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
- * forbid, since sets of all signals are without ours. Most samples do not come there: of a stack that is too small for one the first
- * of them tells us, and the rest do without. `here`: the handler's own place.
+ * forbid, since sets of all signals are without ours. By ASIDE, the host may have set an alternate stack of its own after ours. Most
+ * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
+ * handler's own place.
  */
 static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
 {
-    const uint64_t alternate = hp_cpu_alternate_of(context);
-    return alternate != 0 && head->sampler.signal == HP_SIGNAL_HERE && stack > here &&
-           alternate < 2 * (uint64_t)(stack - here) + HP_SAMPLER_HOSTS_ROOM;
+    const struct hp_stack alternate = hp_cpu_alternate_of(context);
+    const uint64_t bytes = alternate.high - alternate.low;
+    if (head->sampler.signal == HP_SIGNAL_HERE)
+        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HP_SAMPLER_HOSTS_ROOM;
+    if (!hp_stack_has(&alternate, here))
+        return true; /* the host has taken it away */
+    const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
+    return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLER_HOSTS_ROOM;
 }
 
 static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
     hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
-    if (hp_sampler_may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context)) {
-        if (hp_sampler_has_source(&head->sampler))
-            hp_lose(head, HP_LOSS_STACKS);
-        hp_sampler_stop_sources(&head->sampler);
-        head->sampler.known = hp_sampler_everywhere;
+    if (!hp_sampler_has_source(&head->sampler))
         return;
-    }
-    if (source == HP_CPU_BY_ENDING_PERF)
+    if (hp_sampler_may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
+        hp_sampler_give_up(head);
+    else if (source == HP_CPU_BY_ENDING_PERF)
         hp_sampler_renew_perf(&head->sampler);
 }
 
@@ -26464,13 +26503,6 @@ static void hp_sampler_begin_samples(struct hp_head *head)
     hp_sampler_start_sources(head);
 }
 
-/* What is on its way would come on the stack that the thread has left. */
-static void hp_sampler_end_samples(struct hp_sampler *sampler)
-{
-    hp_sampler_stop_sources(sampler);
-    hp_private_signal_drop(sampler->signal);
-}
-
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
 static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
                       const struct hp_signals *held)
@@ -26485,14 +26517,6 @@ static void hp_sampler_sample_by(struct hp_head *head, enum hp_private_signal wh
     sampler->signal = which;
     if (!hp_sampler_has_source(sampler))
         hp_sampler_begin_samples(head);
-}
-
-/* There is no place for handlers that is known to be large enough. */
-static void hp_sampler_give_up(struct hp_head *head)
-{
-    hp_sampler_end_samples(&head->sampler);
-    head->sampler.known = hp_sampler_everywhere;
-    hp_lose(head, HP_LOSS_STACKS);
 }
 
 /* Of the program's alternate stack, half is left for its own handlers. */

@@ -236,8 +236,9 @@ uintptr_t hp_cpu_stack_of(const void *context)
 #endif
 }
 
-uint64_t hp_cpu_alternate_of(const void *context)
+struct hp_stack hp_cpu_alternate_of(const void *context)
 {
-    const ucontext_t *interrupted = context;
-    return interrupted->uc_stack.ss_flags & SS_DISABLE ? 0 : interrupted->uc_stack.ss_size;
+    const stack_t *set = &((const ucontext_t *)context)->uc_stack;
+    const uintptr_t low = (uintptr_t)set->ss_sp;
+    return set->ss_flags & SS_DISABLE ? (struct hp_stack){0, 0} : (struct hp_stack){low, low + set->ss_size};
 }

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stacks.h"
+
 struct hp_cpu_time {
     uint64_t ns;        /* user and kernel mode together, exactly */
     uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
@@ -56,7 +58,7 @@ enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 uintptr_t hp_cpu_stack_of(const void *context);
 
-/* Bytes of the alternate stack that the interrupted thread has set; 0: none. */
-uint64_t hp_cpu_alternate_of(const void *context);
+/* The alternate stack that the interrupted thread has set; without a byte: none. */
+struct hp_stack hp_cpu_alternate_of(const void *context);
 
 #endif

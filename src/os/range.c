@@ -143,14 +143,17 @@ void hp_range_empty(struct hp_range *range)
     if (range->base == NULL)
         return;
     map_over(range->base, (size_t)range->page);
-    if (range->mapped > range->page)
-        munmap(range->base + range->page, (size_t)(range->mapped - range->page));
+    /* First what is known of it: a child that is forked in between must not unmap what others have there by then. */
+    const uint64_t mapped = range->mapped;
     range->mapped = range->page;
+    if (mapped > range->page)
+        munmap(range->base + range->page, (size_t)(mapped - range->page));
 }
 
 void hp_range_unmap(struct hp_range *range)
 {
-    if (range->base != NULL)
-        munmap(range->base, (size_t)range->mapped);
+    const struct hp_range was = *range;
     *range = (struct hp_range){NULL, 0, 0};
+    if (was.base != NULL)
+        munmap(was.base, (size_t)was.mapped);
 }

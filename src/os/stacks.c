@@ -23,6 +23,8 @@
 
 /* The least that a thread is given. */
 #define SURE_BYTES ((uintptr_t)16 << 10)
+/* What the first thread has below the arguments: at least as much is kept free of other memory, whatever its limit. */
+#define SURE_BYTES_OF_FIRST ((uintptr_t)1 << 20)
 /* Where the kernel does not say what is mapped: what a thread is usually given. */
 #define USUAL_BYTES ((uintptr_t)8 << 20)
 
@@ -40,9 +42,10 @@ static int digit_of(char letter)
     return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* What is looked for: the piece of memory that has `address` in it, or that of the first thread's stack. */
+/* What is looked for: the piece of memory that has `address` in it, and perhaps that of the first thread's stack. */
 struct search {
     uintptr_t address;
+    bool needs_first;
     struct line line;
     uintptr_t before; /* where the last piece ended */
     struct hp_stack found, first;
@@ -73,19 +76,28 @@ static void read_letter(struct search *search, char letter)
         end_line(search);
 }
 
+/* A process may have ten thousands of pieces, in the order of their addresses. */
+static bool is_done(const struct search *search)
+{
+    return !search->needs_first && search->before > search->address;
+}
+
 static bool search_maps(struct search *search)
 {
     char text[256]; /* a coroutine may have little more than that */
-    long length;
+    long length = 0;
     const long fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    while ((length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
+    while (!is_done(search) && (length = hp_raw(SYS_read, fd, text, sizeof text)) > 0)
         for (long at = 0; at < length; at++)
             read_letter(search, text[at]);
     hp_raw(SYS_close, fd);
-    return length == 0;
+    return length >= 0;
 }
+
+/* The kernel puts some random bytes between the strings of arguments and environment, and the stack. */
+static uintptr_t top_of_first(void) { return (uintptr_t)getauxval(AT_RANDOM); }
 
 /*
  * The C libraries put what they know of a thread, which pthread_self leads to, at the upper end of its stack, and below the stack
@@ -94,16 +106,17 @@ static bool search_maps(struct search *search)
 bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own)
 {
     const uintptr_t self = (uintptr_t)pthread_self();
-    struct search search = {.address = self};
-    if (!is_first && self - here < SURE_BYTES) {
-        *ret_own = (struct hp_stack){self - SURE_BYTES, self};
+    const uintptr_t top = is_first ? top_of_first() : self, sure = is_first ? SURE_BYTES_OF_FIRST : SURE_BYTES;
+    struct search search = {.address = self, .needs_first = is_first};
+    if (top - here < sure) {
+        *ret_own = (struct hp_stack){top - sure, top};
         return true;
     }
     if (!search_maps(&search)) {
         *ret_own = is_first ? (struct hp_stack){0, UINTPTR_MAX} : (struct hp_stack){self - USUAL_BYTES, self};
         return hp_stack_has(ret_own, here);
     }
-    if ((is_first || is_forked) && hp_stack_has(&search.first, here)) {
+    if (is_first && hp_stack_has(&search.first, here)) {
         *ret_own = search.first;
         return true;
     }

@@ -75,10 +75,9 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
 
 void hp_session_discard(struct hp_session *session)
 {
-    hp_store_discard(&session->store);
-    __atomic_fetch_sub(&session->holders, 1,
-                       __ATOMIC_RELAXED); /* others may be about to find out that it is gone */
-    set_phase(session, HP_PHASE_FREE);
+    hp_store_remove(&session->store);
+    hp_session_let_go(
+        session); /* who found it in the record's earlier life may have it in his hands for a moment */
 }
 
 /* -------------------------------------------------------------------------------------------- holding */
@@ -114,13 +113,15 @@ struct hp_session *hp_session_hold(void)
         struct hp_session *session = __atomic_load_n(&hp_runtime->session, __ATOMIC_ACQUIRE);
         if (session == NULL || hp_is_forked_child())
             return NULL;
-        if (!raise_holders(session))
-            continue;
+        const bool is_held = raise_holders(session);
         if (__atomic_load_n(&hp_runtime->session, __ATOMIC_ACQUIRE) == session)
-            return session;
-        hp_session_let_go(session);
+            return is_held ? session : NULL;
+        if (is_held)
+            hp_session_let_go(session);
     }
 }
+
+void hp_session_hold_too(struct hp_session *session) { __atomic_fetch_add(&session->holders, 1, __ATOMIC_RELAXED); }
 
 /* What the others did with it comes before it is given back. */
 void hp_session_let_go(struct hp_session *session)
@@ -148,7 +149,19 @@ static bool is_at_rest(const struct hp_head *head)
            HOTPATH_GET_(head->sampler.is_at_work) == 0;
 }
 
-/* Under the lock, where heads come and go, and change their session. */
+/* The heads are looked through under the lock: there they come and go, and change their session. */
+typedef bool question(const struct hp_session *session);
+
+static bool ask(question *asked, const struct hp_session *session)
+{
+    struct hp_signals held;
+    if (!hp_lock(&held))
+        return false;
+    const bool is = asked(session);
+    hp_unlock(&held);
+    return is;
+}
+
 static bool is_quiet(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
@@ -157,27 +170,15 @@ static bool is_quiet(const struct hp_session *session)
     return true;
 }
 
-static bool is_quiet_now(const struct hp_session *session)
-{
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return false;
-    const bool is = is_quiet(session);
-    hp_unlock(&held);
-    return is;
-}
-
 /* Nobody but the calling thread has ever had a head, so that there is no other to be waited for. */
-static bool is_alone(void)
+static bool is_alone(const struct hp_session *session)
 {
-    struct hp_signals held;
-    if (!hp_lock(&held))
-        return false;
-    bool is = true;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL && is; head = head->next)
-        is = head->thread_id == 0 || head->thread_id == hp_sys_thread_id();
-    hp_unlock(&held);
-    return is;
+    (void)session;
+    const uint32_t self = hp_sys_thread_id();
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head->thread_id != 0 && head->thread_id != self)
+            return false;
+    return true;
 }
 
 /*
@@ -186,11 +187,11 @@ static bool is_alone(void)
  */
 static bool settle(const struct hp_session *session, uint64_t patience)
 {
-    if (!is_alone() && !hp_memory_barrier_everywhere())
+    if (!ask(is_alone, session) && !hp_memory_barrier_everywhere())
         return false;
     const uint64_t from = hp_clock_monotonic_ns();
     uint64_t pause = FIRST_PAUSE_NS;
-    while (!is_quiet_now(session)) {
+    while (!ask(is_quiet, session)) {
         if (hp_clock_monotonic_ns() - from >= patience)
             return false;
         hp_pause_ns(pause); /* not in a loop: the thread that we wait for may need our processor */
@@ -209,7 +210,6 @@ void hp_session_end(struct hp_session *session)
         set_phase(session, HP_PHASE_UNSETTLED);
 }
 
-/* Under the lock. */
 static bool is_looked_at(const struct hp_session *session)
 {
     for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)

@@ -50,6 +50,8 @@ struct hp_session *hp_session_unlink(void);
 
 /* The session that runs, held; NULL: none does. Any thread, any time, handlers included. */
 struct hp_session *hp_session_hold(void);
+/* One more holder, by somebody who has it in his hands. */
+void hp_session_hold_too(struct hp_session *session);
 void hp_session_let_go(struct hp_session *session);
 
 /* Waits, for a moment at most, until no thread is at work on it. It is unlinked. */

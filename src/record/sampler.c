@@ -339,33 +339,51 @@ static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
     return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0;
 }
 
+/* What is on its way would come on the stack that the thread has left. */
+static void end_samples(struct hp_sampler *sampler)
+{
+    stop_sources(sampler);
+    hp_private_signal_drop(sampler->signal);
+}
+
+/* There is no place for handlers that is known to be large enough. */
+static void give_up(struct hp_head *head)
+{
+    end_samples(&head->sampler);
+    head->sampler.known = everywhere;
+    hp_lose(head, HP_LOSS_STACKS);
+}
+
 /* What handlers of the host are taken to need for themselves. */
 #define HOSTS_ROOM 4096u
 
 /*
  * By HERE, the frame comes where the thread is, and that may be in a handler of the host's on an alternate stack; which a host cannot
- * forbid, since sets of all signals are without ours. Most samples do not come there: of a stack that is too small for one the first
- * of them tells us, and the rest do without. `here`: the handler's own place.
+ * forbid, since sets of all signals are without ours. By ASIDE, the host may have set an alternate stack of its own after ours. Most
+ * samples do not come there: of a stack that is too small for one the first of them tells us, and the rest do without. `here`: the
+ * handler's own place.
  */
 static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t here, const void *context)
 {
-    const uint64_t alternate = hp_cpu_alternate_of(context);
-    return alternate != 0 && head->sampler.signal == HP_SIGNAL_HERE && stack > here &&
-           alternate < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
+    const struct hp_stack alternate = hp_cpu_alternate_of(context);
+    const uint64_t bytes = alternate.high - alternate.low;
+    if (head->sampler.signal == HP_SIGNAL_HERE)
+        return bytes != 0 && stack > here && bytes < 2 * (uint64_t)(stack - here) + HOSTS_ROOM;
+    if (!hp_stack_has(&alternate, here))
+        return true; /* the host has taken it away */
+    const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
+    return bytes < 2 * (uint64_t)(from - here) + HOSTS_ROOM;
 }
 
 static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
     sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
-    if (may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context)) {
-        if (has_source(&head->sampler))
-            hp_lose(head, HP_LOSS_STACKS);
-        stop_sources(&head->sampler);
-        head->sampler.known = everywhere;
+    if (!has_source(&head->sampler))
         return;
-    }
-    if (source == HP_CPU_BY_ENDING_PERF)
+    if (may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
+        give_up(head);
+    else if (source == HP_CPU_BY_ENDING_PERF)
         renew_perf(&head->sampler);
 }
 
@@ -464,13 +482,6 @@ static void begin_samples(struct hp_head *head)
     start_sources(head);
 }
 
-/* What is on its way would come on the stack that the thread has left. */
-static void end_samples(struct hp_sampler *sampler)
-{
-    stop_sources(sampler);
-    hp_private_signal_drop(sampler->signal);
-}
-
 /* From now on by that signal. Where the host blocks it none would come, and it is asked again with the next zone. */
 static void sample_by(struct hp_head *head, enum hp_private_signal which, const struct hp_stack *known,
                       const struct hp_signals *held)
@@ -485,14 +496,6 @@ static void sample_by(struct hp_head *head, enum hp_private_signal which, const 
     sampler->signal = which;
     if (!has_source(sampler))
         begin_samples(head);
-}
-
-/* There is no place for handlers that is known to be large enough. */
-static void give_up(struct hp_head *head)
-{
-    end_samples(&head->sampler);
-    head->sampler.known = everywhere;
-    hp_lose(head, HP_LOSS_STACKS);
 }
 
 /* Of the program's alternate stack, half is left for its own handlers. */

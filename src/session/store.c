@@ -200,11 +200,10 @@ void hp_store_forget(struct hp_store *store)
     store->path[0] = '\0';
 }
 
-void hp_store_discard(struct hp_store *store)
+void hp_store_remove(const struct hp_store *store)
 {
     if (store->path[0] != '\0')
         unlink(store->path);
-    hp_store_forget(store);
 }
 
 /* -------------------------------------------------------------------------------------------- text */

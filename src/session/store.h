@@ -46,8 +46,8 @@ void hp_store_empty(struct hp_store *store);
 /* Gives back what is left. In a forked child: drops the parent's mapping without touching what is in it. */
 void hp_store_forget(struct hp_store *store);
 
-/* The session never began: its file goes as well. */
-void hp_store_discard(struct hp_store *store);
+/* The session never began: its file goes. */
+void hp_store_remove(const struct hp_store *store);
 
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {

@@ -61,6 +61,11 @@ def test_report_without_memory(box):
     assert result.calls("work") == 1
 
 
+def test_reporter_that_forks(box):
+    """In the child the report goes on and another session has begun: they are two."""
+    assert box.run("owners", "forking", timeout=60).stdout == "child 0\n"
+
+
 @pytest.mark.parametrize("case, told", [("term", "signal 15\n"), pytest.param(
     "exit", "exit 3\n", marks=with_glibc("musl's own exit waits for ever for the one of the child"))])
 def test_child_of_vfork_ends(box, case, told):

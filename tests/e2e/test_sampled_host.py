@@ -109,6 +109,15 @@ def test_coroutines_and_an_alternate_stack(box):
     assert result.report.lost == {"stacks": 3}
 
 
+@without_sanitizer("its frames are larger")
+@with_glibc("others have no ucontext")
+@pytest.mark.parametrize("what", ["later", "away"])
+def test_the_alternate_stack_is_replaced(box, what):
+    """By one with little room, or by none: samples end with the first that tells so."""
+    result = same(box, "coroutines", 16384, what, env=AT_ONCE)
+    assert result.row("small_work", "cpu").samples > 0 and result.report.lost == {"stacks": 3}
+
+
 # ----------------------------------------------------------------------------------------------------------- children
 
 def check_execs(box, count, program, blocked):

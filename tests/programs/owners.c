@@ -5,6 +5,7 @@
  *     apart N     one thread ends a large session while another begins one
  *     jump        reporters that leave by longjmp, at several depths; later reports come all the same
  *     inside      a reporter that asks for a report
+ *     forking     a reporter that forks; the child begins and ends sessions of its own, and returns from it
  *     pair N      reporter and context are changed while reports are made
  *     nothing     a report when there is no memory for one
  */
@@ -14,6 +15,7 @@
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int is_over;
@@ -252,6 +254,35 @@ static void inside(void)
     tell("ended", reports < 100);
 }
 
+static void fork_inside(const hotpath_results *results, void *context)
+{
+    (void)results, (void)context;
+    hotpath_set_reporter(NULL, NULL);
+    fflush(stdout);
+    const pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        MUST(hotpath_start(&silent) == HOTPATH_OK);
+        work();
+        return;
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    printf("child %d\n", status);
+}
+
+static void forking(void)
+{
+    MUST(hotpath_start(&silent) == HOTPATH_OK);
+    work();
+    hotpath_set_reporter(fork_inside, NULL);
+    const pid_t parent = getpid();
+    hotpath_stop();
+    work(); /* in the child, too: its session runs, and is another one than that which has just ended */
+    MUST((hotpath_session_path()[0] != '\0') == (getpid() != parent));
+    hotpath_stop();
+}
+
 static int first_context, second_context, mismatches;
 
 static void expect_first(const hotpath_results *results, void *context)
@@ -318,6 +349,8 @@ int main(int argc, char **argv)
         jump();
     if (is_case(argc, argv, "inside"))
         inside();
+    if (is_case(argc, argv, "forking"))
+        forking();
     if (is_case(argc, argv, "pair"))
         pair(number(argc, argv, 2, 200));
     if (is_case(argc, argv, "nothing"))

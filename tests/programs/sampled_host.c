@@ -448,24 +448,55 @@ static void go_round(size_t stack_bytes)
 
 static size_t coroutine_bytes;
 
-/* The first zone of the thread is in a coroutine. */
+#define ALTERNATE_BYTES 65536
+
+static void set_alternate(size_t bytes, int flags)
+{
+    static char memory[ALTERNATE_BYTES];
+    const stack_t stack = {.ss_sp = memory, .ss_size = bytes, .ss_flags = flags};
+    MUST(sigaltstack(&stack, NULL) == 0);
+}
+
+static size_t frame_bytes;
+
+static void measure_frame(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info;
+    const stack_t *set = &((const ucontext_t *)context)->uc_stack;
+    frame_bytes = (size_t)((char *)set->ss_sp + set->ss_size - (char *)__builtin_frame_address(0));
+}
+
+/* Room for one frame of a signal and not for two. */
+static size_t little_bytes(void)
+{
+    set_alternate(ALTERNATE_BYTES, 0);
+    const struct sigaction action = {.sa_sigaction = measure_frame, .sa_flags = SA_ONSTACK | SA_SIGINFO};
+    MUST(sigaction(SIGUSR1, &action, NULL) == 0 && pthread_kill(pthread_self(), SIGUSR1) == 0);
+    return frame_bytes + 2000;
+}
+
+/* The first zone of the thread is in a coroutine. `alternate`: when the program sets a stack for signals, or takes it away. */
 static void *go_round_in_thread(void *alternate)
 {
-    static char memory[65536];
-    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
-    if (alternate != NULL)
-        MUST(sigaltstack(&stack, NULL) == 0);
+    const char *const when = alternate;
+    if (strcmp(when, "alternate") == 0)
+        set_alternate(ALTERNATE_BYTES, 0);
     go_round(coroutine_bytes);
+    if (strcmp(when, "later") == 0)
+        set_alternate(little_bytes(), 0);
+    if (strcmp(when, "away") == 0)
+        set_alternate(0, SS_DISABLE);
+    if (strcmp(when, "later") == 0 || strcmp(when, "away") == 0)
+        go_round(coroutine_bytes);
     return NULL;
 }
 
-static void coroutines(size_t stack_bytes, bool has_alternate)
+static void coroutines(size_t stack_bytes, char *alternate)
 {
-    static int yes;
     coroutine_bytes = stack_bytes;
     for (int i = 0; i < 3; i++) {
         rounds = 0;
-        pthread_join(start(go_round_in_thread, has_alternate ? &yes : NULL), NULL);
+        pthread_join(start(go_round_in_thread, alternate), NULL);
         say("round", rounds > 0);
     }
     if (stack_bytes >= 16384) { /* where there is room for a sample on the way to the first zone there */
@@ -596,7 +627,7 @@ static int run(int argc, char **argv)
         alternate(more, argc > 3);
 #ifdef __GLIBC__
     else if (is_case(argc, argv, "coroutines"))
-        coroutines(strtoul(more, NULL, 10), argc > 3);
+        coroutines(strtoul(more, NULL, 10), argc > 3 ? argv[3] : (char[]){""});
 #endif
     else if (is_case(argc, argv, "execs"))
         execs(atoi(more), argv[3], argc > 4);
