@@ -268,8 +268,7 @@ int hp_exit_report(struct hp_session *session, bool is_in_handler)
 {
     struct work *work = hp_memory_map(sizeof *work);
     int status = HOTPATH_E_SPACE;
-    hp_session_hold_too(
-        session); /* a reporter may fork, and its child begin a session: this one is in use all the same */
+    hp_session_hold_too(session); /* a reporter may fork, and its child begin a session of its own */
     if (work != NULL) {
         work->owned = session;
         status = report_with(work, is_in_handler);
