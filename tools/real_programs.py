@@ -3,6 +3,7 @@
 Each work is a command, or a server with what its clients do. Inputs are made in the folder the program runs in.
 SPDX-License-Identifier: MIT
 """
+import os
 import shutil
 import signal
 import socket
@@ -121,23 +122,58 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def http_server(folder):
-    port = free_port()
-    numbers(folder, "page", 300)
-
+def ask_pages(port, count, end):
     def ask(_, process):
         answer = b""
-        for _ in range(1500):
+        for _ in range(count):
             with connected(("127.0.0.1", port), socket.AF_INET) as connection:
                 connection.sendall(b"GET /page HTTP/1.0\r\n\r\n")
                 with connection.makefile("rb") as file:
                     answer = file.read()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         return answer.split(b"\r\n\r\n", 1)[1]
+    return ask
+
+
+def http_server(folder):
+    port = free_port()
+    numbers(folder, "page", 300)
     return Server(["/usr/bin/python3", "-c", "import http.server, socketserver, sys\n"
                    "class Quiet(http.server.SimpleHTTPRequestHandler):\n    log_message = lambda *_: None\n"
                    f"server = http.server.ThreadingHTTPServer(('127.0.0.1', {port}), Quiet)\n"
-                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"], ask)
+                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"], ask_pages(port, 1500, signal.SIGINT))
+
+
+def nginx(folder):
+    port = free_port()
+    numbers(folder, "page", 300)
+    places = " ".join(f"{kind}_temp_path {folder}/temporary;" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    user = "user root;" if os.getuid() == 0 else ""
+    (folder / "conf").write_text(f"daemon off; {user} pid {folder}/pid; error_log stderr; worker_processes 2; events {{ }}\n"
+                                 f"http {{ {places} access_log off; gzip on; gzip_types *;\n"
+                                 f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
+    return Server(["/usr/sbin/nginx", "-p", str(folder), "-c", str(folder / "conf"), "-e", "stderr"], ask_pages(port, 20000, signal.SIGQUIT),
+                  has_log=True)
+
+
+def lighttpd(folder):
+    port = free_port()
+    numbers(folder, "page", 300)
+    (folder / "conf").write_text(f'server.bind = "127.0.0.1"\nserver.port = {port}\nserver.document-root = "{folder}"\n')
+    return Server(["/usr/sbin/lighttpd", "-D", "-f", str(folder / "conf")], ask_pages(port, 20000, signal.SIGINT), has_log=True)
+
+
+def memcached(_):
+    port = free_port()
+
+    def ask(_, process):
+        with connected(("127.0.0.1", port), socket.AF_INET) as connection, connection.makefile("rb") as answers:
+            for _ in range(300):
+                connection.sendall(b"".join(b"set k%d 0 0 40\r\n%040d\r\nget k%d\r\n" % (at, at, at) for at in range(1000)))
+                got = [answers.readline() for _ in range(4000)]
+        process.send_signal(signal.SIGTERM)
+        return b"".join(got)
+    return Server(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "2"], ask)
 
 
 def redis(_):
@@ -167,6 +203,9 @@ PROGRAMS = {
     "sqlite3": with_file("work.sql", SQL.replace("20000", "300000"), "sqlite3", "-init", "/dev/null", ":memory:", ".read work.sql"),
     "redis-server": redis,
     "http.server": http_server,
+    "nginx": nginx,
+    "lighttpd": lighttpd,
+    "memcached": memcached,
     "openssl s_server": openssl_server,
     "git log": git_of("log", "-p", "--stat"),
     "git fsck": git_of("fsck", "--full"),
