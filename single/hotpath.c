@@ -11532,8 +11532,9 @@ struct hp_trust {
     const char *clock;
     const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
-    uint32_t storage; /* enum hp_storage, of the process for which it is worst */
-    uint32_t refusal; /* enum hp_refusal, likewise */
+    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
+    bool is_sandboxed; /* one of them was, from some moment on */
+    uint32_t refusal;  /* enum hp_refusal, likewise */
 };
 
 struct hotpath_results {
@@ -14348,13 +14349,25 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
+/* In a sandbox samples end. One process among others does not matter much, if it is a small one. */
+static bool hp_bottlenecks_is_mostly_shut_in(const struct hp_run *run)
+{
+    double shut_in = 0, all = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const double ticks = (double)hp_snapshot_elapsed(run->sessions[at]);
+        all += ticks;
+        shut_in += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
+    }
+    return shut_in > all / 10;
+}
+
 /* False: no memory. */
 static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->run;
     const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
-    view->is_unsampled = cpu != NULL && !hp_bottlenecks_has_samples(cpu);
+    view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
     view->cpu = view->is_unsampled ? NULL : cpu;
     view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
@@ -17482,6 +17495,8 @@ HP_PRIVATE const char *hp_trust_clock_name(uint32_t kind);
 /* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
 HP_PRIVATE const char *hp_trust_refusal(const struct hp_trust *trust);
 HP_PRIVATE const char *hp_trust_storage(const struct hp_trust *trust);
+/* What a sandbox has kept from it; NULL: nothing. */
+HP_PRIVATE const char *hp_trust_sandbox(const struct hp_trust *trust);
 
 HP_PRIVATE void hp_trust_set(struct hotpath_results *results);
 
@@ -19765,6 +19780,13 @@ const char *hp_trust_storage(const struct hp_trust *trust)
     }
 }
 
+const char *hp_trust_sandbox(const struct hp_trust *trust)
+{
+    return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
+                                 "needed space was lost"
+                               : NULL;
+}
+
 static uint32_t hp_trust_higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 void hp_trust_set(struct hotpath_results *results)
@@ -19777,6 +19799,7 @@ void hp_trust_set(struct hotpath_results *results)
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
+        .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_header *header = &run->sessions[at]->header;
@@ -19879,11 +19902,12 @@ static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text
     }
     if (has_lost)
         hp_trust_put_sentence(text, hp_trust_refusal(trust));
+    hp_trust_put_sentence(text, hp_trust_sandbox(trust));
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
         hp_text_string(text, " losses of a kind that this hotpath does not know");
-    } else if (!has_lost) {
+    } else if (!has_lost && !trust->is_sandboxed) {
         hp_text_string(text, "; nothing was lost");
     }
 }
@@ -20707,6 +20731,8 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
         hp_json_put_string(json, "storage", hp_trust_storage(trust));
     if (hp_trust_refusal(trust) != NULL)
         hp_json_put_string(json, "refusal", hp_trust_refusal(trust));
+    if (hp_trust_sandbox(trust) != NULL)
+        hp_json_put_string(json, "sandbox", hp_trust_sandbox(trust));
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
@@ -21335,7 +21361,7 @@ static void hp_table_put_ended(const hotpath_results *results, struct hp_text *l
                                  ? " processes ended without finishing its session; this is all it had measured"
                                  : " processes ended without finishing their sessions; this is all they had "
                                    "measured");
-    } else if (ended > 0 && run->cut_off == 0) {
+    } else if (ended > 0 && run->cut_off == 0 && !results->trust.is_sandboxed) {
         hp_text_string(line, "the process ended without finishing its session, by a signal, _exit or exec; this is "
                              "all it had measured");
     }
@@ -21603,6 +21629,7 @@ struct hp_head {
     uint16_t *owner_leaf;
     bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;          /* the thread may not read the counter any more */
     bool index_is_complete; /* every node and stat of the record is in the slots */
     bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;         /* taken in lists for want of that */
@@ -21670,9 +21697,10 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;   /* begun by HOTPATH=1, not by the program */
-    bool is_child;  /* begun by a zone after fork */
-    bool is_sealed; /* everything is reserved: no system call from now on */
+    bool is_auto;     /* begun by HOTPATH=1, not by the program */
+    bool is_child;    /* begun by a zone after fork */
+    bool is_sealed;   /* everything is reserved: no system call from now on */
+    bool is_confined; /* it has said that it goes into a sandbox */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
     struct hp_session *session;  /* that runs, or NULL */
@@ -21752,11 +21780,15 @@ static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hotpath_runtime_->is_sealed, is_sealed, __ATOMIC_RELAXED);
 }
-/* Whether somebody outside has seen that this process is in a sandbox. The header of a head's range is there as long as the head. */
+/*
+ * Whether this process has said, or somebody outside has seen, that it is in a sandbox. The header of a head's range is there as
+ * long as the head.
+ */
 static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
-    return header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED);
+    return __atomic_load_n(&hotpath_runtime_->is_confined, __ATOMIC_RELAXED) ||
+           (header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
 /* Threads that have no head yet know it from those that have. */
@@ -21767,6 +21799,11 @@ static inline bool hp_is_sealed(void)
     return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED);
 }
 HP_SHARED struct hotpath_head_ hotpath_idle_head_;
+/* Whether the calling thread may not read the counter. */
+static inline bool hp_thread_is_blind(void)
+{
+    return hotpath_v1_head != &hotpath_idle_head_ && ((const struct hp_head *)(const void *)hotpath_v1_head)->is_blind;
+}
 HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
@@ -21830,6 +21867,10 @@ HP_PRIVATE struct hp_head *hp_thread_head_if_free(void);
 HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
 /* The head of the calling thread if it has one for the running session, or NULL. */
 HP_PRIVATE struct hp_head *hp_thread_present(void);
+/* The same, whichever copy of the library has registered it. Under the lock. */
+HP_PRIVATE struct hp_head *hp_thread_of_any_copy(void);
+/* The thread may not read the counter from now on: it is measured no more. Under the lock. */
+HP_PRIVATE void hp_thread_blind(struct hp_head *head);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.
@@ -22723,6 +22764,68 @@ struct hp_zone_cost hp_zones_calibrate(void)
     return cost;
 }
 
+/* ---- src/record/confined.c ----------------------------------------------------------------------------------- */
+
+/*
+ * Sandboxes that are announced. While they are being entered nothing is forbidden yet: sources of samples are stopped, and whatever
+ * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.)
+ */
+
+/* Under the lock. */
+static void hp_confined_note_in_session(bool is_confined)
+{
+    if (hotpath_runtime_->store == NULL || hp_is_forked_child())
+        return; /* there it is the parent's */
+    uint32_t *features = &hp_store_header(hotpath_runtime_->store)->features;
+    if (is_confined)
+        __atomic_fetch_or(features, HP_FEATURE_SANDBOXED, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(features, ~HP_FEATURE_SANDBOXED, __ATOMIC_RELAXED);
+}
+
+static void hp_confined_set_confined(bool is_confined)
+{
+    __atomic_store_n(&hotpath_runtime_->is_confined, is_confined, __ATOMIC_RELAXED);
+    hp_confined_note_in_session(is_confined);
+    hp_seal(is_confined || HOTPATH_GET_(hotpath_runtime_->wishes.reserve));
+}
+
+/* Under the lock. */
+static void hp_confined_shut_in(struct hp_head *head, int what)
+{
+    if (head != NULL && (what & HOTPATH_CONFINES_COUNTER_))
+        hp_thread_blind(head);
+    else if (head != NULL)
+        hp_sampler_end_thread(head);
+    if (what & HOTPATH_CONFINES_CALLS_)
+        hp_confined_set_confined(true);
+}
+
+/* It was refused. Under the lock. */
+static void hp_confined_let_out(struct hp_head *head)
+{
+    hp_confined_set_confined(false);
+    if (head != NULL)
+        hp_sampler_begin_thread(head);
+}
+
+void hotpath_v1_confine(int what)
+{
+    const int saved = errno;
+    struct hp_signals held;
+    if (hp_page() == NULL || !hp_lock(&held))
+        return;
+    struct hp_head *head = !hp_is_forked_child() ? hp_thread_of_any_copy() : NULL;
+    if (what != 0)
+        hp_confined_shut_in(head, what);
+    else
+        hp_confined_let_out(head);
+    hp_unlock(&held);
+    if (head != NULL && what == 0)
+        hp_sampler_meet_zone(head);
+    errno = saved;
+}
+
 /* ---- src/record/shared_layout.h ------------------------------------------------------------------------------ */
 
 /*
@@ -22730,7 +22833,7 @@ struct hp_zone_cost hp_zones_calibrate(void)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xf95cd4d4d76d7643)
+#define HP_SHARED_LAYOUT UINT64_C(0x7110fe21dd94d866)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -23630,7 +23733,9 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
 /* Ends a call that is not the innermost one, or cannot be counted in the hook. */
 HP_FUNCTIONS_APART void leave_otherwise(const struct hotpath_site *site, uint64_t now)
 {
-    hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
+    const bool is_over = now == 0 && hotpath_v1_head->epoch != hp_epoch(); /* then the counter may be forbidden */
+    if (!is_over)
+        hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
 }
 
 HP_FUNCTIONS_WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)
@@ -24764,6 +24869,8 @@ struct hp_clock_pair hp_session_touch(struct hp_store *store)
 {
     struct hp_header *header = hp_store_header(store);
     struct hp_clock_pair now;
+    if (hp_thread_is_blind())
+        return header->clock_latest;
     hp_clock_pair(hotpath_runtime_->counter, &now.ticks, &now.ns);
     hp_sampler_touch(header);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
@@ -25103,7 +25210,7 @@ static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_l
 {
     hp_copies_join();
     hp_lifecycle_note_standard_error();
-    if (hp_process_is_privileged())
+    if (hp_process_is_privileged() || hp_is_sandboxed())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
@@ -25189,12 +25296,23 @@ static void hp_lifecycle_finish(bool is_in_handler)
         hp_exit_report(session, is_in_handler);
 }
 
+/* Also where no thread has a head, which would know. */
+static bool hp_lifecycle_is_shut_in(void)
+{
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return hp_is_sandboxed();
+    const uint32_t features = __atomic_load_n(&hp_store_header(&session->store)->features, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
+    return (features & HP_FEATURE_SANDBOXED) || hp_is_sandboxed();
+}
+
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
 __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
 {
     const int saved = errno;
     /* Where that would be death, nothing is ended: what is recorded is in the file. */
-    if (hp_copy_owns_state() && !hp_is_sandboxed() && hp_clock_may_be_read())
+    if (hp_copy_owns_state() && !hp_lifecycle_is_shut_in() && hp_clock_may_be_read())
         hp_lifecycle_finish(false);
     errno = saved;
 }
@@ -27047,18 +27165,23 @@ static bool hp_threads_has_exit_key;
 
 /* ------------------------------------------------------------------------------------- the end of a thread */
 
-static void hp_threads_release_head(struct hp_head *head)
+static void hp_threads_close_records(struct hp_head *head)
 {
     hp_sampler_end_thread(head);
-    if (head->record != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0) {
-        const uint64_t now = hp_now();
-        for (struct hp_head *at = head; at != NULL; at = at->handler) {
-            if (at->record == NULL || at->hot.epoch != hp_epoch())
-                continue; /* a handler's head for which there was no space */
-            hp_zones_close_all(at, now);
-            __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
-        }
+    if (head->record == NULL || head->hot.epoch != hp_epoch() || hotpath_runtime_->gate == 0)
+        return;
+    const uint64_t now = hp_now();
+    for (struct hp_head *at = head; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != hp_epoch())
+            continue; /* a handler's head for which there was no space */
+        hp_zones_close_all(at, now);
+        __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
+}
+
+static void hp_threads_release_head(struct hp_head *head)
+{
+    hp_threads_close_records(head);
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
@@ -27094,6 +27217,29 @@ HP_THREADS_REALIGNED static void hp_threads_at_thread_exit(void *value)
     else
         hp_threads_say_farewell(head);
     errno = saved;
+}
+
+/* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
+static void hp_threads_close_guards(struct hp_head *head, uintptr_t here)
+{
+    struct hp_stack own;
+    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
+        return;
+    for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
+        struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here && (uintptr_t)zone % sizeof zone == 0 &&
+            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
+            zone->state = HOTPATH_SKIPPED_;
+    }
+}
+
+void hp_thread_blind(struct hp_head *head)
+{
+    hp_threads_close_guards(head, (uintptr_t)__builtin_frame_address(0));
+    hp_threads_close_records(head);
+    head->is_blind = true;
+    for (struct hp_head *at = head; at != NULL; at = at->handler)
+        at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
 }
 
 bool hp_thread_exit_hook(void)
@@ -27165,6 +27311,13 @@ static struct hp_head *hp_threads_find_head(uint32_t thread_id)
             free_head = head;
     }
     return free_head;
+}
+
+struct hp_head *hp_thread_of_any_copy(void)
+{
+    const uint32_t thread_id = hp_sys_thread_id();
+    struct hp_head *head = hp_threads_find_head(thread_id);
+    return head != NULL && head->thread_id == thread_id && head->hot.epoch == hp_epoch() ? head : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- records */
@@ -27272,7 +27425,8 @@ static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t threa
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *hp_threads_register_thread(uint64_t losses)
 {
-    if ((hp_is_forked_child() && !hp_session_begin_child()) || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
+    const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
+    if (is_parents || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hotpath_idle_head_;
         return NULL;
     }
@@ -27290,12 +27444,14 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
-    if (head == NULL || is_busy || (!is_current && !hp_threads_attach_with_handlers(head, thread_id))) {
+    if (head == NULL || is_busy || (is_shared && head->is_blind) ||
+        (!is_current && !hp_threads_attach_with_handlers(head, thread_id))) {
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (!is_shared) {
         head->copies = 0;
+        head->is_blind = false;
         hp_owner_begin(head);
     }
     if (!is_current)

@@ -280,7 +280,9 @@ WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_ *frame, uint
 /* Ends a call that is not the innermost one, or cannot be counted in the hook. */
 APART void leave_otherwise(const struct hotpath_site *site, uint64_t now)
 {
-    hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
+    const bool is_over = now == 0 && hotpath_v1_head->epoch != hp_epoch(); /* then the counter may be forbidden */
+    if (!is_over)
+        hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
 }
 
 WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)

@@ -59,6 +59,8 @@ struct hp_clock_pair hp_session_touch(struct hp_store *store)
 {
     struct hp_header *header = hp_store_header(store);
     struct hp_clock_pair now;
+    if (hp_thread_is_blind())
+        return header->clock_latest;
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
     hp_sampler_touch(header);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
@@ -398,7 +400,7 @@ static int begin(const struct hotpath_options *options, struct manners *ret_mann
 {
     hp_copies_join();
     note_standard_error();
-    if (hp_process_is_privileged())
+    if (hp_process_is_privileged() || hp_is_sandboxed())
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
@@ -484,12 +486,23 @@ static void finish(bool is_in_handler)
         hp_exit_report(session, is_in_handler);
 }
 
+/* Also where no thread has a head, which would know. */
+static bool is_shut_in(void)
+{
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return hp_is_sandboxed();
+    const uint32_t features = __atomic_load_n(&hp_store_header(&session->store)->features, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
+    return (features & HP_FEATURE_SANDBOXED) || hp_is_sandboxed();
+}
+
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
     /* Where that would be death, nothing is ended: what is recorded is in the file. */
-    if (hp_copy_owns_state() && !hp_is_sandboxed() && hp_clock_may_be_read())
+    if (hp_copy_owns_state() && !is_shut_in() && hp_clock_may_be_read())
         finish(false);
     errno = saved;
 }

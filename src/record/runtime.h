@@ -79,6 +79,7 @@ struct hp_head {
     uint16_t *owner_leaf;
     bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;          /* the thread may not read the counter any more */
     bool index_is_complete; /* every node and stat of the record is in the slots */
     bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
     uint32_t steps;         /* taken in lists for want of that */
@@ -146,9 +147,10 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;   /* begun by HOTPATH=1, not by the program */
-    bool is_child;  /* begun by a zone after fork */
-    bool is_sealed; /* everything is reserved: no system call from now on */
+    bool is_auto;     /* begun by HOTPATH=1, not by the program */
+    bool is_child;    /* begun by a zone after fork */
+    bool is_sealed;   /* everything is reserved: no system call from now on */
+    bool is_confined; /* it has said that it goes into a sandbox */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
     struct hp_session *session;  /* that runs, or NULL */
@@ -228,11 +230,15 @@ static inline void hp_seal(bool is_sealed)
 {
     __atomic_store_n(&hp_runtime->is_sealed, is_sealed, __ATOMIC_RELAXED);
 }
-/* Whether somebody outside has seen that this process is in a sandbox. The header of a head's range is there as long as the head. */
+/*
+ * Whether this process has said, or somebody outside has seen, that it is in a sandbox. The header of a head's range is there as
+ * long as the head.
+ */
 static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
-    return header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED);
+    return __atomic_load_n(&hp_runtime->is_confined, __ATOMIC_RELAXED) ||
+           (header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
 /* Threads that have no head yet know it from those that have. */
@@ -243,6 +249,11 @@ static inline bool hp_is_sealed(void)
     return __atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED);
 }
 extern struct hotpath_head_ hp_idle_head;
+/* Whether the calling thread may not read the counter. */
+static inline bool hp_thread_is_blind(void)
+{
+    return hotpath_v1_head != &hp_idle_head && ((const struct hp_head *)(const void *)hotpath_v1_head)->is_blind;
+}
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
@@ -306,6 +317,10 @@ struct hp_head *hp_thread_head_if_free(void);
 struct hp_head *hp_thread_head_for_pools(void);
 /* The head of the calling thread if it has one for the running session, or NULL. */
 struct hp_head *hp_thread_present(void);
+/* The same, whichever copy of the library has registered it. Under the lock. */
+struct hp_head *hp_thread_of_any_copy(void);
+/* The thread may not read the counter from now on: it is measured no more. Under the lock. */
+void hp_thread_blind(struct hp_head *head);
 /*
  * To be asked before a site is registered that no zone has registered its thread for: a forked child begins its session
  * first, or the site would be written into its parent's. False: there is none.

@@ -13,6 +13,7 @@
 #include "owners.h"
 #include "process.h"
 #include "runtime.h"
+#include "stacks.h"
 #include "sys.h"
 
 #define PIECE_BYTES 8192u
@@ -24,18 +25,23 @@ static bool has_exit_key;
 
 /* ------------------------------------------------------------------------------------- the end of a thread */
 
-static void release_head(struct hp_head *head)
+static void close_records(struct hp_head *head)
 {
     hp_sampler_end_thread(head);
-    if (head->record != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0) {
-        const uint64_t now = hp_now();
-        for (struct hp_head *at = head; at != NULL; at = at->handler) {
-            if (at->record == NULL || at->hot.epoch != hp_epoch())
-                continue; /* a handler's head for which there was no space */
-            hp_zones_close_all(at, now);
-            __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
-        }
+    if (head->record == NULL || head->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+        return;
+    const uint64_t now = hp_now();
+    for (struct hp_head *at = head; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != hp_epoch())
+            continue; /* a handler's head for which there was no space */
+        hp_zones_close_all(at, now);
+        __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
     }
+}
+
+static void release_head(struct hp_head *head)
+{
+    close_records(head);
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
@@ -71,6 +77,29 @@ REALIGNED static void at_thread_exit(void *value)
     else
         say_farewell(head);
     errno = saved;
+}
+
+/* Guards that are open find nothing to close. Those of calls that longjmp left may be anything by now, so each has to look like one. */
+static void close_guards(struct hp_head *head, uintptr_t here)
+{
+    struct hp_stack own;
+    if (!hp_stack_is_own(here, head->thread_id == hp_sys_process_id(), hp_is_child(), &own))
+        return;
+    for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
+        struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here && (uintptr_t)zone % sizeof zone == 0 &&
+            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
+            zone->state = HOTPATH_SKIPPED_;
+    }
+}
+
+void hp_thread_blind(struct hp_head *head)
+{
+    close_guards(head, (uintptr_t)__builtin_frame_address(0));
+    close_records(head);
+    head->is_blind = true;
+    for (struct hp_head *at = head; at != NULL; at = at->handler)
+        at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
 }
 
 bool hp_thread_exit_hook(void)
@@ -142,6 +171,13 @@ static struct hp_head *find_head(uint32_t thread_id)
             free_head = head;
     }
     return free_head;
+}
+
+struct hp_head *hp_thread_of_any_copy(void)
+{
+    const uint32_t thread_id = hp_sys_thread_id();
+    struct hp_head *head = find_head(thread_id);
+    return head != NULL && head->thread_id == thread_id && head->hot.epoch == hp_epoch() ? head : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- records */
@@ -249,7 +285,8 @@ static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *register_thread(uint64_t losses)
 {
-    if ((hp_is_forked_child() && !hp_session_begin_child()) || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
+    const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
+    if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
@@ -267,12 +304,14 @@ static struct hp_head *register_thread(uint64_t losses)
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
-    if (head == NULL || is_busy || (!is_current && !attach_with_handlers(head, thread_id))) {
+    if (head == NULL || is_busy || (is_shared && head->is_blind) ||
+        (!is_current && !attach_with_handlers(head, thread_id))) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     if (!is_shared) {
         head->copies = 0;
+        head->is_blind = false;
         hp_owner_begin(head);
     }
     if (!is_current)

@@ -474,7 +474,7 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
                                  ? " processes ended without finishing its session; this is all it had measured"
                                  : " processes ended without finishing their sessions; this is all they had "
                                    "measured");
-    } else if (ended > 0 && run->cut_off == 0) {
+    } else if (ended > 0 && run->cut_off == 0 && !results->trust.is_sandboxed) {
         hp_text_string(line, "the process ended without finishing its session, by a signal, _exit or exec; this is "
                              "all it had measured");
     }

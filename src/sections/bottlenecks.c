@@ -926,13 +926,25 @@ static void add_notes(struct view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
+/* In a sandbox samples end. One process among others does not matter much, if it is a small one. */
+static bool is_mostly_shut_in(const struct hp_run *run)
+{
+    double shut_in = 0, all = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const double ticks = (double)hp_snapshot_elapsed(run->sessions[at]);
+        all += ticks;
+        shut_in += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
+    }
+    return shut_in > all / 10;
+}
+
 /* False: no memory. */
 static bool take_measures(struct view *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->run;
     const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
-    view->is_unsampled = cpu != NULL && !has_samples(cpu);
+    view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
     view->cpu = view->is_unsampled ? NULL : cpu;
     view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
     view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;

@@ -137,8 +137,9 @@ struct hp_trust {
     const char *clock;
     const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
     uint64_t lost[HP_LOSSES];
-    uint32_t storage; /* enum hp_storage, of the process for which it is worst */
-    uint32_t refusal; /* enum hp_refusal, likewise */
+    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
+    bool is_sandboxed; /* one of them was, from some moment on */
+    uint32_t refusal;  /* enum hp_refusal, likewise */
 };
 
 struct hotpath_results {

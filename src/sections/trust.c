@@ -114,6 +114,13 @@ const char *hp_trust_storage(const struct hp_trust *trust)
     }
 }
 
+const char *hp_trust_sandbox(const struct hp_trust *trust)
+{
+    return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
+                                 "needed space was lost"
+                               : NULL;
+}
+
 static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 void hp_trust_set(struct hotpath_results *results)
@@ -126,6 +133,7 @@ void hp_trust_set(struct hotpath_results *results)
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
+        .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_header *header = &run->sessions[at]->header;
@@ -228,11 +236,12 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     }
     if (has_lost)
         put_sentence(text, hp_trust_refusal(trust));
+    put_sentence(text, hp_trust_sandbox(trust));
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
         hp_text_string(text, " losses of a kind that this hotpath does not know");
-    } else if (!has_lost) {
+    } else if (!has_lost && !trust->is_sandboxed) {
         hp_text_string(text, "; nothing was lost");
     }
 }

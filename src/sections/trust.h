@@ -24,6 +24,8 @@ const char *hp_trust_clock_name(uint32_t kind);
 /* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
 const char *hp_trust_refusal(const struct hp_trust *trust);
 const char *hp_trust_storage(const struct hp_trust *trust);
+/* What a sandbox has kept from it; NULL: nothing. */
+const char *hp_trust_sandbox(const struct hp_trust *trust);
 
 void hp_trust_set(struct hotpath_results *results);
 

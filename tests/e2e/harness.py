@@ -118,6 +118,10 @@ class Report:
         return [row.name for row in self.rows()]
 
     @property
+    def trust(self):
+        return self.values["trust"]
+
+    @property
     def lost(self):
         return {key: count for key, count in self.values["trust"]["lost"].items() if count}
 

@@ -20,6 +20,36 @@ def test_it_survives(cli, flags, case):
     assert done.report.calls("work") > 3000
 
 
+def survivor(cli, *arguments):
+    done = cli.run(*arguments, status=None)
+    if done.status == 77:
+        pytest.skip("no such thing here")
+    assert (done.status, done.stdout) == (0, "survived\n")
+    return done.report
+
+
+@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@pytest.mark.parametrize("how", ["at_once", "syscall", "early", "strict", "counter"])
+@without_sanitizer("it makes system calls of its own")
+def test_it_survives_at_once(cli, program, how):
+    """Nothing is allowed but to write and to end: who asks the kernel first whether that is so is dead."""
+    report = survivor(cli, PROGRAMS / program, how)
+    assert ("sandbox" in report.trust) == (how not in ("counter", "early"))  # which has no session
+    if program != "shut_in_off" and how in ("at_once", "syscall"):
+        assert report.calls("dive") == 301 + 2000 * 4
+        assert report.calls("work") == 6000
+    elif program != "shut_in_off" and how != "early":
+        assert report.calls("work") == 3000  # and none where there is no clock
+
+
+@without_sanitizer("it makes system calls of its own")
+def test_a_refused_sandbox_changes_nothing(cli):
+    report = survivor(cli, PROGRAMS / "shut_in", "probe")
+    assert "sandbox" not in report.trust
+    assert report.calls("dive") == 301 + 2000 * 4 and report.lost == {}
+    assert report.section("cpu")["totals"]["samples"] > 0
+
+
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
 @without_sanitizer("it reads the time itself")
 def test_without_the_counter(cli, flags):

@@ -3,18 +3,27 @@
  * outside has noticed (`hotpath run` watches), then with those alone that a program needs to write and to end. All kinds of zones
  * that are new there, samples, and the end have to do without.
  *     fork     in a child, which has a session of its own
+ *     early    in a child that has no session yet
+ *     at_once  without waiting for anybody; by prctl, or with
+ *     syscall  by the system call
+ *     strict   by strict seccomp, where the counter is forbidden, too
+ *     counter  only that
+ *     probe    asks whether there are filters, and is refused one; nothing has changed
  */
 #include "support.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef HOTPATH
 #include "layout.h"
+#endif
 
 #define PATIENCE_NS UINT64_C(30000000000)
 
@@ -67,10 +76,64 @@ static bool shut_in(bool is_noticed)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+static bool shut_in_by(const char *how)
+{
+    struct sock_filter code[] = {LOAD_NUMBER, NEEDED, KILL};
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    if (strcmp(how, "strict") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0;
+    if (strcmp(how, "counter") == 0)
+        return prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return false;
+    if (strcmp(how, "syscall") == 0)
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Its status. */
+static int live_on(void)
+{
+    dive(300);
+    fill();
+    for (int i = 0; i < 3000; i++) /* samples come meanwhile */
+        work();
+    return write(1, "survived\n", 9) == 9 ? 0 : 2;
+}
+
+/* With functions that have begun before: what closes them comes afterwards. */
+static int live_at_once(const char *how)
+{
+    HOTPATH_MEASURE();
+    for (int i = 0; i < 3000; i++)
+        work();
+    if (!shut_in_by(how))
+        return 77;
+    const int status = live_on();
+    if (strcmp(how, "strict") == 0)
+        syscall(SYS_exit, status);
+    return status;
+}
+
+static int be_refused(void)
+{
+    struct sock_filter empty;
+    const struct sock_fprog program = {0, &empty};
+    work();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+        return 77;
+    return live_on();
+}
+
 static bool is_noticed(void)
 {
+#ifdef HOTPATH
     const struct hp_header *header = (const struct hp_header *)(const void *)hotpath_v1_head->base;
     return __atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED;
+#else
+    return true;
+#endif
 }
 
 static int live_in_sandbox(void)
@@ -83,22 +146,21 @@ static int live_in_sandbox(void)
         work();
     if (!is_noticed() || !shut_in(true))
         return 1;
-    dive(300);
-    fill();
-    for (int i = 0; i < 3000; i++) /* samples come meanwhile */
-        work();
-    return write(1, "survived\n", 9) == 9 ? 0 : 2;
+    return live_on();
 }
 
 int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
     int status = 0;
-    if (!is_case(argc, argv, "fork"))
-        return live_in_sandbox();
+    const char *const how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "probe") == 0)
+        return be_refused();
+    if (strcmp(how, "fork") != 0 && strcmp(how, "early") != 0)
+        return how[0] == '\0' ? live_in_sandbox() : live_at_once(how);
     const pid_t child = fork();
     if (child == 0)
-        return live_in_sandbox();
+        return strcmp(how, "early") != 0 ? live_in_sandbox() : shut_in_by("at_once") ? live_on() : 77;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }

@@ -1,0 +1,122 @@
+/*
+ * A process that shuts itself in (seccomp) dies of the next system call that it has not thought of, and with strict seccomp of reading
+ * the counter. It is too late to notice that afterwards, so the library that `hotpath run` preloads stands in front of the two
+ * functions by which it is done, says so to the recorder, and passes the call on. They are called seldom.
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "find.h"
+#include "hotpath.h"
+
+/* linux/seccomp.h is not there for musl-gcc; these numbers are the kernel's ABI. */
+enum { MODE_STRICT = 1, MODE_FILTER = 2 };
+enum { OPERATION_STRICT = 0, OPERATION_FILTER = 1 };
+
+#if defined __x86_64__ || defined __i386__
+#define BY_STRICT (HOTPATH_CONFINES_CALLS_ | HOTPATH_CONFINES_COUNTER_)
+#else
+#define BY_STRICT HOTPATH_CONFINES_CALLS_
+#endif
+
+/* The arguments of a system call. */
+struct call {
+    long number;
+    unsigned long words[6];
+};
+
+/* Without a filter it is only asked whether there are any. */
+static int what_prctl_confines(unsigned long option, unsigned long mode, unsigned long filter)
+{
+    if (option == PR_SET_SECCOMP && mode == MODE_STRICT)
+        return BY_STRICT;
+    if (option == PR_SET_SECCOMP && mode == MODE_FILTER && filter != 0)
+        return HOTPATH_CONFINES_CALLS_;
+    return option == PR_SET_TSC && mode == PR_TSC_SIGSEGV ? HOTPATH_CONFINES_COUNTER_ : 0;
+}
+
+static int what_confines(const struct call *call)
+{
+    if (call->number == SYS_prctl)
+        return what_prctl_confines(call->words[0], call->words[1], call->words[2]);
+#ifdef SYS_seccomp
+    if (call->number == SYS_seccomp && call->words[0] == OPERATION_STRICT)
+        return BY_STRICT;
+    if (call->number == SYS_seccomp && call->words[0] == OPERATION_FILTER && call->words[2] != 0)
+        return HOTPATH_CONFINES_CALLS_;
+#endif
+    return 0;
+}
+
+typedef long system_call(long number, ...);
+typedef int process_control(int option, ...);
+static system_call *next_syscall;
+static process_control *next_prctl;
+
+/* Early, since the dynamic linker may have a lock that a forked child waits for in vain. */
+__attribute__((constructor)) static void find_next(void)
+{
+    next_syscall = (system_call *)(uintptr_t)hp_find_symbol("syscall");
+    next_prctl = (process_control *)(uintptr_t)hp_find_symbol("prctl");
+}
+
+static long no_such_call(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+static long pass_on(const struct call *call)
+{
+    const unsigned long *words = call->words;
+    if (next_syscall == NULL)
+        find_next();
+    return next_syscall != NULL
+               ? next_syscall(call->number, words[0], words[1], words[2], words[3], words[4], words[5])
+               : no_such_call();
+}
+
+__attribute__((visibility("default"))) long syscall(long number, ...)
+{
+    struct call call = {.number = number};
+    va_list list;
+    va_start(list, number);
+    for (size_t at = 0; at < sizeof call.words / sizeof call.words[0]; at++)
+        call.words[at] = va_arg(list, unsigned long);
+    va_end(list);
+    const int what = what_confines(&call);
+    if (what == 0)
+        return pass_on(&call);
+    hotpath_v1_confine(what);
+    const long result = pass_on(&call);
+    if (result != 0)
+        hotpath_v1_confine(0);
+    return result;
+}
+
+__attribute__((visibility("default"))) int prctl(int option, ...)
+{
+    unsigned long words[4];
+    va_list list;
+    va_start(list, option);
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        words[at] = va_arg(list, unsigned long);
+    va_end(list);
+    if (next_prctl == NULL)
+        find_next();
+    if (next_prctl == NULL)
+        return (int)no_such_call();
+    const int what = what_prctl_confines((unsigned long)option, words[0], words[1]);
+    if (what != 0)
+        hotpath_v1_confine(what);
+    const int result = next_prctl(option, words[0], words[1], words[2], words[3]);
+    if (what != 0 && result != 0)
+        hotpath_v1_confine(0);
+    return result;
+}
