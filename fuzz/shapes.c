@@ -88,11 +88,21 @@ struct parser {
     uint32_t thread, node, inner;
 };
 
-static struct parser add_parser(struct session_builder *builder, uint32_t parse, uint32_t lex)
+struct parser_sites {
+    uint32_t parse, lex;
+};
+
+static struct parser_sites add_parser_sites(struct session_builder *builder)
+{
+    return (struct parser_sites){.parse = builder_site(builder, "parse", "src/parse.c", 12),
+                                 .lex = builder_site(builder, "lex", "src/lexer.c", 99)};
+}
+
+static struct parser add_parser(struct session_builder *builder, const struct parser_sites *sites)
 {
     struct parser parser = {.thread = builder_thread(builder)};
-    parser.node = builder_node(builder, parser.thread, 0, parse);
-    parser.inner = builder_node(builder, parser.thread, parser.node, lex);
+    parser.node = builder_node(builder, parser.thread, 0, sites->parse);
+    parser.inner = builder_node(builder, parser.thread, parser.node, sites->lex);
     builder_call(builder, parser.thread, parser.inner, 500, 0);
     return parser;
 }
@@ -100,10 +110,9 @@ static struct parser add_parser(struct session_builder *builder, uint32_t parse,
 /* Ended and open zones that allocate, a recursion, a thread that frees what another has allocated, pools. */
 static void build_allocations(struct session_builder *builder)
 {
-    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
-    const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
+    const struct parser_sites sites = add_parser_sites(builder);
     for (int64_t threads = 0; threads < 2; threads++) {
-        const struct parser parser = add_parser(builder, parse, lex);
+        const struct parser parser = add_parser(builder, &sites);
         const uint32_t thread = parser.thread, node = parser.node, inner = parser.inner;
         builder_nested_call(builder, thread, inner, 200, 0);
         for (int nested = 0; nested < 2; nested++) {
@@ -143,10 +152,9 @@ static void build_allocations(struct session_builder *builder)
 /* Credited and waiting time, a recursion folded beside the tree, a ring of samples once around. */
 static void build_processor_time(struct session_builder *builder)
 {
-    const uint32_t parse = builder_site(builder, "parse", "src/parse.c", 12);
-    const uint32_t lex = builder_site(builder, "lex", "src/lexer.c", 99);
+    const struct parser_sites sites = add_parser_sites(builder);
     for (uint32_t threads = 0; threads < 2; threads++) {
-        const struct parser parser = add_parser(builder, parse, lex);
+        const struct parser parser = add_parser(builder, &sites);
         const uint32_t thread = parser.thread, node = parser.node, inner = parser.inner;
         builder_call(builder, thread, node, 900, 500);
         struct hp_cpu_thread *cpu = builder_cpu_thread(builder, thread, 8);

@@ -296,17 +296,25 @@ static void a_million_static_functions_are_read(void **state)
     }
 }
 
+#define LONG_NAME 1000000u
+
+/* Functions with one long name, or with its ends, each one byte shorter than the last. */
+static void write_with_long_name(size_t count, size_t step)
+{
+    char *names = calloc(1, LONG_NAME + 2);
+    assert_non_null(names);
+    memset(names + 1, 'n', LONG_NAME);
+    write_large(&(struct large){
+        .functions = count, .first_name = 1, .name_step = step, .names = names, .names_size = LONG_NAME + 2});
+    free(names);
+}
+
 /* One name for all of them is there once, and no longer than it is recorded. */
 static void a_long_name_that_is_shared_is_kept_once(void **state)
 {
     (void)state;
     struct hp_functions functions = {0};
-    const size_t length = 1000000;
-    char *names = calloc(1, length + 2);
-    assert_non_null(names);
-    memset(names + 1, 'n', length);
-    write_large(&(struct large){.functions = 200000, .first_name = 1, .names = names, .names_size = length + 2});
-    free(names);
+    write_with_long_name(200000, 0);
     assert_null(hp_instrumented_read(&arena, file, &functions));
     assert_int_equal(functions.count, 200000);
     assert_int_equal(strlen(functions.all[0].name), 4095);
@@ -319,15 +327,9 @@ static void names_that_lie_on_one_another_are_refused(void **state)
 {
     (void)state;
     struct hp_functions functions = {0};
-    const size_t length = 1000000;
-    char *names = calloc(1, length + 2);
-    assert_non_null(names);
-    memset(names + 1, 'n', length);
-    write_large(&(struct large){
-        .functions = 500000, .first_name = 1, .name_step = 1, .names = names, .names_size = length + 2});
-    free(names);
+    write_with_long_name(500000, 1);
     assert_string_equal(hp_instrumented_read(&arena, file, &functions), "is too large");
-    assert_true(arena.taken < 500000 * sizeof(struct hp_function) + 6 * length);
+    assert_true(arena.taken < 500000 * sizeof(struct hp_function) + 6 * LONG_NAME);
 }
 
 int main(void)
