@@ -2402,11 +2402,23 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
 
 void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
-/* Of a string that does not fit, the end is not looked for: many rows may share a long one. */
+/*
+ * Of a string that does not fit, the end is not looked for: many rows may share a long one. By hand, since compilers that see both
+ * ends of a strnlen warn of a bound that is larger than the string.
+ */
+static size_t hp_text_length_within(const char *string, size_t most)
+{
+    size_t length = 0;
+    while (length < most && string[length] != '\0')
+        length++;
+    return length;
+}
+
 void hp_text_string(struct hp_text *text, const char *string)
 {
-    const size_t most = text->flush == NULL ? text->capacity - text->length + 1 : SIZE_MAX;
-    hp_text_bytes(text, string, strnlen(string, most));
+    const bool is_endless = text->flush != NULL;
+    hp_text_bytes(text, string,
+                  is_endless ? strlen(string) : hp_text_length_within(string, text->capacity - text->length + 1));
 }
 
 void hp_text_repeat(struct hp_text *text, char c, size_t count)
@@ -3199,7 +3211,12 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
 #define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
     hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* hp_raw(SYS_name, up to six arguments) */
+#ifdef __clang_analyzer__
+HP_PRIVATE long hp_raw_somehow(long number, ...); /* it has to see that the kernel writes where the arguments point */
+#define hp_raw(number, ...) hp_raw_somehow(number, __VA_ARGS__)
+#else
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#endif
 
 /*
  * A clock, in nanoseconds. Where words have 32 bits, the kernel has two such calls, with different times; not all C libraries name
@@ -27227,7 +27244,8 @@ static void hp_threads_close_guards(struct hp_head *head, uintptr_t here)
         return;
     for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
-        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here && (uintptr_t)zone % sizeof zone == 0 &&
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
+            (uintptr_t)zone % sizeof zone->state == 0 &&
             (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
             zone->state = HOTPATH_SKIPPED_;
     }

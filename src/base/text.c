@@ -38,11 +38,23 @@ void hp_text_bytes(struct hp_text *text, const char *bytes, size_t length)
 
 void hp_text_char(struct hp_text *text, char c) { hp_text_bytes(text, &c, 1); }
 
-/* Of a string that does not fit, the end is not looked for: many rows may share a long one. */
+/*
+ * Of a string that does not fit, the end is not looked for: many rows may share a long one. By hand, since compilers that see both
+ * ends of a strnlen warn of a bound that is larger than the string.
+ */
+static size_t length_within(const char *string, size_t most)
+{
+    size_t length = 0;
+    while (length < most && string[length] != '\0')
+        length++;
+    return length;
+}
+
 void hp_text_string(struct hp_text *text, const char *string)
 {
-    const size_t most = text->flush == NULL ? text->capacity - text->length + 1 : SIZE_MAX;
-    hp_text_bytes(text, string, strnlen(string, most));
+    const bool is_endless = text->flush != NULL;
+    hp_text_bytes(text, string,
+                  is_endless ? strlen(string) : length_within(string, text->capacity - text->length + 1));
 }
 
 void hp_text_repeat(struct hp_text *text, char c, size_t count)

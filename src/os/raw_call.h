@@ -60,7 +60,12 @@ static inline long hp_raw_call(long number, long a, long b, long c, long d, long
 #define HP_RAW_(number, a, b, c, d, e, f, ...)                                                                     \
     hp_raw_call((long)(number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* hp_raw(SYS_name, up to six arguments) */
+#ifdef __clang_analyzer__
+long hp_raw_somehow(long number, ...); /* it has to see that the kernel writes where the arguments point */
+#define hp_raw(number, ...) hp_raw_somehow(number, __VA_ARGS__)
+#else
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#endif
 
 /*
  * A clock, in nanoseconds. Where words have 32 bits, the kernel has two such calls, with different times; not all C libraries name

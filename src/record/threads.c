@@ -87,7 +87,8 @@ static void close_guards(struct hp_head *head, uintptr_t here)
         return;
     for (const struct hotpath_frame_ *frame = head->hot.top; frame > hp_frame_zero(head); frame--) {
         struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
-        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here && (uintptr_t)zone % sizeof zone == 0 &&
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
+            (uintptr_t)zone % sizeof zone->state == 0 &&
             (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)head)
             zone->state = HOTPATH_SKIPPED_;
     }
