@@ -62,7 +62,8 @@ APART static void memory(void)
     state += at;
 }
 
-static const char text[] = "The quick brown fox jumps over the lazy dog, and the dog does not mind; foxes come and go.";
+static const char text[] =
+    "The quick brown fox jumps over the lazy dog, and the dog does not mind; foxes come and go.";
 
 /* What programs do: look at bytes, branch, count. */
 APART static uint32_t word_at(const char **ret_at)
@@ -166,8 +167,8 @@ UNMEASURED static void switches(long repeats)
 static const struct {
     const char *name;
     void (*run)(void);
-} kinds[] = {{"chain", chain}, {"wide", wide},         {"memory", memory},  {"words", words}, {"tiny", tiny},
-             {"pairs", pairs}, {"one_pair", one_pair}, {"compute", compute}};
+} kinds[] = {{"chain", chain}, {"wide", wide},   {"memory", memory},     {"words", words},
+             {"tiny", tiny},   {"pairs", pairs}, {"one_pair", one_pair}, {"compute", compute}};
 
 UNMEASURED static uint64_t ns_of(clockid_t clock)
 {

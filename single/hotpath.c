@@ -3460,6 +3460,13 @@ HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
  */
 HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
+/*
+ * What one of perf's interrupts takes from the thread it comes to, in ticks of that counter: the median of a few that come in quick
+ * succession, with nobody told of them. Gaps of up to `step` between two readings are none. Takes a tenth of a millisecond. 0:
+ * not found out.
+ */
+HP_PRIVATE uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
+
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
 /* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf (for the last time), or somebody else. */
@@ -3652,6 +3659,38 @@ void hp_cpu_perf_stop(void *mapping)
 {
     if (mapping != NULL)
         hp_raw(SYS_munmap, mapping, HP_CPU_LEAST_PAGE);
+}
+
+#define HP_CPU_WEIGHED 5u
+#define HP_CPU_WEIGHED_NS 12000u       /* between two of them */
+#define HP_CPU_WEIGHED_READINGS 20000u /* at most, where none come */
+
+static void hp_cpu_sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
+{
+    while (count > 0 && sorted[count - 1] > value) {
+        sorted[count] = sorted[count - 1];
+        count--;
+    }
+    sorted[count] = value;
+}
+
+uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+{
+    uint64_t gaps[HP_CPU_WEIGHED];
+    uint32_t count = 0;
+    const long fd = hp_cpu_open_event(HP_CPU_WEIGHED_NS);
+    if (fd < 0)
+        return 0;
+    hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, 2 * HP_CPU_WEIGHED);
+    uint64_t before = hp_clock_ticks_raw(counter);
+    for (uint32_t readings = 0; readings < HP_CPU_WEIGHED_READINGS && count < HP_CPU_WEIGHED; readings++) {
+        const uint64_t now = hp_clock_ticks_raw(counter);
+        if (now - before > step)
+            hp_cpu_sort_in(gaps, count++, now - before);
+        before = now;
+    }
+    hp_raw(SYS_close, fd);
+    return count == HP_CPU_WEIGHED ? gaps[HP_CPU_WEIGHED / 2] : 0;
 }
 
 int hp_cpu_perf_prepare(void **ret_mapping)
@@ -6143,7 +6182,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1496u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6284,6 +6323,12 @@ struct hp_header {
     uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     uint32_t storage;     /* enum hp_storage */
     uint32_t refusal;     /* enum hp_refusal: why it last could not grow */
+    /* What else measuring costs, as zone_cost_ps: picoseconds, 0 where it is not known. */
+    uint64_t counted_cost_ps;     /* of a zone that is counted and not timed */
+    uint64_t function_cost_ps;    /* of a function that the compiler measures */
+    uint64_t function_counted_ps; /* of one that is counted and not timed */
+    uint64_t alloc_cost_ps;       /* to count an allocation and its free */
+    uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -6326,8 +6371,13 @@ struct hp_thread {
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
     uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
     uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
-    uint32_t reserved[7];
+    uint32_t slow_ways;  /* ends of zones and first allocations in them that were more than the usual; may wrap */
+    uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
+    uint32_t reserved[4];
 };
+
+/* No divisor of what programs do in turns. */
+#define HP_SLOW_PERIOD 61u
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
 struct hp_node_chunk {
@@ -6516,7 +6566,9 @@ struct hp_cpu_thread {
     uint32_t last_node;  /* where it was found last; 0: never yet */
     uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
     uint64_t skipped_kernel_ns;
-    uint32_t reserved[10];
+    uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
+    uint64_t perf_switches; /* how often the thread was switched from while perf was there */
+    uint32_t reserved[6];
 };
 
 /* What was credited to a node. */
@@ -11400,6 +11452,10 @@ struct hp_run {
     uint64_t elapsed_ticks;            /* from there to the end of the last one */
     double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    double counted_cost_ns;            /* the same of a zone that is counted and not timed, */
+    double function_cost_ns;           /* of a function that the compiler measures, */
+    double function_counted_ns;        /* of one that is counted and not timed, */
+    double alloc_cost_ns;              /* and to count an allocation and its free */
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
@@ -11911,6 +11967,7 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
+    bool is_by_compiler;                  /* a function that the compiler measures */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
@@ -11959,17 +12016,25 @@ struct hp_session_sums {
     const struct hp_snapshot *snapshot;
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
-    uint64_t timed_calls;
-    uint64_t calls_of_busiest_thread; /* timed ones */
     uint64_t open;
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
 };
 
+/* How many calls a thread record has, by what they cost. */
+struct hp_thread_calls {
+    uint32_t session; /* its index */
+    uint32_t thread;  /* offset of the record */
+    uint64_t timed, counted;
+    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+};
+
 struct hp_profile {
     const struct hp_run *run;
-    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
-    struct hp_site_sums **sites;      /* those that have calls, in no order */
+    struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
+    struct hp_thread_calls *thread_calls; /* by session and thread */
+    size_t thread_calls_count;
+    struct hp_site_sums **sites; /* those that have calls, in no order */
     size_t site_count;
     struct hp_tree_node *first_root;
     struct hp_tree_node **nodes; /* all, parents before their children */
@@ -15409,6 +15474,127 @@ const struct hp_section_type hotpath_section_cold_ = {
     .fill = hp_cold_fill,
 };
 
+/* ---- src/sections/cost.h ------------------------------------------------------------------------------------- */
+
+/*
+ * What measuring cost a run: zones that were timed or only counted, functions that the compiler measures, what was done for
+ * allocations, samples of processor time, and switches between threads that perf makes dearer. What each of these costs was
+ * measured by the process itself.
+ */
+
+/* By how much measuring delayed the run, about, in nanoseconds. */
+HP_PRIVATE double hp_cost_ns(const struct hp_profile *profile);
+
+/* ---- src/sections/cost.c ------------------------------------------------------------------------------------- */
+
+/* What measuring cost a run. */
+
+/*
+ * A sample takes more than perf's interrupt, which is weighed by interrupts that follow one another closely: the signal is sent and
+ * delivered, and after a millisecond of other work less of the kernel is in the caches. Both together came to so many of them
+ * (docs/overhead.md).
+ */
+#define HP_COST_INTERRUPTS_OF_SAMPLE 1.65
+/* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
+#define HP_COST_NS_OF_SAMPLE 9000.0
+#define HP_COST_NS_OF_TIMER_SAMPLE 3000.0
+/* perf stops its clock and starts it again, which is the larger part of an interrupt, too. */
+#define HP_COST_SWITCHES_OF_INTERRUPT 2.2
+
+static double hp_cost_largest(double a, double b) { return a > b ? a : b; }
+
+static double hp_cost_calls_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+{
+    return (double)calls->timed * run->zone_cost_ns + (double)calls->counted * run->counted_cost_ns +
+           (double)calls->functions_timed * run->function_cost_ns +
+           (double)calls->functions_counted * run->function_counted_ns;
+}
+
+static double hp_cost_allocs_ns(const struct hp_run *run, const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_alloc_thread alloc;
+    if (!hp_snapshot_alloc_thread(session, thread, &alloc))
+        return 0;
+    return ((double)alloc.count + (double)alloc.freed_count) / 2 * run->alloc_cost_ns;
+}
+
+static double hp_cost_samples_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_cpu_thread cpu;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return 0;
+    const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
+    const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
+    const double sample = interrupt > 0 ? interrupt * HP_COST_INTERRUPTS_OF_SAMPLE : HP_COST_NS_OF_SAMPLE;
+    return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
+           hp_cost_largest(all - by_perf, 0) * HP_COST_NS_OF_TIMER_SAMPLE +
+           (double)cpu.perf_switches * (sample / HP_COST_INTERRUPTS_OF_SAMPLE) / HP_COST_SWITCHES_OF_INTERRUPT;
+}
+
+/* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
+static const struct hp_thread_calls *hp_cost_find_calls(const struct hp_profile *profile, uint32_t session, uint32_t thread)
+{
+    size_t low = 0, high = profile->thread_calls_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct hp_thread_calls *calls = &profile->thread_calls[middle];
+        if (calls->session == session && calls->thread == thread)
+            return calls;
+        if (calls->session > session || (calls->session == session && calls->thread > thread))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static double hp_cost_thread_ns(const struct hp_profile *profile, uint32_t index, uint32_t offset,
+                        const struct hp_thread *thread)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    const struct hp_thread_calls *calls = hp_cost_find_calls(profile, index, offset);
+    return (calls != NULL ? hp_cost_calls_ns(profile->run, calls) : 0) + hp_cost_allocs_ns(profile->run, session, thread) +
+           hp_cost_samples_ns(session, thread) + hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+}
+
+/* What is nobody's: done for threads without a record, or by whoever watches. */
+static double hp_cost_others_ns(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    struct hp_waits waits;
+    const double late = (double)session->header.late_count + (double)session->header.late_frees;
+    const double watching = hp_snapshot_waits(session, &waits) ? (double)waits.watcher_ns : 0;
+    return late / 2 * run->alloc_cost_ns + watching;
+}
+
+/*
+ * Threads measure at the same time, so what delays the run is the busiest of them, or all together where there are fewer cores than
+ * threads: the larger of the two. Processes may also wait for one another, and then the delays add up as the times do: the run
+ * loses the share that its processes lose on average.
+ */
+double hp_cost_ns(const struct hp_profile *profile)
+{
+    const struct hp_run *run = profile->run;
+    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
+    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    for (uint32_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        struct hp_walk threads = {0};
+        struct hp_thread thread;
+        double busiest_here = 0;
+        while (hp_snapshot_next_thread(session, &threads, &thread)) {
+            const double ns = hp_cost_thread_ns(profile, at, threads.offset, &thread);
+            all += ns;
+            busiest_here = hp_cost_largest(busiest_here, ns);
+        }
+        all += hp_cost_others_ns(run, session);
+        busiest = hp_cost_largest(busiest, busiest_here);
+        sum_of_busiest += busiest_here;
+        elapsed += (double)hp_snapshot_elapsed(session);
+    }
+    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
+    return hp_cost_largest(hp_cost_largest(all / cores, busiest), in_turn);
+}
+
 /* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
 
 /*
@@ -17142,20 +17328,47 @@ static void hp_profile_settle_selfs(struct hp_profile *profile)
     }
 }
 
+static void hp_profile_add_thread_calls(struct hp_thread_calls *calls, const struct hp_profile_record *record)
+{
+    const bool is_function = record->site != NULL && record->site->is_by_compiler;
+    *(is_function ? &calls->functions_timed : &calls->timed) += hp_profile_timed_calls(&record->sums);
+    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
+}
+
+static bool hp_profile_is_same_thread(const struct hp_profile_record *record, const struct hp_profile_record *other)
+{
+    return record->place.session == other->place.session && record->place.thread == other->place.thread;
+}
+
 /* Records are in the order of their places here: session by session, thread by thread. */
+static bool hp_profile_count_by_thread(struct hp_profile_builder *builder)
+{
+    struct hp_profile *profile = builder->profile;
+    size_t count = 0;
+    for (size_t at = 0; at < builder->record_count; at++)
+        count += at == 0 || !hp_profile_is_same_thread(builder->records[at - 1], builder->records[at]);
+    profile->thread_calls = hp_arena_take_array(builder->arena, count + 1, sizeof *profile->thread_calls);
+    if (profile->thread_calls == NULL)
+        return false;
+    struct hp_thread_calls *calls = profile->thread_calls;
+    for (size_t at = 0; at < builder->record_count; at++) {
+        const struct hp_profile_record *record = builder->records[at];
+        if (at == 0 || !hp_profile_is_same_thread(builder->records[at - 1], record)) {
+            calls = &profile->thread_calls[profile->thread_calls_count++];
+            calls->session = record->place.session;
+            calls->thread = record->place.thread;
+        }
+        hp_profile_add_thread_calls(calls, record);
+    }
+    return true;
+}
+
 static void hp_profile_count_by_session(struct hp_profile_builder *builder)
 {
-    uint64_t calls_of_thread = 0;
     for (size_t at = 0; at < builder->record_count; at++) {
-        const struct hp_profile_record *record = builder->records[at], *before = at > 0 ? builder->records[at - 1] : record;
+        const struct hp_profile_record *record = builder->records[at];
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
-        if (record->place.session != before->place.session || record->place.thread != before->place.thread)
-            calls_of_thread = 0;
-        calls_of_thread += hp_profile_timed_calls(&record->sums);
-        if (calls_of_thread > session->calls_of_busiest_thread)
-            session->calls_of_busiest_thread = calls_of_thread;
         session->calls += record->sums.calls;
-        session->timed_calls += hp_profile_timed_calls(&record->sums);
         session->open += record->sums.open;
         if (record->parent == NULL && record->site != NULL)
             session->total += record->sums.total;
@@ -17249,7 +17462,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
         return NULL;
     hp_profile_count_by_session(builder);
-    if (!hp_profile_merge(builder))
+    if (!hp_profile_count_by_thread(builder) || !hp_profile_merge(builder))
         return NULL;
     hp_profile_count_calls_inside(profile);
     hp_profile_settle_selfs(profile);
@@ -17996,19 +18209,29 @@ static void hp_run_set_times(struct hp_run *run)
     }
 }
 
-/* Each process measured it anew; the average of all is nearer the truth than any of them. */
-static void hp_run_set_zone_cost(struct hp_run *run)
+/* Each process measured it anew; the average of all is nearer the truth than any of them. `place`: of the cost in headers. */
+static double hp_run_average_ns(const struct hp_run *run, size_t place)
 {
-    double cost = 0, inner = 0, costs = 0, inners = 0;
+    double sum = 0, count = 0;
     for (size_t at = 0; at < run->count; at++) {
-        const struct hp_header *header = &run->sessions[at]->header;
-        cost += (double)header->zone_cost_ps;
-        inner += (double)header->zone_inner_ps;
-        costs += header->zone_cost_ps > 0; /* 0: not known */
-        inners += header->zone_inner_ps > 0;
+        uint64_t ps;
+        memcpy(&ps, (const char *)&run->sessions[at]->header + place, sizeof ps);
+        sum += (double)ps;
+        count += ps > 0; /* 0: not known */
     }
-    run->zone_cost_ns = costs > 0 ? cost / costs / 1000 : 0;
-    run->zone_inner_ns = inners > 0 ? inner / inners / 1000 : 0;
+    return count > 0 ? sum / count / 1000 : 0;
+}
+
+static void hp_run_set_costs(struct hp_run *run)
+{
+    run->zone_cost_ns = hp_run_average_ns(run, offsetof(struct hp_header, zone_cost_ps));
+    run->zone_inner_ns = hp_run_average_ns(run, offsetof(struct hp_header, zone_inner_ps));
+    run->counted_cost_ns = hp_run_average_ns(run, offsetof(struct hp_header, counted_cost_ps));
+    run->function_cost_ns = hp_run_average_ns(run, offsetof(struct hp_header, function_cost_ps));
+    run->function_counted_ns = hp_run_average_ns(run, offsetof(struct hp_header, function_counted_ps));
+    run->alloc_cost_ns = hp_run_average_ns(run, offsetof(struct hp_header, alloc_cost_ps));
+    if (run->function_cost_ns == 0)
+        run->function_cost_ns = run->zone_cost_ns;
 }
 
 static void hp_run_count_states(struct hp_run *run)
@@ -18026,7 +18249,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
         return false;
     hp_run_set_rate(run);
     hp_run_set_times(run);
-    hp_run_set_zone_cost(run);
+    hp_run_set_costs(run);
     hp_run_count_states(run);
     return true;
 }
@@ -18304,6 +18527,7 @@ static const char *hp_site_table_describe_site(struct hp_site_table *table, stru
     if (!hp_snapshot_site(table->session, site->id, &stored))
         return hp_site_table_name_unknown(table, site->id);
     site->kind = stored.kind;
+    site->is_by_compiler = stored.image != 0;
     site->location.file = hp_snapshot_text(table->session, stored.file);
     site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;
@@ -19737,35 +19961,11 @@ const char *hp_trust_clock_name(uint32_t kind)
     }
 }
 
-static double hp_trust_largest(double a, double b) { return a > b ? a : b; }
-
-/*
- * How many zones delayed the run. Threads measure at the same time, so what delays the run is the busiest of them, or
- * all together where there are fewer cores than threads: the larger of the two. Processes may also wait for one
- * another, and then the delays add up as the times do: the run loses the share that its processes lose on average.
- */
-static double hp_trust_calls_in_the_way(const struct hotpath_results *results)
-{
-    const struct hp_run *run = &results->run;
-    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
-    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
-    for (size_t at = 0; at < run->count; at++) {
-        const struct hp_session_sums *session = &results->profile->sessions[at];
-        all += (double)session->timed_calls;
-        busiest = hp_trust_largest(busiest, (double)session->calls_of_busiest_thread);
-        sum_of_busiest += (double)session->calls_of_busiest_thread;
-        elapsed += (double)hp_snapshot_elapsed(session->snapshot);
-    }
-    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
-    return hp_trust_largest(hp_trust_largest(all / cores, busiest), in_turn);
-}
-
 /* The share of the run that measuring may have taken. */
 static double hp_trust_measuring_share(const struct hotpath_results *results)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&results->run);
-    const double calls = hp_trust_calls_in_the_way(results);
-    const double share = elapsed > 0 ? 100 * calls * results->run.zone_cost_ns / elapsed : 0;
+    const double share = elapsed > 0 ? 100 * hp_cost_ns(results->profile) / elapsed : 0;
     return share < 100 ? share : 100;
 }
 
@@ -21549,7 +21749,8 @@ struct hp_sampler {
     bool has_begun;         /* it has met a zone */
     bool is_switched_often; /* no perf */
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
-    uint32_t is_at_work;    /* the handler is in the session */
+    uint32_t is_at_work;    /* the handler is in the session, ... */
+    uint64_t since;         /* ... since then, in ticks; 0: it is not */
     uint32_t seen_count;    /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
@@ -21563,6 +21764,7 @@ struct hp_sampling {
     uint64_t period_ns;
     void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */
     uint32_t perf_thread; /* which bears its price */
+    uint32_t is_weighed;  /* atomic: somebody has found out, or does, what an interrupt of perf's costs */
 };
 
 /* A session begins. Under the lock. */
@@ -21671,12 +21873,16 @@ struct hp_fork_page {
     uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 
-/* What one zone costs. */
+/* What one zone costs, and what else. */
 struct hp_zone_cost {
     uint64_t ps;       /* all of it */
     uint64_t inner_ps; /* the part that its own duration includes */
     uint64_t ticks;    /* the same in ticks */
     uint64_t inner_ticks;
+    uint64_t counted_ps;          /* a zone that is not timed */
+    uint64_t function_ps;         /* a function that the compiler measures */
+    uint64_t function_counted_ps; /* the same, not timed */
+    uint64_t alloc_ps;            /* an allocation and its free */
 };
 struct hp_symbol;
 
@@ -21988,8 +22194,20 @@ HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
 HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
-/* Measures what one zone costs on this machine. Signals held. */
+/* Measures what one zone costs on this machine, and what else there is to be paid. Signals held. */
 HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(void);
+
+/* --- functions.c */
+/* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
+HP_PRIVATE void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
+
+/* --- slow_ways.c */
+/*
+ * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
+ * the head held.
+ */
+HP_PRIVATE uint64_t hp_slow_way_begin(const struct hp_head *head);
+HP_PRIVATE void hp_slow_way_end(const struct hp_head *head, uint64_t from);
 
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */
@@ -22425,11 +22643,13 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
         return true; /* nothing is counted now */
     if (gate != head->hot.epoch)
         return false;
+    const uint64_t from = hp_slow_way_begin(head);
     if (!hp_allocations_mark_all(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }
     hp_allocations_count_around(head, event, stack);
+    hp_slow_way_end(head, from);
     if (hp_allocations_is_one_of_many(head))
         hp_allocations_tell_others(head, event->allocated, event->freed, event->freed_bytes);
     return true;
@@ -22688,10 +22908,10 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
 
 /* ---- src/record/calibration.c -------------------------------------------------------------------------------- */
 
-/* What a zone costs on this machine, measured when a session begins. */
+/* What measuring costs on this machine, measured when a session begins. */
 
-#define HP_CALIBRATION_CALIBRATION_ZONES 100u
-#define HP_CALIBRATION_CALIBRATION_ROUNDS 24
+#define HP_CALIBRATION_PASSES 64u
+#define HP_CALIBRATION_ROUNDS 9
 
 /* A session in miniature, private to the measurement. Offsets count from its start. */
 struct hp_calibration_miniature {
@@ -22703,7 +22923,8 @@ struct hp_calibration_miniature {
     uint64_t octave[256];
     struct hotpath_frame_ frames[4];
     struct hotpath_slot_ slots[4];
-    struct hotpath_head_ head;
+    struct hp_alloc_thread alloc;
+    struct hp_head head;
     struct hotpath_site site;
 };
 
@@ -22717,32 +22938,92 @@ static void hp_calibration_build(struct hp_calibration_miniature *mini)
         mini->stat.octaves[octave] = HP_CALIBRATION_OFFSET(octave); /* where it is counted does not matter */
     mini->frames[0].zone = UINT64_MAX;
     mini->frames[0].node = HP_CALIBRATION_OFFSET(root);
+    mini->frames[0].stat = HOTPATH_ALLOCATES_;
     mini->gate = 1;
-    mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
-                                        .epoch = 1,
-                                        .top = mini->frames,
-                                        .last = mini->frames + 3,
-                                        .slots = mini->slots,
-                                        .base = (char *)mini,
-                                        .mask = 3 * sizeof(struct hotpath_slot_)};
-    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head, HP_CALIBRATION_OFFSET(root), 0);
-    slot->key = (uint64_t)HP_CALIBRATION_OFFSET(root) << 32;
-    slot->node = HP_CALIBRATION_OFFSET(node);
-    slot->stat = HP_CALIBRATION_OFFSET(stat);
+    mini->head.alloc = &mini->alloc;
+    mini->head.hot = (struct hotpath_head_){.ready = HOTPATH_READY_,
+                                            .epoch = 1,
+                                            .top = mini->frames,
+                                            .last = mini->frames + 3,
+                                            .slots = mini->slots,
+                                            .base = (char *)mini,
+                                            .mask = 3 * sizeof(struct hotpath_slot_)};
 }
 
-/* Runs zones on the miniature; the time they took by the monotonic clock, and what they say of themselves in ticks. */
-static void hp_calibration_run_zones(struct hp_calibration_miniature *mini, uint64_t *ret_ns, uint64_t *ret_ticks)
+/* The first child of the root is found by its usual key, or under that of sites of which not every call is timed: none, here. */
+static void hp_calibration_choose_key(struct hp_calibration_miniature *mini, bool is_timed)
 {
-    mini->node.total = 0;
-    const uint64_t from_ns = hp_clock_monotonic_ns();
-    const uint64_t from = hotpath_ticks_();
-    for (uint32_t zones = 0; zones < HP_CALIBRATION_CALIBRATION_ZONES; zones++) {
+    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, HP_CALIBRATION_OFFSET(root), 0);
+    slot->key = (uint64_t)HP_CALIBRATION_OFFSET(root) << 32 | (is_timed ? 0 : HOTPATH_SAMPLED_KEY_);
+    slot->node = HP_CALIBRATION_OFFSET(node);
+    slot->stat = HP_CALIBRATION_OFFSET(stat);
+    mini->stat.period = mini->stat.countdown = UINT32_MAX;
+    mini->node.calls = mini->node.total = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- what is tried */
+
+static void hp_calibration_try_zones(struct hp_calibration_miniature *mini)
+{
+    for (uint32_t pass = 0; pass < HP_CALIBRATION_PASSES; pass++) {
         struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
         hotpath_close_(&zone);
     }
-    *ret_ticks = hotpath_ticks_() - from;
-    *ret_ns = hp_clock_monotonic_ns() - from_ns;
+}
+
+static void hp_calibration_try_functions(struct hp_calibration_miniature *mini) { hp_functions_rehearse(&mini->site, HP_CALIBRATION_PASSES); }
+
+/* Called as malloc and free do, who are in another library. */
+static void hp_calibration_try_allocations(struct hp_calibration_miniature *mini)
+{
+    __typeof__(hotpath_v1_allocated) *volatile allocated = hotpath_v1_allocated;
+    __typeof__(hotpath_v1_freed) *volatile freed = hotpath_v1_freed;
+    const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+    for (uint32_t pass = 0; pass < HP_CALIBRATION_PASSES; pass++) {
+        allocated(mini, 1, 1, stack);
+        freed(mini, 1, stack);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- measuring */
+
+typedef void hp_calibration_try_things(struct hp_calibration_miniature *mini);
+
+struct hp_calibration_taken {
+    uint64_t ns, ticks;
+    uint64_t inside; /* ticks that zones say of themselves */
+};
+
+static struct hp_calibration_taken hp_calibration_take_once(struct hp_calibration_miniature *mini, hp_calibration_try_things *things, bool is_timed)
+{
+    hp_calibration_choose_key(mini, is_timed);
+    const uint64_t from_ns = hp_clock_monotonic_ns();
+    const uint64_t from = hotpath_ticks_();
+    things(mini);
+    const uint64_t ticks = hotpath_ticks_() - from;
+    return (struct hp_calibration_taken){hp_clock_monotonic_ns() - from_ns, ticks, mini->node.total};
+}
+
+/*
+ * The median of a few rounds, so that a page fault or a preempted round does not make everything look dear. The best of them would
+ * be what it costs while nobody else uses the core, which is not how programs run.
+ */
+static struct hp_calibration_taken hp_calibration_take_median(struct hp_calibration_miniature *mini, hp_calibration_try_things *things, bool is_timed)
+{
+    struct hp_calibration_taken sorted[HP_CALIBRATION_ROUNDS];
+    for (int round = 0; round < HP_CALIBRATION_ROUNDS; round++) {
+        const struct hp_calibration_taken taken = hp_calibration_take_once(mini, things, is_timed);
+        int at = round;
+        for (; at > 0 && sorted[at - 1].ns > taken.ns; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = taken;
+    }
+    return sorted[HP_CALIBRATION_ROUNDS / 2];
+}
+
+static uint64_t hp_calibration_median_ps(struct hp_calibration_miniature *mini, hp_calibration_try_things *things, bool is_timed)
+{
+    return hp_calibration_take_median(mini, things, is_timed).ns * 1000 / HP_CALIBRATION_PASSES;
 }
 
 /* Zones that may not use the CPU's counter read the slower clock, twice each. */
@@ -22756,28 +23037,31 @@ static uint64_t hp_calibration_extra_clock_ps(void)
     return (hp_clock_monotonic_ns() - from) * 1000 / 100;
 }
 
-/* Best of a few rounds, so that a page fault or a preempted round does not make every zone look dear. */
+static struct hp_zone_cost hp_calibration_zone_cost(struct hp_calibration_miniature *mini)
+{
+    const struct hp_calibration_taken median = hp_calibration_take_median(mini, hp_calibration_try_zones, true);
+    const uint64_t extra_ps = hp_calibration_extra_clock_ps();
+    const double ns_per_tick = median.ticks > 0 ? (double)median.ns / (double)median.ticks : 0;
+    return (struct hp_zone_cost){
+        .ps = median.ns * 1000 / HP_CALIBRATION_PASSES + 2 * extra_ps,
+        .inner_ps = (uint64_t)((double)median.inside * ns_per_tick * 1000 / HP_CALIBRATION_PASSES) + extra_ps,
+        .ticks = median.ticks / HP_CALIBRATION_PASSES,
+        .inner_ticks = median.inside / HP_CALIBRATION_PASSES,
+        .counted_ps = hp_calibration_median_ps(mini, hp_calibration_try_zones, false),
+        .function_ps = hp_calibration_median_ps(mini, hp_calibration_try_functions, true) + 2 * extra_ps,
+        .function_counted_ps = hp_calibration_median_ps(mini, hp_calibration_try_functions, false),
+        .alloc_ps = hp_calibration_median_ps(mini, hp_calibration_try_allocations, true),
+    };
+}
+
 struct hp_zone_cost hp_zones_calibrate(void)
 {
     struct hp_calibration_miniature mini;
     struct hotpath_head_ *before = hotpath_v1_head;
-    struct hp_zone_cost cost = {0};
     hp_calibration_build(&mini);
-    hotpath_v1_head = &mini.head;
-    uint64_t best = UINT64_MAX;
-    for (int round = 0; round < HP_CALIBRATION_CALIBRATION_ROUNDS; round++) {
-        uint64_t ns, ticks;
-        hp_calibration_run_zones(&mini, &ns, &ticks);
-        if (ns >= best || ticks == 0)
-            continue;
-        best = ns;
-        cost.ticks = ticks / HP_CALIBRATION_CALIBRATION_ZONES;
-        cost.inner_ticks = mini.node.total / HP_CALIBRATION_CALIBRATION_ZONES;
-        cost.inner_ps = (uint64_t)((double)mini.node.total * (double)ns / (double)ticks * 1000 / HP_CALIBRATION_CALIBRATION_ZONES);
-    }
+    hotpath_v1_head = &mini.head.hot;
+    const struct hp_zone_cost cost = hp_calibration_zone_cost(&mini);
     hotpath_v1_head = before;
-    cost.ps = best * 1000 / HP_CALIBRATION_CALIBRATION_ZONES + 2 * hp_calibration_extra_clock_ps();
-    cost.inner_ps += hp_calibration_extra_clock_ps();
     return cost;
 }
 
@@ -22850,7 +23134,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x7110fe21dd94d866)
+#define HP_SHARED_LAYOUT UINT64_C(0x135bfc32e5a64ff0)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -23028,6 +23312,8 @@ static struct hp_cpu_time hp_credits_take_passed(struct hp_sampler *sampler)
                                  .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
     if (passed.kernel_ns > passed.ns)
         passed.kernel_ns = passed.ns;
+    if (sampler->perf != NULL)
+        HOTPATH_ADD_(sampler->cpu->perf_switches, hp_less(now.switches, before.switches));
     sampler->counted.switches = now.switches;
     sampler->counted.ns += passed.ns;
     sampler->counted.kernel_ns += passed.kernel_ns;
@@ -23534,10 +23820,11 @@ static inline struct hotpath_site *hp_functions_site_in(hp_functions_table_word 
     }
 }
 
-static inline struct hotpath_site *hp_functions_find_site(uintptr_t function)
+static inline hp_functions_table_word hp_functions_present_table(void) { return __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE); }
+
+static inline struct hotpath_site *hp_functions_find_site(hp_functions_table_word in, uintptr_t function)
 {
-    const hp_functions_table_word present = __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE);
-    return present != 0 ? hp_functions_site_in(present, function) : NULL;
+    return in != 0 ? hp_functions_site_in(in, function) : NULL;
 }
 
 /* Of a function that is not there yet. */
@@ -23699,20 +23986,23 @@ HP_FUNCTIONS_APART void enter_first_time(uintptr_t function, uintptr_t place_of_
         enter_otherwise(site, place_of_hook, HOTPATH_NOT_OPENED_);
 }
 
-HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
+HP_FUNCTIONS_WITHIN void enter_function(hp_functions_table_word in, uintptr_t function, uintptr_t place)
 {
-    (void)caller;
-    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
-        return;
-    const uintptr_t place = HP_FUNCTIONS_HOOK_PLACE();
-    struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
+    struct hotpath_site *site = hp_functions_find_site(in, function);
     if (__builtin_expect(site == NULL, 0)) {
-        enter_first_time((uintptr_t)function, place);
+        enter_first_time(function, place);
         return;
     }
     const uintptr_t state = hotpath_begin_((struct hotpath_zone *)place, site, HP_FUNCTIONS_INLINED_REACH);
     if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
         enter_otherwise(site, place, state);
+}
+
+HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
+{
+    (void)caller;
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        enter_function(hp_functions_present_table(), (uintptr_t)function, HP_FUNCTIONS_HOOK_PLACE());
 }
 
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
@@ -23780,19 +24070,51 @@ HP_FUNCTIONS_APART void leave_unless_skipped(const struct hotpath_site *site)
         leave(hotpath_v1_head, site);
 }
 
-HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
+HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    (void)caller;
-    if (HOTPATH_GET_(head->skip) != 0)
-        return;
-    const struct hotpath_site *site = hp_functions_find_site((uintptr_t)function);
+    const struct hotpath_site *site = hp_functions_find_site(in, function);
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
     if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0))
         leave_unless_skipped(site);
     else
         leave(head, site);
+}
+
+HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) == 0)
+        leave_function(head, hp_functions_present_table(), (uintptr_t)function);
+}
+
+/* ------------------------------------------------------------------------------------------- what they cost */
+
+/* The hooks, with a table of somebody's own. */
+static __attribute__((noinline)) void hp_functions_rehearse_enter(hp_functions_table_word in, uintptr_t function)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        enter_function(in, function, HP_FUNCTIONS_HOOK_PLACE());
+}
+
+static __attribute__((noinline)) void hp_functions_rehearse_exit(hp_functions_table_word in, uintptr_t function)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    if (HOTPATH_GET_(head->skip) == 0)
+        leave_function(head, in, function);
+}
+
+void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
+{
+    const uintptr_t function = (uintptr_t)site;
+    _Alignas(HP_FUNCTIONS_SHIFT_BITS + 1) struct hp_functions_entry entries[2] = {{0, NULL}, {0, NULL}};
+    const hp_functions_table_word in = (hp_functions_table_word)entries | 63u; /* two of them: one bit of a hash */
+    hp_functions_add_entry(in, function, site);
+    while (calls-- > 0) {
+        hp_functions_rehearse_enter(in, function);
+        hp_functions_rehearse_exit(in, function);
+    }
 }
 
 /* ---- src/record/holders.c ------------------------------------------------------------------------------------ */
@@ -25004,6 +25326,10 @@ static void hp_lifecycle_open_session(struct hp_session *session)
     hotpath_runtime_->store = &session->store;
     header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
     header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
+    header->counted_cost_ps = hotpath_runtime_->zone_cost.counted_ps;
+    header->function_cost_ps = hotpath_runtime_->zone_cost.function_ps;
+    header->function_counted_ps = hotpath_runtime_->zone_cost.function_counted_ps;
+    header->alloc_cost_ps = hotpath_runtime_->zone_cost.alloc_ps;
     hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
     hp_waits_begin();
@@ -26381,6 +26707,23 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
         hp_sampler_remember_folded(head, nodes[--count]);
 }
 
+static uint64_t hp_sampler_ticks_now(void) { return hp_clock_ticks_raw(hotpath_runtime_->counter); }
+
+/*
+ * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
+ * and nobody but the thread that is interrupted can tell how much.
+ */
+#define HP_SAMPLER_NO_GAP_ZONES 10u
+static void hp_sampler_weigh_perf(const struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint64_t zone = hotpath_runtime_->zone_cost.ticks;
+    if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+        return;
+    const uint64_t ticks = hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
+}
+
 static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -26400,6 +26743,7 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
+    hp_sampler_weigh_perf(head);
 }
 
 static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
@@ -26437,12 +26781,17 @@ static bool hp_sampler_enter(struct hp_head *head)
 {
     HOTPATH_PUT_(head->sampler.is_at_work, 1);
     HOTPATH_ORDER_();
-    return head->sampler.cpu != NULL &&
-           (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+    const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
+                                                        ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+    head->sampler.since = is_there ? hp_sampler_ticks_now() : 0;
+    return is_there;
 }
 
 static void hp_sampler_leave(struct hp_head *head)
 {
+    if (head->sampler.since != 0)
+        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, hp_sampler_ticks_now() - head->sampler.since);
+    head->sampler.since = 0;
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }
@@ -27163,6 +27512,34 @@ uint32_t hp_site_id(struct hotpath_site *site)
         hp_site_register(site, NULL);
     hp_unlock(&held);
     return HOTPATH_GET_(site->id);
+}
+
+/* ---- src/record/slow_ways.c ---------------------------------------------------------------------------------- */
+
+/*
+ * What the recorder does beyond the usual: calls that are kept or have allocated end out of line, and the first allocation in a
+ * call marks it. How long that takes depends on what is there, so it cannot be measured beforehand; it is timed where it
+ * happens, one in HP_SLOW_PERIOD.
+ */
+
+/* So many zones: then the thread lost its processor meanwhile, which is not our doing. */
+#define HP_SLOW_WAYS_MOST_ZONES 64u
+
+uint64_t hp_slow_way_begin(const struct hp_head *head)
+{
+    struct hp_thread *record = head->record;
+    const uint32_t number = record->slow_ways + 1;
+    HOTPATH_PUT_(record->slow_ways, number);
+    return number % HP_SLOW_PERIOD == 0 ? hp_now() : 0;
+}
+
+void hp_slow_way_end(const struct hp_head *head, uint64_t from)
+{
+    if (from == 0)
+        return;
+    const uint64_t ticks = hp_now() - from;
+    if (ticks < HP_SLOW_WAYS_MOST_ZONES * hotpath_runtime_->zone_cost.ticks)
+        HOTPATH_ADD_(head->record->slow_ticks, ticks);
 }
 
 /* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
@@ -28614,9 +28991,11 @@ static bool hp_zones_leave(struct hp_head *head, const struct hotpath_zone *zone
             hp_zones_recover_handlers(head);
             hp_zones_recover(head);
         }
+        const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
             hp_zones_abandon_top(head);
         hp_zones_close_top(head, now);
+        hp_slow_way_end(head, from);
     }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
@@ -28692,9 +29071,11 @@ static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t no
     HOTPATH_ORDER_();
     const struct hotpath_frame_ *frame = hp_zones_is_on_or_paused(head) ? hp_zones_find_frame_of(head, site) : NULL;
     if (frame != NULL) {
+        const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
             hp_zones_abandon_top(head);
         hp_zones_close_top(head, now);
+        hp_slow_way_end(head, from);
     }
     hp_let_go(&head->hot);
     return frame != NULL;

@@ -193,6 +193,38 @@ void hp_cpu_perf_stop(void *mapping)
         hp_raw(SYS_munmap, mapping, LEAST_PAGE);
 }
 
+#define WEIGHED 5u
+#define WEIGHED_NS 12000u       /* between two of them */
+#define WEIGHED_READINGS 20000u /* at most, where none come */
+
+static void sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
+{
+    while (count > 0 && sorted[count - 1] > value) {
+        sorted[count] = sorted[count - 1];
+        count--;
+    }
+    sorted[count] = value;
+}
+
+uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+{
+    uint64_t gaps[WEIGHED];
+    uint32_t count = 0;
+    const long fd = open_event(WEIGHED_NS);
+    if (fd < 0)
+        return 0;
+    hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, 2 * WEIGHED);
+    uint64_t before = hp_clock_ticks_raw(counter);
+    for (uint32_t readings = 0; readings < WEIGHED_READINGS && count < WEIGHED; readings++) {
+        const uint64_t now = hp_clock_ticks_raw(counter);
+        if (now - before > step)
+            sort_in(gaps, count++, now - before);
+        before = now;
+    }
+    hp_raw(SYS_close, fd);
+    return count == WEIGHED ? gaps[WEIGHED / 2] : 0;
+}
+
 int hp_cpu_perf_prepare(void **ret_mapping)
 {
     int refusal;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "stacks.h"
 
 struct hp_cpu_time {
@@ -49,6 +50,13 @@ void hp_cpu_perf_stop(void *mapping);
  * to be kept as long as others may be started: the first event on a machine takes the kernel ten milliseconds.
  */
 int hp_cpu_perf_prepare(void **ret_mapping);
+
+/*
+ * What one of perf's interrupts takes from the thread it comes to, in ticks of that counter: the median of a few that come in quick
+ * succession, with nobody told of them. Gaps of up to `step` between two readings are none. Takes a tenth of a millisecond. 0:
+ * not found out.
+ */
+uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 

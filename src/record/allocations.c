@@ -315,11 +315,13 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
         return true; /* nothing is counted now */
     if (gate != head->hot.epoch)
         return false;
+    const uint64_t from = hp_slow_way_begin(head);
     if (!mark_all(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }
     count_around(head, event, stack);
+    hp_slow_way_end(head, from);
     if (is_one_of_many(head))
         tell_others(head, event->allocated, event->freed, event->freed_bytes);
     return true;

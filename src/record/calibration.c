@@ -1,10 +1,10 @@
-/* What a zone costs on this machine, measured when a session begins. SPDX-License-Identifier: MIT */
+/* What measuring costs on this machine, measured when a session begins. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "runtime.h"
 
-#define CALIBRATION_ZONES 100u
-#define CALIBRATION_ROUNDS 24
+#define PASSES 64u
+#define ROUNDS 9
 
 /* A session in miniature, private to the measurement. Offsets count from its start. */
 struct miniature {
@@ -16,7 +16,8 @@ struct miniature {
     uint64_t octave[256];
     struct hotpath_frame_ frames[4];
     struct hotpath_slot_ slots[4];
-    struct hotpath_head_ head;
+    struct hp_alloc_thread alloc;
+    struct hp_head head;
     struct hotpath_site site;
 };
 
@@ -30,32 +31,92 @@ static void build(struct miniature *mini)
         mini->stat.octaves[octave] = OFFSET(octave); /* where it is counted does not matter */
     mini->frames[0].zone = UINT64_MAX;
     mini->frames[0].node = OFFSET(root);
+    mini->frames[0].stat = HOTPATH_ALLOCATES_;
     mini->gate = 1;
-    mini->head = (struct hotpath_head_){.ready = HOTPATH_READY_,
-                                        .epoch = 1,
-                                        .top = mini->frames,
-                                        .last = mini->frames + 3,
-                                        .slots = mini->slots,
-                                        .base = (char *)mini,
-                                        .mask = 3 * sizeof(struct hotpath_slot_)};
-    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head, OFFSET(root), 0);
-    slot->key = (uint64_t)OFFSET(root) << 32;
-    slot->node = OFFSET(node);
-    slot->stat = OFFSET(stat);
+    mini->head.alloc = &mini->alloc;
+    mini->head.hot = (struct hotpath_head_){.ready = HOTPATH_READY_,
+                                            .epoch = 1,
+                                            .top = mini->frames,
+                                            .last = mini->frames + 3,
+                                            .slots = mini->slots,
+                                            .base = (char *)mini,
+                                            .mask = 3 * sizeof(struct hotpath_slot_)};
 }
 
-/* Runs zones on the miniature; the time they took by the monotonic clock, and what they say of themselves in ticks. */
-static void run_zones(struct miniature *mini, uint64_t *ret_ns, uint64_t *ret_ticks)
+/* The first child of the root is found by its usual key, or under that of sites of which not every call is timed: none, here. */
+static void choose_key(struct miniature *mini, bool is_timed)
 {
-    mini->node.total = 0;
-    const uint64_t from_ns = hp_clock_monotonic_ns();
-    const uint64_t from = hotpath_ticks_();
-    for (uint32_t zones = 0; zones < CALIBRATION_ZONES; zones++) {
+    struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, OFFSET(root), 0);
+    slot->key = (uint64_t)OFFSET(root) << 32 | (is_timed ? 0 : HOTPATH_SAMPLED_KEY_);
+    slot->node = OFFSET(node);
+    slot->stat = OFFSET(stat);
+    mini->stat.period = mini->stat.countdown = UINT32_MAX;
+    mini->node.calls = mini->node.total = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- what is tried */
+
+static void try_zones(struct miniature *mini)
+{
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
         struct hotpath_zone zone = {hotpath_open_(&zone, &mini->site)};
         hotpath_close_(&zone);
     }
-    *ret_ticks = hotpath_ticks_() - from;
-    *ret_ns = hp_clock_monotonic_ns() - from_ns;
+}
+
+static void try_functions(struct miniature *mini) { hp_functions_rehearse(&mini->site, PASSES); }
+
+/* Called as malloc and free do, who are in another library. */
+static void try_allocations(struct miniature *mini)
+{
+    __typeof__(hotpath_v1_allocated) *volatile allocated = hotpath_v1_allocated;
+    __typeof__(hotpath_v1_freed) *volatile freed = hotpath_v1_freed;
+    const uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        allocated(mini, 1, 1, stack);
+        freed(mini, 1, stack);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- measuring */
+
+typedef void try_things(struct miniature *mini);
+
+struct taken {
+    uint64_t ns, ticks;
+    uint64_t inside; /* ticks that zones say of themselves */
+};
+
+static struct taken take_once(struct miniature *mini, try_things *things, bool is_timed)
+{
+    choose_key(mini, is_timed);
+    const uint64_t from_ns = hp_clock_monotonic_ns();
+    const uint64_t from = hotpath_ticks_();
+    things(mini);
+    const uint64_t ticks = hotpath_ticks_() - from;
+    return (struct taken){hp_clock_monotonic_ns() - from_ns, ticks, mini->node.total};
+}
+
+/*
+ * The median of a few rounds, so that a page fault or a preempted round does not make everything look dear. The best of them would
+ * be what it costs while nobody else uses the core, which is not how programs run.
+ */
+static struct taken take_median(struct miniature *mini, try_things *things, bool is_timed)
+{
+    struct taken sorted[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        const struct taken taken = take_once(mini, things, is_timed);
+        int at = round;
+        for (; at > 0 && sorted[at - 1].ns > taken.ns; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = taken;
+    }
+    return sorted[ROUNDS / 2];
+}
+
+static uint64_t median_ps(struct miniature *mini, try_things *things, bool is_timed)
+{
+    return take_median(mini, things, is_timed).ns * 1000 / PASSES;
 }
 
 /* Zones that may not use the CPU's counter read the slower clock, twice each. */
@@ -69,27 +130,30 @@ static uint64_t extra_clock_ps(void)
     return (hp_clock_monotonic_ns() - from) * 1000 / 100;
 }
 
-/* Best of a few rounds, so that a page fault or a preempted round does not make every zone look dear. */
+static struct hp_zone_cost zone_cost(struct miniature *mini)
+{
+    const struct taken median = take_median(mini, try_zones, true);
+    const uint64_t extra_ps = extra_clock_ps();
+    const double ns_per_tick = median.ticks > 0 ? (double)median.ns / (double)median.ticks : 0;
+    return (struct hp_zone_cost){
+        .ps = median.ns * 1000 / PASSES + 2 * extra_ps,
+        .inner_ps = (uint64_t)((double)median.inside * ns_per_tick * 1000 / PASSES) + extra_ps,
+        .ticks = median.ticks / PASSES,
+        .inner_ticks = median.inside / PASSES,
+        .counted_ps = median_ps(mini, try_zones, false),
+        .function_ps = median_ps(mini, try_functions, true) + 2 * extra_ps,
+        .function_counted_ps = median_ps(mini, try_functions, false),
+        .alloc_ps = median_ps(mini, try_allocations, true),
+    };
+}
+
 struct hp_zone_cost hp_zones_calibrate(void)
 {
     struct miniature mini;
     struct hotpath_head_ *before = hotpath_v1_head;
-    struct hp_zone_cost cost = {0};
     build(&mini);
-    hotpath_v1_head = &mini.head;
-    uint64_t best = UINT64_MAX;
-    for (int round = 0; round < CALIBRATION_ROUNDS; round++) {
-        uint64_t ns, ticks;
-        run_zones(&mini, &ns, &ticks);
-        if (ns >= best || ticks == 0)
-            continue;
-        best = ns;
-        cost.ticks = ticks / CALIBRATION_ZONES;
-        cost.inner_ticks = mini.node.total / CALIBRATION_ZONES;
-        cost.inner_ps = (uint64_t)((double)mini.node.total * (double)ns / (double)ticks * 1000 / CALIBRATION_ZONES);
-    }
+    hotpath_v1_head = &mini.head.hot;
+    const struct hp_zone_cost cost = zone_cost(&mini);
     hotpath_v1_head = before;
-    cost.ps = best * 1000 / CALIBRATION_ZONES + 2 * extra_clock_ps();
-    cost.inner_ps += extra_clock_ps();
     return cost;
 }

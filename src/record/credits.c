@@ -86,6 +86,8 @@ static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
                                  .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
     if (passed.kernel_ns > passed.ns)
         passed.kernel_ns = passed.ns;
+    if (sampler->perf != NULL)
+        HOTPATH_ADD_(sampler->cpu->perf_switches, hp_less(now.switches, before.switches));
     sampler->counted.switches = now.switches;
     sampler->counted.ns += passed.ns;
     sampler->counted.kernel_ns += passed.kernel_ns;

@@ -64,10 +64,11 @@ static inline struct hotpath_site *site_in(table_word in, uintptr_t function)
     }
 }
 
-static inline struct hotpath_site *find_site(uintptr_t function)
+static inline table_word present_table(void) { return __atomic_load_n(&table, __ATOMIC_ACQUIRE); }
+
+static inline struct hotpath_site *find_site(table_word in, uintptr_t function)
 {
-    const table_word present = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-    return present != 0 ? site_in(present, function) : NULL;
+    return in != 0 ? site_in(in, function) : NULL;
 }
 
 /* Of a function that is not there yet. */
@@ -229,20 +230,23 @@ APART void enter_first_time(uintptr_t function, uintptr_t place_of_hook)
         enter_otherwise(site, place_of_hook, HOTPATH_NOT_OPENED_);
 }
 
-HOOK void __cyg_profile_func_enter(void *function, void *caller)
+WITHIN void enter_function(table_word in, uintptr_t function, uintptr_t place)
 {
-    (void)caller;
-    if (HOTPATH_GET_(hotpath_v1_head->skip) != 0)
-        return;
-    const uintptr_t place = HOOK_PLACE();
-    struct hotpath_site *site = find_site((uintptr_t)function);
+    struct hotpath_site *site = find_site(in, function);
     if (__builtin_expect(site == NULL, 0)) {
-        enter_first_time((uintptr_t)function, place);
+        enter_first_time(function, place);
         return;
     }
     const uintptr_t state = hotpath_begin_((struct hotpath_zone *)place, site, INLINED_REACH);
     if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
         enter_otherwise(site, place, state);
+}
+
+HOOK void __cyg_profile_func_enter(void *function, void *caller)
+{
+    (void)caller;
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        enter_function(present_table(), (uintptr_t)function, HOOK_PLACE());
 }
 
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
@@ -310,17 +314,49 @@ APART void leave_unless_skipped(const struct hotpath_site *site)
         leave(hotpath_v1_head, site);
 }
 
-HOOK void __cyg_profile_func_exit(void *function, void *caller)
+WITHIN void leave_function(struct hotpath_head_ *head, table_word in, uintptr_t function)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    (void)caller;
-    if (HOTPATH_GET_(head->skip) != 0)
-        return;
-    const struct hotpath_site *site = find_site((uintptr_t)function);
+    const struct hotpath_site *site = find_site(in, function);
     if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
         return;
     if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0))
         leave_unless_skipped(site);
     else
         leave(head, site);
+}
+
+HOOK void __cyg_profile_func_exit(void *function, void *caller)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    (void)caller;
+    if (HOTPATH_GET_(head->skip) == 0)
+        leave_function(head, present_table(), (uintptr_t)function);
+}
+
+/* ------------------------------------------------------------------------------------------- what they cost */
+
+/* The hooks, with a table of somebody's own. */
+static __attribute__((noinline)) void rehearse_enter(table_word in, uintptr_t function)
+{
+    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
+        enter_function(in, function, HOOK_PLACE());
+}
+
+static __attribute__((noinline)) void rehearse_exit(table_word in, uintptr_t function)
+{
+    struct hotpath_head_ *head = hotpath_v1_head;
+    if (HOTPATH_GET_(head->skip) == 0)
+        leave_function(head, in, function);
+}
+
+void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
+{
+    const uintptr_t function = (uintptr_t)site;
+    _Alignas(SHIFT_BITS + 1) struct entry entries[2] = {{0, NULL}, {0, NULL}};
+    const table_word in = (table_word)entries | 63u; /* two of them: one bit of a hash */
+    add_entry(in, function, site);
+    while (calls-- > 0) {
+        rehearse_enter(in, function);
+        rehearse_exit(in, function);
+    }
 }

@@ -177,6 +177,10 @@ static void open_session(struct hp_session *session)
     hp_runtime->store = &session->store;
     header->zone_cost_ps = hp_runtime->zone_cost.ps;
     header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
+    header->counted_cost_ps = hp_runtime->zone_cost.counted_ps;
+    header->function_cost_ps = hp_runtime->zone_cost.function_ps;
+    header->function_counted_ps = hp_runtime->zone_cost.function_counted_ps;
+    header->alloc_cost_ps = hp_runtime->zone_cost.alloc_ps;
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
     hp_waits_begin();

@@ -104,12 +104,16 @@ struct hp_fork_page {
     uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 
-/* What one zone costs. */
+/* What one zone costs, and what else. */
 struct hp_zone_cost {
     uint64_t ps;       /* all of it */
     uint64_t inner_ps; /* the part that its own duration includes */
     uint64_t ticks;    /* the same in ticks */
     uint64_t inner_ticks;
+    uint64_t counted_ps;          /* a zone that is not timed */
+    uint64_t function_ps;         /* a function that the compiler measures */
+    uint64_t function_counted_ps; /* the same, not timed */
+    uint64_t alloc_ps;            /* an allocation and its free */
 };
 struct hp_symbol;
 
@@ -421,8 +425,20 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
 void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
-/* Measures what one zone costs on this machine. Signals held. */
+/* Measures what one zone costs on this machine, and what else there is to be paid. Signals held. */
 struct hp_zone_cost hp_zones_calibrate(void);
+
+/* --- functions.c */
+/* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
+void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
+
+/* --- slow_ways.c */
+/*
+ * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
+ * the head held.
+ */
+uint64_t hp_slow_way_begin(const struct hp_head *head);
+void hp_slow_way_end(const struct hp_head *head, uint64_t from);
 
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */

@@ -226,6 +226,23 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
         remember_folded(head, nodes[--count]);
 }
 
+static uint64_t ticks_now(void) { return hp_clock_ticks_raw(hp_runtime->counter); }
+
+/*
+ * Once for a process, when it has run for a while: what the kernel does before it calls the handler costs more than all the rest,
+ * and nobody but the thread that is interrupted can tell how much.
+ */
+#define NO_GAP_ZONES 10u
+static void weigh_perf(const struct hp_head *head)
+{
+    struct hp_header *header = hp_store_header(head->store);
+    const uint64_t zone = hp_runtime->zone_cost.ticks;
+    if (head->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
+        return;
+    const uint64_t ticks = hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
+}
+
 static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -245,6 +262,7 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         start_perf(head);
+    weigh_perf(head);
 }
 
 static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
@@ -282,12 +300,17 @@ static bool enter(struct hp_head *head)
 {
     HOTPATH_PUT_(head->sampler.is_at_work, 1);
     HOTPATH_ORDER_();
-    return head->sampler.cpu != NULL &&
-           (HOTPATH_GATE_OF_(&head->hot) & ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+    const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
+                                                        ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
+    head->sampler.since = is_there ? ticks_now() : 0;
+    return is_there;
 }
 
 static void leave(struct hp_head *head)
 {
+    if (head->sampler.since != 0)
+        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks_now() - head->sampler.since);
+    head->sampler.since = 0;
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }

@@ -61,7 +61,8 @@ struct hp_sampler {
     bool has_begun;         /* it has met a zone */
     bool is_switched_often; /* no perf */
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
-    uint32_t is_at_work;    /* the handler is in the session */
+    uint32_t is_at_work;    /* the handler is in the session, ... */
+    uint64_t since;         /* ... since then, in ticks; 0: it is not */
     uint32_t seen_count;    /* in use of the following */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
@@ -75,6 +76,7 @@ struct hp_sampling {
     uint64_t period_ns;
     void *perf; /* atomic: an event that never fires, so that others are started quickly; gone in a forked child */
     uint32_t perf_thread; /* which bears its price */
+    uint32_t is_weighed;  /* atomic: somebody has found out, or does, what an interrupt of perf's costs */
 };
 
 /* A session begins. Under the lock. */

@@ -322,9 +322,11 @@ static bool leave(struct hp_head *head, const struct hotpath_zone *zone, uint64_
             recover_handlers(head);
             recover(head);
         }
+        const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
             abandon_top(head);
         close_top(head, now);
+        hp_slow_way_end(head, from);
     }
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, frame != NULL ? HOTPATH_READY_ : before);
@@ -400,9 +402,11 @@ static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
     HOTPATH_ORDER_();
     const struct hotpath_frame_ *frame = is_on_or_paused(head) ? find_frame_of(head, site) : NULL;
     if (frame != NULL) {
+        const uint64_t from = hp_slow_way_begin(head);
         while (head->hot.top > frame)
             abandon_top(head);
         close_top(head, now);
+        hp_slow_way_end(head, from);
     }
     hp_let_go(&head->hot);
     return frame != NULL;

@@ -602,20 +602,47 @@ static void settle_selfs(struct hp_profile *profile)
     }
 }
 
+static void add_thread_calls(struct hp_thread_calls *calls, const struct record *record)
+{
+    const bool is_function = record->site != NULL && record->site->is_by_compiler;
+    *(is_function ? &calls->functions_timed : &calls->timed) += timed_calls(&record->sums);
+    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
+}
+
+static bool is_same_thread(const struct record *record, const struct record *other)
+{
+    return record->place.session == other->place.session && record->place.thread == other->place.thread;
+}
+
 /* Records are in the order of their places here: session by session, thread by thread. */
+static bool count_by_thread(struct builder *builder)
+{
+    struct hp_profile *profile = builder->profile;
+    size_t count = 0;
+    for (size_t at = 0; at < builder->record_count; at++)
+        count += at == 0 || !is_same_thread(builder->records[at - 1], builder->records[at]);
+    profile->thread_calls = hp_arena_take_array(builder->arena, count + 1, sizeof *profile->thread_calls);
+    if (profile->thread_calls == NULL)
+        return false;
+    struct hp_thread_calls *calls = profile->thread_calls;
+    for (size_t at = 0; at < builder->record_count; at++) {
+        const struct record *record = builder->records[at];
+        if (at == 0 || !is_same_thread(builder->records[at - 1], record)) {
+            calls = &profile->thread_calls[profile->thread_calls_count++];
+            calls->session = record->place.session;
+            calls->thread = record->place.thread;
+        }
+        add_thread_calls(calls, record);
+    }
+    return true;
+}
+
 static void count_by_session(struct builder *builder)
 {
-    uint64_t calls_of_thread = 0;
     for (size_t at = 0; at < builder->record_count; at++) {
-        const struct record *record = builder->records[at], *before = at > 0 ? builder->records[at - 1] : record;
+        const struct record *record = builder->records[at];
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
-        if (record->place.session != before->place.session || record->place.thread != before->place.thread)
-            calls_of_thread = 0;
-        calls_of_thread += timed_calls(&record->sums);
-        if (calls_of_thread > session->calls_of_busiest_thread)
-            session->calls_of_busiest_thread = calls_of_thread;
         session->calls += record->sums.calls;
-        session->timed_calls += timed_calls(&record->sums);
         session->open += record->sums.open;
         if (record->parent == NULL && record->site != NULL)
             session->total += record->sums.total;
@@ -709,7 +736,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))
         return NULL;
     count_by_session(builder);
-    if (!merge(builder))
+    if (!count_by_thread(builder) || !merge(builder))
         return NULL;
     count_calls_inside(profile);
     settle_selfs(profile);

@@ -64,6 +64,7 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
+    bool is_by_compiler;                  /* a function that the compiler measures */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
@@ -112,17 +113,25 @@ struct hp_session_sums {
     const struct hp_snapshot *snapshot;
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
-    uint64_t timed_calls;
-    uint64_t calls_of_busiest_thread; /* timed ones */
     uint64_t open;
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
 };
 
+/* How many calls a thread record has, by what they cost. */
+struct hp_thread_calls {
+    uint32_t session; /* its index */
+    uint32_t thread;  /* offset of the record */
+    uint64_t timed, counted;
+    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+};
+
 struct hp_profile {
     const struct hp_run *run;
-    struct hp_session_sums *sessions; /* as many as the run has, in the same order */
-    struct hp_site_sums **sites;      /* those that have calls, in no order */
+    struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
+    struct hp_thread_calls *thread_calls; /* by session and thread */
+    size_t thread_calls_count;
+    struct hp_site_sums **sites; /* those that have calls, in no order */
     size_t site_count;
     struct hp_tree_node *first_root;
     struct hp_tree_node **nodes; /* all, parents before their children */

@@ -1,6 +1,8 @@
 /* What a report is about. SPDX-License-Identifier: MIT */
 #include "run.h"
 
+#include <string.h>
+
 #include "arena.h"
 #include "units.h"
 
@@ -57,19 +59,29 @@ static void set_times(struct hp_run *run)
     }
 }
 
-/* Each process measured it anew; the average of all is nearer the truth than any of them. */
-static void set_zone_cost(struct hp_run *run)
+/* Each process measured it anew; the average of all is nearer the truth than any of them. `place`: of the cost in headers. */
+static double average_ns(const struct hp_run *run, size_t place)
 {
-    double cost = 0, inner = 0, costs = 0, inners = 0;
+    double sum = 0, count = 0;
     for (size_t at = 0; at < run->count; at++) {
-        const struct hp_header *header = &run->sessions[at]->header;
-        cost += (double)header->zone_cost_ps;
-        inner += (double)header->zone_inner_ps;
-        costs += header->zone_cost_ps > 0; /* 0: not known */
-        inners += header->zone_inner_ps > 0;
+        uint64_t ps;
+        memcpy(&ps, (const char *)&run->sessions[at]->header + place, sizeof ps);
+        sum += (double)ps;
+        count += ps > 0; /* 0: not known */
     }
-    run->zone_cost_ns = costs > 0 ? cost / costs / 1000 : 0;
-    run->zone_inner_ns = inners > 0 ? inner / inners / 1000 : 0;
+    return count > 0 ? sum / count / 1000 : 0;
+}
+
+static void set_costs(struct hp_run *run)
+{
+    run->zone_cost_ns = average_ns(run, offsetof(struct hp_header, zone_cost_ps));
+    run->zone_inner_ns = average_ns(run, offsetof(struct hp_header, zone_inner_ps));
+    run->counted_cost_ns = average_ns(run, offsetof(struct hp_header, counted_cost_ps));
+    run->function_cost_ns = average_ns(run, offsetof(struct hp_header, function_cost_ps));
+    run->function_counted_ns = average_ns(run, offsetof(struct hp_header, function_counted_ps));
+    run->alloc_cost_ns = average_ns(run, offsetof(struct hp_header, alloc_cost_ps));
+    if (run->function_cost_ns == 0)
+        run->function_cost_ns = run->zone_cost_ns;
 }
 
 static void count_states(struct hp_run *run)
@@ -87,7 +99,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
         return false;
     set_rate(run);
     set_times(run);
-    set_zone_cost(run);
+    set_costs(run);
     count_states(run);
     return true;
 }

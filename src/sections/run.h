@@ -26,6 +26,10 @@ struct hp_run {
     uint64_t elapsed_ticks;            /* from there to the end of the last one */
     double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    double counted_cost_ns;            /* the same of a zone that is counted and not timed, */
+    double function_cost_ns;           /* of a function that the compiler measures, */
+    double function_counted_ns;        /* of one that is counted and not timed, */
+    double alloc_cost_ns;              /* and to count an allocation and its free */
     size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
     size_t cut_off;                    /* how many have lost the end of their file */
     hp_read_name *read_name;           /* as in struct hp_snapshots */

@@ -48,6 +48,7 @@ static const char *describe_site(struct hp_site_table *table, struct hp_site_sum
     if (!hp_snapshot_site(table->session, site->id, &stored))
         return name_unknown(table, site->id);
     site->kind = stored.kind;
+    site->is_by_compiler = stored.image != 0;
     site->location.file = hp_snapshot_text(table->session, stored.file);
     site->location.function = hp_snapshot_text(table->session, stored.function);
     site->location.line = stored.line;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cost.h"
 #include "cpu_profile.h"
 #include "profile.h"
 #include "units.h"
@@ -54,35 +55,11 @@ const char *hp_trust_clock_name(uint32_t kind)
     }
 }
 
-static double largest(double a, double b) { return a > b ? a : b; }
-
-/*
- * How many zones delayed the run. Threads measure at the same time, so what delays the run is the busiest of them, or
- * all together where there are fewer cores than threads: the larger of the two. Processes may also wait for one
- * another, and then the delays add up as the times do: the run loses the share that its processes lose on average.
- */
-static double calls_in_the_way(const struct hotpath_results *results)
-{
-    const struct hp_run *run = &results->run;
-    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
-    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
-    for (size_t at = 0; at < run->count; at++) {
-        const struct hp_session_sums *session = &results->profile->sessions[at];
-        all += (double)session->timed_calls;
-        busiest = largest(busiest, (double)session->calls_of_busiest_thread);
-        sum_of_busiest += (double)session->calls_of_busiest_thread;
-        elapsed += (double)hp_snapshot_elapsed(session->snapshot);
-    }
-    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
-    return largest(largest(all / cores, busiest), in_turn);
-}
-
 /* The share of the run that measuring may have taken. */
 static double measuring_share(const struct hotpath_results *results)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&results->run);
-    const double calls = calls_in_the_way(results);
-    const double share = elapsed > 0 ? 100 * calls * results->run.zone_cost_ns / elapsed : 0;
+    const double share = elapsed > 0 ? 100 * hp_cost_ns(results->profile) / elapsed : 0;
     return share < 100 ? share : 100;
 }
 

@@ -37,7 +37,7 @@
 #define HP_LAYOUT_VERSION 5u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1496u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -178,6 +178,12 @@ struct hp_header {
     uint32_t cpu_refusal; /* errno with which the kernel refused perf; 0: it did not, or was not asked */
     uint32_t storage;     /* enum hp_storage */
     uint32_t refusal;     /* enum hp_refusal: why it last could not grow */
+    /* What else measuring costs, as zone_cost_ps: picoseconds, 0 where it is not known. */
+    uint64_t counted_cost_ps;     /* of a zone that is counted and not timed */
+    uint64_t function_cost_ps;    /* of a function that the compiler measures */
+    uint64_t function_counted_ps; /* of one that is counted and not timed */
+    uint64_t alloc_cost_ps;       /* to count an allocation and its free */
+    uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -220,8 +226,13 @@ struct hp_thread {
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
     uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
     uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
-    uint32_t reserved[7];
+    uint32_t slow_ways;  /* ends of zones and first allocations in them that were more than the usual; may wrap */
+    uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
+    uint32_t reserved[4];
 };
+
+/* No divisor of what programs do in turns. */
+#define HP_SLOW_PERIOD 61u
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
 struct hp_node_chunk {
@@ -410,7 +421,9 @@ struct hp_cpu_thread {
     uint32_t last_node;  /* where it was found last; 0: never yet */
     uint64_t skipped_ns; /* passed while recording was paused: in none of the above */
     uint64_t skipped_kernel_ns;
-    uint32_t reserved[10];
+    uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
+    uint64_t perf_switches; /* how often the thread was switched from while perf was there */
+    uint32_t reserved[6];
 };
 
 /* What was credited to a node. */

@@ -1,0 +1,108 @@
+/* What measuring cost a run. SPDX-License-Identifier: MIT */
+#include "cost.h"
+
+/*
+ * A sample takes more than perf's interrupt, which is weighed by interrupts that follow one another closely: the signal is sent and
+ * delivered, and after a millisecond of other work less of the kernel is in the caches. Both together came to so many of them
+ * (docs/overhead.md).
+ */
+#define INTERRUPTS_OF_SAMPLE 1.65
+/* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
+#define NS_OF_SAMPLE 9000.0
+#define NS_OF_TIMER_SAMPLE 3000.0
+/* perf stops its clock and starts it again, which is the larger part of an interrupt, too. */
+#define SWITCHES_OF_INTERRUPT 2.2
+
+static double largest(double a, double b) { return a > b ? a : b; }
+
+static double calls_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+{
+    return (double)calls->timed * run->zone_cost_ns + (double)calls->counted * run->counted_cost_ns +
+           (double)calls->functions_timed * run->function_cost_ns +
+           (double)calls->functions_counted * run->function_counted_ns;
+}
+
+static double allocs_ns(const struct hp_run *run, const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_alloc_thread alloc;
+    if (!hp_snapshot_alloc_thread(session, thread, &alloc))
+        return 0;
+    return ((double)alloc.count + (double)alloc.freed_count) / 2 * run->alloc_cost_ns;
+}
+
+static double samples_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_cpu_thread cpu;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return 0;
+    const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
+    const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
+    const double sample = interrupt > 0 ? interrupt * INTERRUPTS_OF_SAMPLE : NS_OF_SAMPLE;
+    return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
+           largest(all - by_perf, 0) * NS_OF_TIMER_SAMPLE +
+           (double)cpu.perf_switches * (sample / INTERRUPTS_OF_SAMPLE) / SWITCHES_OF_INTERRUPT;
+}
+
+/* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
+static const struct hp_thread_calls *find_calls(const struct hp_profile *profile, uint32_t session, uint32_t thread)
+{
+    size_t low = 0, high = profile->thread_calls_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct hp_thread_calls *calls = &profile->thread_calls[middle];
+        if (calls->session == session && calls->thread == thread)
+            return calls;
+        if (calls->session > session || (calls->session == session && calls->thread > thread))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static double thread_ns(const struct hp_profile *profile, uint32_t index, uint32_t offset,
+                        const struct hp_thread *thread)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    const struct hp_thread_calls *calls = find_calls(profile, index, offset);
+    return (calls != NULL ? calls_ns(profile->run, calls) : 0) + allocs_ns(profile->run, session, thread) +
+           samples_ns(session, thread) + hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+}
+
+/* What is nobody's: done for threads without a record, or by whoever watches. */
+static double others_ns(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    struct hp_waits waits;
+    const double late = (double)session->header.late_count + (double)session->header.late_frees;
+    const double watching = hp_snapshot_waits(session, &waits) ? (double)waits.watcher_ns : 0;
+    return late / 2 * run->alloc_cost_ns + watching;
+}
+
+/*
+ * Threads measure at the same time, so what delays the run is the busiest of them, or all together where there are fewer cores than
+ * threads: the larger of the two. Processes may also wait for one another, and then the delays add up as the times do: the run
+ * loses the share that its processes lose on average.
+ */
+double hp_cost_ns(const struct hp_profile *profile)
+{
+    const struct hp_run *run = profile->run;
+    const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
+    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    for (uint32_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        struct hp_walk threads = {0};
+        struct hp_thread thread;
+        double busiest_here = 0;
+        while (hp_snapshot_next_thread(session, &threads, &thread)) {
+            const double ns = thread_ns(profile, at, threads.offset, &thread);
+            all += ns;
+            busiest_here = largest(busiest_here, ns);
+        }
+        all += others_ns(run, session);
+        busiest = largest(busiest, busiest_here);
+        sum_of_busiest += busiest_here;
+        elapsed += (double)hp_snapshot_elapsed(session);
+    }
+    const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
+    return largest(largest(all / cores, busiest), in_turn);
+}

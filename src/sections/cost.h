@@ -1,0 +1,14 @@
+/*
+ * What measuring cost a run: zones that were timed or only counted, functions that the compiler measures, what was done for
+ * allocations, samples of processor time, and switches between threads that perf makes dearer. What each of these costs was
+ * measured by the process itself. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SECTIONS_COST_H
+#define HP_SECTIONS_COST_H
+
+#include "profile.h"
+
+/* By how much measuring delayed the run, about, in nanoseconds. */
+double hp_cost_ns(const struct hp_profile *profile);
+
+#endif

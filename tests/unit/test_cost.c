@@ -1,0 +1,166 @@
+/* What measuring cost a run, from numbers that a test chooses. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report_fixture.h"
+
+/* A session of a millisecond on one core, whose ticks are nanoseconds, with a function that has calls and a tree that has a thread. */
+static uint32_t thread, node;
+
+static int set_up(void **state)
+{
+    fixture_set_up(state);
+    struct hp_header *header = builder_header(&builder);
+    thread = builder_thread(&builder);
+    node = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
+    header->cores = 1;
+    header->zone_cost_ps = 100000;
+    header->counted_cost_ps = 20000;
+    header->function_cost_ps = 150000;
+    header->function_counted_ps = 30000;
+    header->alloc_cost_ps = 10000;
+    builder_elapse(&builder, 1000000, 1);
+    return 0;
+}
+
+static struct hotpath_node_ *stored_node(uint32_t offset) { return builder_at(&builder, offset); }
+static struct hp_thread *stored_thread(void) { return builder_at(&builder, thread); }
+
+static void give_calls(uint32_t offset, uint64_t calls, uint64_t untimed)
+{
+    stored_node(offset)->calls = calls;
+    stored_node(offset)->untimed = untimed;
+}
+
+/* A function that the compiler measures: its file is known. */
+static uint32_t compiled_site(void)
+{
+    const uint32_t site = builder_site(&builder, "g", "g.c", 0), image = builder_text(&builder, "/bin/g");
+    struct hp_site *sites = builder_at(&builder, builder_header(&builder)->site_chunks[0]);
+    sites[site].image = image;
+    return site;
+}
+
+/* The fixture shows shares; the run is a millisecond long. */
+static void assert_cost_ns(double ns)
+{
+    fixture_build();
+    assert_float_equal(results->trust.share_percent / 100 * 1000000, ns, 0.01);
+}
+
+static void timed_zones_have_their_price(void **state)
+{
+    (void)state;
+    give_calls(node, 1000, 0);
+    assert_cost_ns(1000 * 100);
+}
+
+static void so_have_those_that_are_only_counted(void **state)
+{
+    (void)state;
+    give_calls(node, 1600, 1500);
+    assert_cost_ns(100 * 100 + 1500 * 20);
+}
+
+static void functions_that_the_compiler_measures_have_another(void **state)
+{
+    (void)state;
+    give_calls(builder_node(&builder, thread, node, compiled_site()), 300, 200);
+    give_calls(node, 10, 0);
+    assert_cost_ns(10 * 100 + 100 * 150 + 200 * 30);
+}
+
+static void where_that_is_not_known_they_are_zones(void **state)
+{
+    (void)state;
+    builder_header(&builder)->function_cost_ps = 0;
+    give_calls(builder_node(&builder, thread, node, compiled_site()), 300, 0);
+    assert_cost_ns(300 * 100);
+}
+
+static void allocations_are_counted_in_pairs(void **state)
+{
+    (void)state;
+    struct hp_alloc_thread *alloc = builder_alloc_thread(&builder, thread);
+    alloc->count = 700;
+    alloc->freed_count = 300;
+    assert_cost_ns(500 * 10);
+    builder_header(&builder)->late_count = 100;
+    builder_header(&builder)->late_frees = 100;
+    assert_cost_ns(600 * 10);
+}
+
+static void slow_ways_stand_for_those_that_were_not_timed(void **state)
+{
+    (void)state;
+    stored_thread()->slow_ways = 1000;
+    stored_thread()->slow_ticks = 2000;
+    assert_cost_ns(2000 * HP_SLOW_PERIOD);
+}
+
+static void samples_cost_what_the_kernel_does_for_them(void **state)
+{
+    (void)state;
+    struct hp_cpu_thread *cpu = builder_cpu_thread(&builder, thread, 16);
+    cpu->samples = cpu->perf_samples = 10;
+    cpu->spent_ticks = 5000;
+    assert_cost_ns(5000 + 10 * 9000); /* not weighed */
+    builder_header(&builder)->interrupt_ticks = 2000;
+    assert_cost_ns(5000 + 10 * 2000 * 1.65);
+    cpu = builder_at(&builder, stored_thread()->cpu);
+    cpu->samples = 14; /* four by the timer */
+    cpu->perf_switches = 11;
+    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 2000 / 2.2);
+}
+
+static void who_watches_takes_its_part_of_the_cores(void **state)
+{
+    (void)state;
+    builder_waits(&builder, 4)->watcher_ns = 60000;
+    assert_cost_ns(60000);
+    builder_header(&builder)->cores = 4;
+    assert_cost_ns(15000);
+}
+
+/* Each thread is delayed by what it does itself, at the same time as the others. */
+static void the_busiest_thread_counts_where_there_are_cores(void **state)
+{
+    (void)state;
+    const uint32_t other = builder_thread(&builder);
+    give_calls(builder_node(&builder, other, 0, 0), 400, 0);
+    give_calls(node, 300, 0);
+    builder_header(&builder)->cores = 8;
+    assert_cost_ns(400 * 100);
+    builder_header(&builder)->cores = 1;
+    assert_cost_ns(700 * 100);
+}
+
+static void it_is_never_more_than_all(void **state)
+{
+    (void)state;
+    stored_thread()->slow_ticks = UINT64_MAX;
+    assert_cost_ns(1000000);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(timed_zones_have_their_price),
+        TEST(so_have_those_that_are_only_counted),
+        TEST(functions_that_the_compiler_measures_have_another),
+        TEST(where_that_is_not_known_they_are_zones),
+        TEST(allocations_are_counted_in_pairs),
+        TEST(slow_ways_stand_for_those_that_were_not_timed),
+        TEST(samples_cost_what_the_kernel_does_for_them),
+        TEST(who_watches_takes_its_part_of_the_cores),
+        TEST(the_busiest_thread_counts_where_there_are_cores),
+        TEST(it_is_never_more_than_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
