@@ -6229,15 +6229,17 @@ enum hp_loss {
     HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
     HP_LOSS_SITES,     /* sites that found no space */
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
-    HP_LOSS_FOREIGN,   /* zones closed on another thread, or twice */
-    HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
-    HP_LOSS_CLOCK,     /* durations below zero, clamped */
-    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
-    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
-    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
-    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
-    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
-    HP_LOSSES = 16     /* room for more */
+    HP_LOSS_FOREIGN,   /* zones closed on another thread */
+    HP_LOSS_DEPTH, /* zones deeper than the stack of zones can grow, or in handlers that interrupt one another too often */
+    HP_LOSS_CLOCK,    /* durations below zero, clamped */
+    HP_LOSS_CHILDREN, /* forked children that could not begin a session */
+    HP_LOSS_CALLS,    /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,   /* calls whose allocations are in no row: no space */
+    HP_LOSS_SAMPLES,  /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,   /* threads that are sampled no more: the program's stacks have no place for it */
+    HP_LOSS_ENDED,    /* zones in the last destructors of a thread, after all of it was put away */
+    HP_LOSS_SEALED,   /* zones of threads that came after everything was reserved */
+    HP_LOSSES = 16    /* room for more */
 };
 
 /* Where the session is. */
@@ -15418,8 +15420,8 @@ static bool hp_cold_has_filter(const struct hp_run *run)
 
 static void hp_cold_add_notes(const struct hp_cold_view *view)
 {
-    static const enum hp_loss losses[] = {HP_LOSS_ZONES, HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
-                                          HP_LOSS_CHILDREN};
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
     const struct hotpath_results *results = view->results;
     uint64_t lost = 0;
     for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
@@ -19925,8 +19927,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                        "sites were not recorded: no space for them"},
     [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
                            "zones were left by longjmp or the like: timed up to their last sign"},
-    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
-                         "zones were closed on another thread, or twice: not timed"},
+    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread: not timed",
+                         "zones were closed on another thread: not timed"},
     [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
                        "zones were nested too deep: not recorded"},
     [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
@@ -19941,6 +19943,10 @@ const struct hp_loss_words hotpath_loss_words_[] = {
     [HP_LOSS_STACKS] = {"stacks",
                         "thread was not sampled: a small stack, and an alternate one of the program's own",
                         "threads were not sampled: small stacks, and alternate ones of the program's own"},
+    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, but for its last destructors",
+                       "zones were not recorded: their threads had ended, but for their last destructors"},
+    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
+                        "zones were not recorded: their threads came when no more system calls could be made"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -22110,8 +22116,8 @@ HP_PRIVATE void hp_thread_begin(void);
 HP_PRIVATE void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
 HP_PRIVATE struct hp_head *hp_thread_handler_head(struct hp_head *head);
-/* Whether `state` of a guard is the address of a head that works for the running session. */
-HP_PRIVATE bool hp_thread_has_head(uintptr_t state);
+/* Whether `state` of a guard leads to another thread, which has that zone open. */
+HP_PRIVATE bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
 /* Space in the session that belongs to this thread. */
 HP_PRIVATE uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
 /* Makes this copy of the library notice threads that end. */
@@ -23134,7 +23140,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x135bfc32e5a64ff0)
+#define HP_SHARED_LAYOUT UINT64_C(0x61f5807729067a5e)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27826,14 +27832,18 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
         return NULL;
     }
     if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
-        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_SEALED, losses);
+        return NULL;
+    }
+    if (hotpath_thread_is_over_) {
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ENDED, losses);
         return NULL;
     }
     const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_head *head = hotpath_thread_is_over_ ? NULL : hp_threads_find_head(thread_id);
-    if (head == NULL && !hotpath_thread_is_over_)
+    struct hp_head *head = hp_threads_find_head(thread_id);
+    if (head == NULL)
         head = hp_threads_bury_dead();
-    if (head == NULL && !hotpath_thread_is_over_)
+    if (head == NULL)
         head = hp_threads_new_head();
     const bool is_shared = head != NULL && head->thread_id == thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
@@ -27929,16 +27939,31 @@ void hp_thread_reserve(void)
         hp_threads_add_handler_head(head);
 }
 
-bool hp_thread_has_head(uintptr_t state)
+/* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
+static bool hp_threads_has_open(const struct hp_head *head, const struct hotpath_zone *zone)
 {
+    const uint32_t capacity = __atomic_load_n(&head->record->frame_capacity, __ATOMIC_RELAXED);
+    const struct hotpath_frame_ *frames =
+        hp_store_at(head->store, __atomic_load_n(&head->record->frames, __ATOMIC_ACQUIRE));
+    for (uint32_t at = 1; at < capacity && HOTPATH_GET_(frames[at].zone) != 0; at++)
+        if (HOTPATH_GET_(frames[at].zone) == (uintptr_t)zone)
+            return true;
+    return false;
+}
+
+bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone)
+{
+    const struct hp_head *own = hp_thread_present();
     struct hp_signals held;
-    bool has_head = false;
+    bool is_open = false;
     if (!hp_lock(&held))
         return false;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL && !has_head; head = head->next)
-        has_head = (uintptr_t)head == state && head->hot.epoch == hp_epoch();
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if ((uintptr_t)head == state && head->hot.epoch == hp_epoch() && head->record != NULL &&
+            (own == NULL || head->thread_id != own->thread_id))
+            is_open = hp_threads_has_open(head, zone);
     hp_unlock(&held);
-    return has_head;
+    return is_open;
 }
 
 /* ---------------------------------------------------------------------------------------------- holding */
@@ -28899,7 +28924,7 @@ static struct hp_head *hp_zones_head_at_rest(struct hp_head *head)
     for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
-            hp_session_lose(HP_LOSS_ZONES);
+            hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
             return NULL;
         }
     }
@@ -29012,7 +29037,8 @@ static void hp_zones_leave_out_of_line(const struct hotpath_zone *zone, uint64_t
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && hp_zones_leave(at, zone, now))
             return;
-    if (hp_thread_has_head(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_))
+    /* Ended before, left by longjmp, which was noticed, or jumped over by goto, so that the guard has what was there before it. */
+    if (hp_thread_is_open_elsewhere(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_, zone))
         hp_session_lose(HP_LOSS_FOREIGN);
 }
 

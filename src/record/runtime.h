@@ -341,8 +341,8 @@ void hp_thread_begin(void);
 void hp_thread_reserve(void);
 /* A head for a signal handler that interrupted `head`. */
 struct hp_head *hp_thread_handler_head(struct hp_head *head);
-/* Whether `state` of a guard is the address of a head that works for the running session. */
-bool hp_thread_has_head(uintptr_t state);
+/* Whether `state` of a guard leads to another thread, which has that zone open. */
+bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
 /* Space in the session that belongs to this thread. */
 uint32_t hp_thread_allocate(struct hp_head *head, uint32_t size, uint32_t align);
 /* Makes this copy of the library notice threads that end. */

@@ -292,14 +292,18 @@ static struct hp_head *register_thread(uint64_t losses)
         return NULL;
     }
     if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
-        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
+        hp_store_lose(hp_runtime->store, HP_LOSS_SEALED, losses);
+        return NULL;
+    }
+    if (hp_thread_is_over) {
+        hp_store_lose(hp_runtime->store, HP_LOSS_ENDED, losses);
         return NULL;
     }
     const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_head *head = hp_thread_is_over ? NULL : find_head(thread_id);
-    if (head == NULL && !hp_thread_is_over)
+    struct hp_head *head = find_head(thread_id);
+    if (head == NULL)
         head = bury_dead();
-    if (head == NULL && !hp_thread_is_over)
+    if (head == NULL)
         head = new_head();
     const bool is_shared = head != NULL && head->thread_id == thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
@@ -395,16 +399,31 @@ void hp_thread_reserve(void)
         add_handler_head(head);
 }
 
-bool hp_thread_has_head(uintptr_t state)
+/* As whoever reads a session does: the thread goes on meanwhile. A frame that is closed ends the stack. */
+static bool has_open(const struct hp_head *head, const struct hotpath_zone *zone)
 {
+    const uint32_t capacity = __atomic_load_n(&head->record->frame_capacity, __ATOMIC_RELAXED);
+    const struct hotpath_frame_ *frames =
+        hp_store_at(head->store, __atomic_load_n(&head->record->frames, __ATOMIC_ACQUIRE));
+    for (uint32_t at = 1; at < capacity && HOTPATH_GET_(frames[at].zone) != 0; at++)
+        if (HOTPATH_GET_(frames[at].zone) == (uintptr_t)zone)
+            return true;
+    return false;
+}
+
+bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone)
+{
+    const struct hp_head *own = hp_thread_present();
     struct hp_signals held;
-    bool has_head = false;
+    bool is_open = false;
     if (!hp_lock(&held))
         return false;
-    for (const struct hp_head *head = hp_page()->heads; head != NULL && !has_head; head = head->next)
-        has_head = (uintptr_t)head == state && head->hot.epoch == hp_epoch();
+    for (const struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if ((uintptr_t)head == state && head->hot.epoch == hp_epoch() && head->record != NULL &&
+            (own == NULL || head->thread_id != own->thread_id))
+            is_open = has_open(head, zone);
     hp_unlock(&held);
-    return has_head;
+    return is_open;
 }
 
 /* ---------------------------------------------------------------------------------------------- holding */

@@ -230,7 +230,7 @@ static struct hp_head *head_at_rest(struct hp_head *head)
     for (int depth = 0; HOTPATH_GET_(head->hot.ready) == 0; depth++) {
         head = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(head) : NULL;
         if (head == NULL) {
-            hp_session_lose(HP_LOSS_ZONES);
+            hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
             return NULL;
         }
     }
@@ -343,7 +343,8 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
     for (struct hp_head *at = head; at != NULL; at = at->handler)
         if (at->record != NULL && at->hot.epoch == hp_epoch() && leave(at, zone, now))
             return;
-    if (hp_thread_has_head(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_))
+    /* Ended before, left by longjmp, which was noticed, or jumped over by goto, so that the guard has what was there before it. */
+    if (hp_thread_is_open_elsewhere(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_, zone))
         hp_session_lose(HP_LOSS_FOREIGN);
 }
 

@@ -368,8 +368,8 @@ static bool has_filter(const struct hp_run *run)
 
 static void add_notes(const struct view *view)
 {
-    static const enum hp_loss losses[] = {HP_LOSS_ZONES, HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
-                                          HP_LOSS_CHILDREN};
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
     const struct hotpath_results *results = view->results;
     uint64_t lost = 0;
     for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)

@@ -19,8 +19,8 @@ const struct hp_loss_words hp_loss_words[] = {
                        "sites were not recorded: no space for them"},
     [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
                            "zones were left by longjmp or the like: timed up to their last sign"},
-    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread, or twice: not timed",
-                         "zones were closed on another thread, or twice: not timed"},
+    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread: not timed",
+                         "zones were closed on another thread: not timed"},
     [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
                        "zones were nested too deep: not recorded"},
     [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
@@ -35,6 +35,10 @@ const struct hp_loss_words hp_loss_words[] = {
     [HP_LOSS_STACKS] = {"stacks",
                         "thread was not sampled: a small stack, and an alternate one of the program's own",
                         "threads were not sampled: small stacks, and alternate ones of the program's own"},
+    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, but for its last destructors",
+                       "zones were not recorded: their threads had ended, but for their last destructors"},
+    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
+                        "zones were not recorded: their threads came when no more system calls could be made"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

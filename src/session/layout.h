@@ -84,15 +84,17 @@ enum hp_loss {
     HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
     HP_LOSS_SITES,     /* sites that found no space */
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
-    HP_LOSS_FOREIGN,   /* zones closed on another thread, or twice */
-    HP_LOSS_DEPTH,     /* zones deeper than the stack of zones can grow */
-    HP_LOSS_CLOCK,     /* durations below zero, clamped */
-    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
-    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
-    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
-    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
-    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
-    HP_LOSSES = 16     /* room for more */
+    HP_LOSS_FOREIGN,   /* zones closed on another thread */
+    HP_LOSS_DEPTH, /* zones deeper than the stack of zones can grow, or in handlers that interrupt one another too often */
+    HP_LOSS_CLOCK,    /* durations below zero, clamped */
+    HP_LOSS_CHILDREN, /* forked children that could not begin a session */
+    HP_LOSS_CALLS,    /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,   /* calls whose allocations are in no row: no space */
+    HP_LOSS_SAMPLES,  /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,   /* threads that are sampled no more: the program's stacks have no place for it */
+    HP_LOSS_ENDED,    /* zones in the last destructors of a thread, after all of it was put away */
+    HP_LOSS_SEALED,   /* zones of threads that came after everything was reserved */
+    HP_LOSSES = 16    /* room for more */
 };
 
 /* Where the session is. */

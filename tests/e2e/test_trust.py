@@ -43,3 +43,38 @@ def test_so_do_samples(box):
     samples = report.section("cpu")["totals"]["samples"]
     assert samples > 5
     assert stated_ns(report) > timed_zones_ns(report) + 1000 * samples
+
+
+# -------------------------------------------------------------------------------------------------- losses by name
+
+@without_thread_sanitizer("it no longer follows a thread that late")
+def test_zones_after_the_end_of_their_thread_are_called_that(box):
+    """The library has gone before the last round of destructors, in which there are two zones."""
+    result = box.same("thread_ends", "after")
+    assert result.calls("work") == 20
+    assert result.report.lost == {"ended": 40}
+
+
+def test_threads_that_come_when_all_is_reserved_are_called_that(box):
+    lost = box.run("guards", "elsewhere", env={"HOTPATH_RESERVE": "1"}).report.lost
+    assert lost == {"sealed": 1}
+
+
+@without_sanitizer("the guard is not initialised by design")
+def test_a_jump_over_a_guard_is_no_loss(box):
+    """Not even where the guard has what its last beginning left there."""
+    result = box.run("guards", "jump")
+    assert result.calls("jumped over") == 1 and result.calls("work") == 10
+    assert result.report.lost == {}
+
+
+def test_a_second_end_is_no_loss(box):
+    result = box.run("guards", "twice")
+    assert result.calls("ended twice") == 1
+    assert result.report.lost == {}
+
+
+def test_an_end_on_another_thread_is(box):
+    result = box.run("guards", "elsewhere")
+    assert result.calls("ended elsewhere") == 1
+    assert result.report.lost == {"foreign": 1}

@@ -154,6 +154,24 @@ static void late(void)
     printf("joined\n");
 }
 
+/* A thread that has said farewell, and comes once more in the last round there is. */
+static void *ends_later_still(void *unused)
+{
+    work();
+    return ends_late(unused);
+}
+
+static void after_the_end(void)
+{
+    pthread_t thread;
+    pthread_key_create(&key, on_very_end);
+    for (int i = 0; i < 20; i++) {
+        MUST(pthread_create(&thread, NULL, ends_later_still, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    printf("joined\n");
+}
+
 int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
@@ -167,6 +185,8 @@ int main(int argc, char **argv)
         cancel(burns, 50);
     else if (is_case(argc, argv, "late"))
         late();
+    else if (is_case(argc, argv, "after"))
+        after_the_end();
     else
         destructors();
     printf("end\n");
