@@ -11527,14 +11527,15 @@ struct hp_thread_label {
 enum hp_column_trait {
     HP_COLUMN_NAME =
         1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 1 << 1,     /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 1 << 4,     /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 1 << 5,  /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 1 << 2,    /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
-    HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
-    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
+    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
+    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
@@ -11560,6 +11561,7 @@ struct hp_row {
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
     bool is_sampled;       /* not all of its calls were timed */
+    bool is_self_sampled;  /* nor were all that say what is left to it by itself */
 };
 
 /* The order of a section's rows, or of siblings in a tree (order.h). */
@@ -11970,6 +11972,7 @@ struct hp_site_sums {
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
     bool is_by_compiler;                  /* a function that the compiler measures */
+    bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
@@ -12009,6 +12012,7 @@ struct hp_tree_node {
     struct hp_tree_node *next_sibling;
     struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
     uint64_t calls_inside;
+    bool is_self_scaled; /* as of sites */
     uint32_t depth;
     uint32_t index; /* in the profile's nodes */
 };
@@ -12019,6 +12023,7 @@ struct hp_session_sums {
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
     uint64_t open;
+    bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
 };
@@ -12057,6 +12062,11 @@ HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *p
 
 /* What the mark of open zones means. */
 HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
+
+/* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
+HP_PRIVATE void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
+/* Which times of a row are: "none", "self", "all". */
+HP_PRIVATE const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled);
 
 /*
  * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
@@ -13540,7 +13550,7 @@ HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 struct hp_bottlenecks_columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
     size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
-        location, open;
+        location, open, scaled;
 };
 
 /* What becomes a row. */
@@ -13597,19 +13607,21 @@ static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns->verdict =
         hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns->wall_percent =
-        hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT, HP_COLUMN_KEEP, true);
+    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
+                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
     columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-                                                 HP_COLUMN_LATE, view->cpu != NULL);
+                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
     columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
-                                                     HP_COLUMN_LATE, knows_waiting);
+                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
     columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
                                                HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
     columns->alloc_percent =
         hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
     columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
-    columns->work = hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, 0, false);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    columns->work =
+        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
     columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
     columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
@@ -13624,6 +13636,7 @@ static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
     columns->location =
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
 
@@ -14049,6 +14062,8 @@ static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const voi
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
+    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_self_sampled, false));
     hp_bottlenecks_fill_times(view, row, entry);
     hp_bottlenecks_fill_allocs(view, row, entry);
     return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
@@ -14414,11 +14429,15 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
 {
     struct hotpath_section *section = view->section;
     const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    bool has_open = false;
-    for (size_t at = 0; at < section->row_count; at++)
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_scaled)
+        hp_profile_note_scaled(view->results->profile, section);
     if (section->row_count > 0)
         hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
                                  : view->allocs != NULL
@@ -14778,7 +14797,7 @@ struct hp_calltree_place {
 };
 
 struct hp_calltree_columns {
-    size_t name, calls, total, percent, self, open;
+    size_t name, calls, total, percent, self, open, scaled;
 };
 
 struct hp_calltree_view {
@@ -14936,11 +14955,13 @@ static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *s
     columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
@@ -14958,15 +14979,25 @@ static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
     row->is_main = node->site == view->results->profile->main;
+    row->is_sampled = node->sums.untimed > 0;
+    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, row->is_self_sampled));
 }
 
 /* What is to be said of shares of one process stands below the functions. */
-static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section, bool has_open)
+static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section)
 {
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
     const struct hp_profile *profile = view->results->profile;
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
+    if (has_scaled)
+        hp_profile_note_scaled(profile, section);
     if (share_note != NULL && profile->run->count > 1)
         hp_section_note(section, share_note);
 }
@@ -14977,15 +15008,12 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    bool has_open = false;
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = hp_calltree_next_in_order(view, node))
-        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count) {
-            hp_calltree_fill_row(view, &section->rows[at], node);
-            has_open |= section->rows[at++].is_open;
-        }
+        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
+            hp_calltree_fill_row(view, &section->rows[at++], node);
     section->row_count = at;
-    hp_calltree_add_notes(view, section, has_open);
+    hp_calltree_add_notes(view, section);
     return true;
 }
 
@@ -16558,7 +16586,7 @@ struct hp_processes_process {
 };
 
 struct hp_processes_columns {
-    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command;
+    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command, scaled;
 };
 
 struct hp_processes_view {
@@ -16577,12 +16605,14 @@ static struct hp_processes_columns hp_processes_describe(struct hotpath_section 
     columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
     columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
     columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
@@ -16618,6 +16648,8 @@ static bool hp_processes_fill_row(const struct hp_processes_view *view, struct h
     hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
+    row->is_sampled = process->sums->is_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, false));
     hp_section_set_count(row, columns->pid, snapshot->header.pid);
     hp_section_set_count(row, columns->parent_pid, snapshot->header.parent_pid);
     hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, snapshot->header.command));
@@ -16662,6 +16694,11 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    bool has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_scaled |= section->rows[at].is_sampled;
+    if (has_scaled)
+        hp_profile_note_scaled(results->profile, section);
     if (results->settings->exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }
@@ -17276,6 +17313,7 @@ static void hp_profile_count_calls_inside(struct hp_profile *profile)
 
 static void hp_profile_set_self(struct hp_tree_node *node, uint64_t self)
 {
+    node->site->is_self_scaled = node->is_self_scaled = true;
     node->site->sums.self += self - node->sums.self;
     node->sums.self = self;
 }
@@ -17308,6 +17346,34 @@ static void hp_profile_settle_recursion(struct hp_tree_node *top)
     const double part = (double)top->sums.total / all;
     for (struct hp_tree_node *node = top; node != NULL; node = hp_profile_next_below(top, node))
         hp_profile_set_self(node, (uint64_t)((double)hp_sums_self(&node->sums) * part));
+}
+
+static bool hp_profile_is_estimate(const struct hp_tree_node *node) { return node->sums.untimed > 0 && node->folded == NULL; }
+
+static void hp_profile_set_total(struct hp_tree_node *node, uint64_t total)
+{
+    node->site->sums.total += total - node->sums.total;
+    node->sums.total = total;
+}
+
+/*
+ * One timed call that lost its processor stands for all that were not timed, and may make them longer than the call they are in.
+ * What is inside cannot take longer: the estimates have what the others leave them, each its part.
+ */
+static void hp_profile_bound_by_parents(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        const struct hp_tree_node *node = profile->nodes[at];
+        double known = 0, estimated = 0;
+        for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
+            *(hp_profile_is_estimate(child) ? &estimated : &known) += (double)child->sums.total;
+        const double left = (double)node->sums.total > known ? (double)node->sums.total - known : 0;
+        if (node->folded != NULL || estimated <= left)
+            continue;
+        for (struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
+            if (hp_profile_is_estimate(child))
+                hp_profile_set_total(child, (uint64_t)((double)child->sums.total * (left / estimated)));
+    }
 }
 
 /*
@@ -17372,8 +17438,10 @@ static void hp_profile_count_by_session(struct hp_profile_builder *builder)
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
         session->calls += record->sums.calls;
         session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL)
+        if (record->parent == NULL && record->site != NULL) {
             session->total += record->sums.total;
+            session->is_scaled |= record->sums.untimed > 0;
+        }
         if (record->site != NULL && record->site->is_main)
             session->in_main += record->sums.self;
     }
@@ -17467,10 +17535,24 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!hp_profile_count_by_thread(builder) || !hp_profile_merge(builder))
         return NULL;
     hp_profile_count_calls_inside(profile);
+    hp_profile_bound_by_parents(profile);
     hp_profile_settle_selfs(profile);
     if (!is_by_thread)
         hp_profile_choose_main(profile);
     return hp_profile_list_sites(builder) ? profile : NULL;
+}
+
+void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
+{
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+}
+
+const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled)
+{
+    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
 }
 
 const char *hp_profile_open_note(const struct hp_profile *profile)
@@ -18914,7 +18996,8 @@ struct hp_slowest_function {
 };
 
 struct hp_slowest_columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, alloc_bytes, alloc_count;
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
+        alloc_count;
 };
 
 struct hp_slowest_view {
@@ -19217,9 +19300,9 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     if (hp_run_has_allocs(&view->results->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
@@ -19233,6 +19316,7 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
     columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
                                          !is_one && view->results->run.count > 1);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
 
@@ -19349,6 +19433,7 @@ static bool hp_slowest_fill_rows(struct hp_slowest_view *view)
             if (part->stored == NULL ? !hp_slowest_fill_call(view, to, view->order[at])
                                      : !hp_slowest_fill_part(view, to, view->order[at], part))
                 return false;
+            hp_section_set_text(to, view->columns.scaled, hp_profile_scaled_name(to->is_sampled, false));
         }
     return true;
 }
@@ -19608,7 +19693,7 @@ const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *
 
 struct hp_timing_columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling;
+        timed, sampling, scaled;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -19645,19 +19730,20 @@ static bool hp_timing_describe(struct hp_timing_view *view)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
+    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
          at++)
         if (!hp_timing_add_percentile(view, settings->percentiles[at]))
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
+                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
     columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
     if (!settings->time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, 0, false);
+        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
+        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
     }
     columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
     columns->location =
@@ -19666,6 +19752,7 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
     columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
     columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
     return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
@@ -19813,7 +19900,9 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     hp_timing_fill_durations(view, row, site);
     row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
-    row->is_sampled = site->sums.untimed > 0;
+    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
+    row->is_sampled = view->results->settings->time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
     row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
@@ -19840,10 +19929,8 @@ static void hp_timing_add_notes(const struct hp_timing_view *view)
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
-    if (has_marked && profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (has_marked && profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+    if (has_marked)
+        hp_profile_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     if (view->results->settings->by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
@@ -21228,6 +21315,12 @@ static void hp_table_put_value(struct hp_text *text, const struct hp_column *col
     }
 }
 
+static bool hp_table_is_scaled(const struct hp_column *column, const struct hp_row *row)
+{
+    return ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled) ||
+           ((column->traits & HP_COLUMN_SAMPLED_SELF) && row->is_self_sampled);
+}
+
 static void hp_table_put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
                      const struct hp_cell *cell)
 {
@@ -21235,7 +21328,7 @@ static void hp_table_put_cell(struct hp_text *text, const struct hp_column *colu
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < HP_TABLE_INDENT_MAX ? row->depth : HP_TABLE_INDENT_MAX));
     if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
         hp_text_char(text, '~');
-    if ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled && cell->has_value)
+    if (hp_table_is_scaled(column, row) && cell->has_value)
         hp_text_char(text, '^');
     hp_table_put_value(text, column, cell);
 }

@@ -118,6 +118,12 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     }
 }
 
+static bool is_scaled(const struct hp_column *column, const struct hp_row *row)
+{
+    return ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled) ||
+           ((column->traits & HP_COLUMN_SAMPLED_SELF) && row->is_self_sampled);
+}
+
 static void put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
                      const struct hp_cell *cell)
 {
@@ -125,7 +131,7 @@ static void put_cell(struct hp_text *text, const struct hp_column *column, const
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < INDENT_MAX ? row->depth : INDENT_MAX));
     if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
         hp_text_char(text, '~');
-    if ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled && cell->has_value)
+    if (is_scaled(column, row) && cell->has_value)
         hp_text_char(text, '^');
     put_value(text, column, cell);
 }

@@ -33,7 +33,7 @@
 struct columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
     size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
-        location, open;
+        location, open, scaled;
 };
 
 /* What becomes a row. */
@@ -90,19 +90,21 @@ static void describe(struct view *view)
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns->verdict =
         hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns->wall_percent =
-        hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT, HP_COLUMN_KEEP, true);
+    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
+                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
     columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-                                                 HP_COLUMN_LATE, view->cpu != NULL);
+                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
     columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
-                                                     HP_COLUMN_LATE, knows_waiting);
+                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
     columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
                                                HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
     columns->alloc_percent =
         hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
     columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
-    columns->work = hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, 0, false);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    columns->work =
+        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
     columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
     columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
@@ -117,6 +119,7 @@ static void describe(struct view *view)
     columns->location =
         hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
     columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
 
@@ -542,6 +545,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_text(row, columns->why, why);
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
+    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_self_sampled, false));
     fill_times(view, row, entry);
     fill_allocs(view, row, entry);
     return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
@@ -907,11 +912,15 @@ static void add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
     const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    bool has_open = false;
-    for (size_t at = 0; at < section->row_count; at++)
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(view->results->profile));
+    if (has_scaled)
+        hp_profile_note_scaled(view->results->profile, section);
     if (section->row_count > 0)
         hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
                                  : view->allocs != NULL

@@ -26,7 +26,7 @@ struct place {
 };
 
 struct columns {
-    size_t name, calls, total, percent, self, open;
+    size_t name, calls, total, percent, self, open, scaled;
 };
 
 struct view {
@@ -184,11 +184,13 @@ static struct columns describe(struct hotpath_section *section)
     columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
@@ -206,15 +208,25 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct h
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
     row->is_main = node->site == view->results->profile->main;
+    row->is_sampled = node->sums.untimed > 0;
+    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, row->is_self_sampled));
 }
 
 /* What is to be said of shares of one process stands below the functions. */
-static void add_notes(const struct view *view, struct hotpath_section *section, bool has_open)
+static void add_notes(const struct view *view, struct hotpath_section *section)
 {
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
     const struct hp_profile *profile = view->results->profile;
     const char *share_note = hp_profile_share_note(profile, section->percent_of);
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
+    if (has_scaled)
+        hp_profile_note_scaled(profile, section);
     if (share_note != NULL && profile->run->count > 1)
         hp_section_note(section, share_note);
 }
@@ -225,15 +237,12 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    bool has_open = false;
     for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
          node = next_in_order(view, node))
-        if (place_of(view, node)->is_kept && at < section->row_count) {
-            fill_row(view, &section->rows[at], node);
-            has_open |= section->rows[at++].is_open;
-        }
+        if (place_of(view, node)->is_kept && at < section->row_count)
+            fill_row(view, &section->rows[at++], node);
     section->row_count = at;
-    add_notes(view, section, has_open);
+    add_notes(view, section);
     return true;
 }
 

@@ -24,7 +24,7 @@ struct process {
 };
 
 struct columns {
-    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command;
+    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command, scaled;
 };
 
 struct view {
@@ -43,12 +43,14 @@ static struct columns describe(struct hotpath_section *section)
     columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns.percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
     columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
     columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
@@ -84,6 +86,8 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct p
     hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
+    row->is_sampled = process->sums->is_scaled;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, false));
     hp_section_set_count(row, columns->pid, snapshot->header.pid);
     hp_section_set_count(row, columns->parent_pid, snapshot->header.parent_pid);
     hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, snapshot->header.command));
@@ -128,6 +132,11 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
 {
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    bool has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_scaled |= section->rows[at].is_sampled;
+    if (has_scaled)
+        hp_profile_note_scaled(results->profile, section);
     if (results->settings->exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }

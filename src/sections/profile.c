@@ -548,6 +548,7 @@ static void count_calls_inside(struct hp_profile *profile)
 
 static void set_self(struct hp_tree_node *node, uint64_t self)
 {
+    node->site->is_self_scaled = node->is_self_scaled = true;
     node->site->sums.self += self - node->sums.self;
     node->sums.self = self;
 }
@@ -580,6 +581,34 @@ static void settle_recursion(struct hp_tree_node *top)
     const double part = (double)top->sums.total / all;
     for (struct hp_tree_node *node = top; node != NULL; node = next_below(top, node))
         set_self(node, (uint64_t)((double)hp_sums_self(&node->sums) * part));
+}
+
+static bool is_estimate(const struct hp_tree_node *node) { return node->sums.untimed > 0 && node->folded == NULL; }
+
+static void set_total(struct hp_tree_node *node, uint64_t total)
+{
+    node->site->sums.total += total - node->sums.total;
+    node->sums.total = total;
+}
+
+/*
+ * One timed call that lost its processor stands for all that were not timed, and may make them longer than the call they are in.
+ * What is inside cannot take longer: the estimates have what the others leave them, each its part.
+ */
+static void bound_by_parents(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        const struct hp_tree_node *node = profile->nodes[at];
+        double known = 0, estimated = 0;
+        for (const struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
+            *(is_estimate(child) ? &estimated : &known) += (double)child->sums.total;
+        const double left = (double)node->sums.total > known ? (double)node->sums.total - known : 0;
+        if (node->folded != NULL || estimated <= left)
+            continue;
+        for (struct hp_tree_node *child = node->first_child; child != NULL; child = child->next_sibling)
+            if (is_estimate(child))
+                set_total(child, (uint64_t)((double)child->sums.total * (left / estimated)));
+    }
 }
 
 /*
@@ -644,8 +673,10 @@ static void count_by_session(struct builder *builder)
         struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
         session->calls += record->sums.calls;
         session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL)
+        if (record->parent == NULL && record->site != NULL) {
             session->total += record->sums.total;
+            session->is_scaled |= record->sums.untimed > 0;
+        }
         if (record->site != NULL && record->site->is_main)
             session->in_main += record->sums.self;
     }
@@ -739,10 +770,24 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!count_by_thread(builder) || !merge(builder))
         return NULL;
     count_calls_inside(profile);
+    bound_by_parents(profile);
     settle_selfs(profile);
     if (!is_by_thread)
         choose_main(profile);
     return list_sites(builder) ? profile : NULL;
+}
+
+void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
+{
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+}
+
+const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled)
+{
+    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
 }
 
 const char *hp_profile_open_note(const struct hp_profile *profile)

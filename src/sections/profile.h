@@ -65,6 +65,7 @@ struct hp_site_sums {
     uint32_t id;      /* ... and the number it has there */
     uint32_t kind;
     bool is_by_compiler;                  /* a function that the compiler measures */
+    bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
@@ -104,6 +105,7 @@ struct hp_tree_node {
     struct hp_tree_node *next_sibling;
     struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
     uint64_t calls_inside;
+    bool is_self_scaled; /* as of sites */
     uint32_t depth;
     uint32_t index; /* in the profile's nodes */
 };
@@ -114,6 +116,7 @@ struct hp_session_sums {
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
     uint64_t open;
+    bool is_scaled;   /* not all calls were timed of which the following is the time */
     uint64_t total;   /* ticks of zones that are not inside other zones */
     uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
 };
@@ -152,6 +155,11 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
 
 /* What the mark of open zones means. */
 const char *hp_profile_open_note(const struct hp_profile *profile);
+
+/* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
+void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
+/* Which times of a row are: "none", "self", "all". */
+const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled);
 
 /*
  * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the

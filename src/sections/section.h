@@ -57,14 +57,15 @@ struct hp_thread_label {
 enum hp_column_trait {
     HP_COLUMN_NAME =
         1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 1 << 1,     /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 1 << 4,     /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 1 << 5,  /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 1 << 2,    /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 1 << 6,  /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_LOCATION = 1 << 3, /* cells hold a struct hp_location besides their text: an object in JSON */
-    HP_COLUMN_THREAD = 1 << 7,   /* likewise a struct hp_thread_label */
-    HP_COLUMN_BELOW = 1 << 8,    /* a sentence: not in the table but below it, a line for each row */
+    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
+    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
 };
 
 struct hp_column {
@@ -90,6 +91,7 @@ struct hp_row {
     bool is_rough;         /* measuring may be a good part of its numbers */
     bool is_main;          /* the row the shares refer to */
     bool is_sampled;       /* not all of its calls were timed */
+    bool is_self_sampled;  /* nor were all that say what is left to it by itself */
 };
 
 /* The order of a section's rows, or of siblings in a tree (order.h). */

@@ -57,7 +57,8 @@ struct function {
 };
 
 struct columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, alloc_bytes, alloc_count;
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
+        alloc_count;
 };
 
 struct view {
@@ -360,9 +361,9 @@ static void describe(struct view *view, bool has_notes)
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     if (hp_run_has_allocs(&view->results->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
@@ -376,6 +377,7 @@ static void describe(struct view *view, bool has_notes)
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
     columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
                                          !is_one && view->results->run.count > 1);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
 
@@ -492,6 +494,7 @@ static bool fill_rows(struct view *view)
             if (part->stored == NULL ? !fill_call(view, to, view->order[at])
                                      : !fill_part(view, to, view->order[at], part))
                 return false;
+            hp_section_set_text(to, view->columns.scaled, hp_profile_scaled_name(to->is_sampled, false));
         }
     return true;
 }

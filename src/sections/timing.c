@@ -20,7 +20,7 @@
 
 struct columns {
     size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling;
+        timed, sampling, scaled;
     size_t percentiles[HP_MAX_PERCENTILES];
     size_t percentile_count;
 };
@@ -57,19 +57,20 @@ static bool describe(struct view *view)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, 0, true);
+    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
          at++)
         if (!add_percentile(view, settings->percentiles[at]))
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
+                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
     columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, 0, false);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
     if (!settings->time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, 0, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, 0, false);
+        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
+        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
     }
     columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
     columns->location =
@@ -78,6 +79,7 @@ static bool describe(struct view *view)
     columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
     columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
     columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
     return hp_order_choose(view->results, section, columns->total, columns->percent);
 }
@@ -225,7 +227,9 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     fill_durations(view, row, site);
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
-    row->is_sampled = site->sums.untimed > 0;
+    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
+    row->is_sampled = view->results->settings->time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
     row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
@@ -252,10 +256,8 @@ static void add_notes(const struct view *view)
     }
     if (has_open)
         hp_section_note(section, hp_profile_open_note(profile));
-    if (has_marked && profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (has_marked && profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+    if (has_marked)
+        hp_profile_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     if (view->results->settings->by == HP_BY_THREAD && has_shared_thread(section, &view->columns))

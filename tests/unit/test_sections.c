@@ -650,6 +650,64 @@ static void a_very_deep_tree_is_cut(void **state)
     assert_int_equal(tree->rows[199].depth, 199);
 }
 
+/* ------------------------------------------------------------------------------------------- estimates */
+
+/* main, timed: 1000 ticks; in it `f`, of which ten calls of 160 were timed, and `g`, all of which were. */
+static void build_sampled_session(uint64_t ticks_of_f)
+{
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t main = builder_node(&builder, thread, 0, builder_site(&builder, "main", "m.c", 1));
+    const uint32_t f = builder_node(&builder, thread, main, builder_site(&builder, "f", "m.c", 2));
+    const uint32_t g = builder_node(&builder, thread, main, builder_site(&builder, "g", "m.c", 3));
+    for (int call = 0; call < 10; call++)
+        builder_call(&builder, thread, f, ticks_of_f, 0);
+    struct hotpath_node_ *node = builder_at(&builder, f);
+    node->calls = 160;
+    node->untimed = 150;
+    builder_call(&builder, thread, g, 200, 0);
+    builder_call(&builder, thread, main, 1000, 10 * ticks_of_f + 200);
+    builder_header(&builder)->time_period = 16;
+    strcpy(settings.report, "timing,calltree");
+    strcpy(settings.columns, "all");
+}
+
+static const char *scaled_of(const char *section, size_t row)
+{
+    return cell_of(section_named(section), row, "scaled").text;
+}
+
+static bool shows(const char *text, const char *line) { return strstr(text, line) != NULL; }
+
+static void every_scaled_number_is_marked(void **state)
+{
+    (void)state;
+    build_sampled_session(3);
+    fixture_build();
+    assert_string_equal(scaled_of("timing", 0), "self"); /* what 160 calls of f leave to it */
+    assert_string_equal(scaled_of("timing", 1), "all");
+    assert_string_equal(scaled_of("timing", 2), "none");
+    assert_string_equal(scaled_of("calltree", 0), "self");
+    assert_string_equal(scaled_of("calltree", 1), "all");
+    assert_string_equal(scaled_of("calltree", 2), "none");
+    const char *table = fixture_render(400, false);
+    assert_true(shows(table, "|   1.00 µs |   1.00 µs |    1.00 µs |   0.10% | ^320.00 ns |   1.00 µs |"));
+    assert_true(shows(table, "|  ^3.00 ns |  ^3.00 ns | ^480.00 ns |  ^0.05% | ^480.00 ns |  ^3.00 ns |"));
+    assert_true(shows(table, "|   f      |   160 | ^480.00 ns | ^480.00 ns |  ^0.05% |"));
+    assert_true(shows(table, "|   g      |     1 |  200.00 ns |  200.00 ns |   0.02% |"));
+}
+
+static void what_is_inside_is_not_estimated_as_longer(void **state)
+{
+    (void)state;
+    build_sampled_session(30);
+    fixture_build();
+    const hotpath_section *timing = section_named("timing");
+    assert_string_equal(cell_of(timing, 1, "name").text, "f");
+    assert_float_equal(cell_of(timing, 1, "total_ns").number, 800, 0.001); /* and not 4800 of 1000 */
+    assert_float_equal(cell_of(timing, 0, "self_ns").number, 0, 0.001);
+    assert_float_equal(cell_of(section_named("calltree"), 1, "total_ns").number, 800, 0.001);
+}
+
 /* --------------------------------------------------------------------------------------------- trust */
 
 static void overhead_is_bounded_from_above(void **state)
@@ -820,6 +878,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_tree_merges_threads_by_path, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_tree_keeps_its_hottest_rows, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_very_deep_tree_is_cut, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(every_scaled_number_is_marked, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_inside_is_not_estimated_as_longer, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_recursion_may_hide_counts_in_full, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),

@@ -339,7 +339,7 @@ static void json_is_raw_and_complete(void **state)
         "100,"
         "\"self_ns\":85,\"min_ns\":40,\"max_ns\":45,\"threads\":1,\"location\":{\"file\":\"m.c\",\"line\":7,"
         "\"function\":\"main\"},\"open\":0,\"overhead_max_ns\":4,\"timed\":2,"
-        "\"sampling\":\"none\"}]}},\"warnings\":[],\"trust\":{\"zone_cost_ns\":"
+        "\"sampling\":\"none\",\"scaled\":\"none\"}]}},\"warnings\":[],\"trust\":{\"zone_cost_ns\":"
         "46.5,"
         "\"zone_inner_ns\":2,\"overhead_share_percent\":0.00186,\"lost\":{\"zones\":0,\"nodes\":0,\"buckets\":0,"
         "\"sites\":0,\"abandoned\":0,\"foreign\":0,\"depth\":0,\"clock\":0,\"children\":0,\"calls\":0,"
