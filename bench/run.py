@@ -19,10 +19,11 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "peers"))
+sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
 import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
 import peers  # noqa: E402
+import trust  # noqa: E402
 
 TOLERANCE = 1.10
 ENOUGH_ROUNDS = 100  # on a busy machine two threads seldom run at once
@@ -373,6 +374,16 @@ def processor_time(build, gate, has_peers):
     return table("Processor time", rows) + "\n" + CPU_NOTE
 
 
+# ------------------------------------------------------------------------------------------- the trust line
+
+def trust_line(build):
+    """What measuring truly took, beside what reports say of it."""
+    rows = [("mode", "work", "true", "stated", "stated / true")]
+    rows += [(mode, kind, "%.1f %%" % (100 * true), "%.1f %%" % (100 * stated), "%.2f" % (stated / true) if true > 0.005 else "-")
+             for mode, kind, true, stated, _ in trust.rows(build, trust.TURNS)]
+    return table("What the trust line says", rows)
+
+
 # ----------------------------------------------------------------------------------------------- memory
 
 def points(folder, *arguments):
@@ -517,7 +528,7 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), memory(bench, gate, extent), scale(build, bench, gate)]
+    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent), scale(build, bench, gate)]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))

@@ -15596,33 +15596,63 @@ static double hp_cost_others_ns(const struct hp_run *run, const struct hp_snapsh
     return late / 2 * run->alloc_cost_ns + watching;
 }
 
+/* How many processors the run used at a time, on average; 0: not known. */
+static double hp_cost_used_at_once(const struct hp_run *run)
+{
+    double used = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
+        if (!(header->features & HP_FEATURE_CPU) || header->cpu_latest_ns < header->cpu_start_ns)
+            return 0;
+        used += (double)(header->cpu_latest_ns - header->cpu_start_ns);
+    }
+    const double elapsed = hp_run_ns(run, run->elapsed_ticks);
+    return elapsed > 0 ? hp_cost_largest(used / elapsed, 1) : 0;
+}
+
+/* What measuring took from threads. */
+struct hp_cost_taken {
+    double all, busiest;
+    double others; /* and beside them */
+};
+
+static struct hp_cost_taken hp_cost_taken_in(const struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct hp_cost_taken taken = {.others = hp_cost_others_ns(profile->run, session)};
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const double ns = hp_cost_thread_ns(profile, index, threads.offset, &thread);
+        taken.all += ns;
+        taken.busiest = hp_cost_largest(taken.busiest, ns);
+    }
+    return taken;
+}
+
 /*
  * Threads measure at the same time, so what delays the run is the busiest of them, or all together where there are fewer cores than
- * threads: the larger of the two. Processes may also wait for one another, and then the delays add up as the times do: the run
- * loses the share that its processes lose on average.
+ * threads: the larger of the two. But they may also wait for one another, and then the delays add up; so far as is known how many
+ * of them ran at once, that tells. Of processes it is not: there the delays add up as the times do, and the run loses the share
+ * that its processes lose on average.
  */
 double hp_cost_ns(const struct hp_profile *profile)
 {
     const struct hp_run *run = profile->run;
     const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
-    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    const double at_once = hp_cost_used_at_once(run);
+    double all = 0, others = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (uint32_t at = 0; at < run->count; at++) {
-        const struct hp_snapshot *session = run->sessions[at];
-        struct hp_walk threads = {0};
-        struct hp_thread thread;
-        double busiest_here = 0;
-        while (hp_snapshot_next_thread(session, &threads, &thread)) {
-            const double ns = hp_cost_thread_ns(profile, at, threads.offset, &thread);
-            all += ns;
-            busiest_here = hp_cost_largest(busiest_here, ns);
-        }
-        all += hp_cost_others_ns(run, session);
-        busiest = hp_cost_largest(busiest, busiest_here);
-        sum_of_busiest += busiest_here;
-        elapsed += (double)hp_snapshot_elapsed(session);
+        const struct hp_cost_taken taken = hp_cost_taken_in(profile, at);
+        all += taken.all;
+        others += taken.others;
+        busiest = hp_cost_largest(busiest, taken.busiest);
+        sum_of_busiest += taken.busiest;
+        elapsed += (double)hp_snapshot_elapsed(run->sessions[at]);
     }
     const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
-    return hp_cost_largest(hp_cost_largest(all / cores, busiest), in_turn);
+    const double waiting = at_once > 0 ? all / at_once : 0;
+    return hp_cost_largest(hp_cost_largest((all + others) / cores, busiest), hp_cost_largest(in_turn, waiting));
 }
 
 /* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
@@ -26886,10 +26916,16 @@ static bool hp_sampler_enter(struct hp_head *head)
     return is_there;
 }
 
-static void hp_sampler_leave(struct hp_head *head)
+/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
+#define HP_SAMPLER_MOST_OF_SAMPLE 1024u
+#define HP_SAMPLER_MOST_OF_BEGINNING 262144u
+
+static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones)
 {
-    if (head->sampler.since != 0)
-        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, hp_sampler_ticks_now() - head->sampler.since);
+    if (head->sampler.since != 0) {
+        const uint64_t ticks = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hotpath_runtime_->zone_cost.ticks;
+        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
+    }
     head->sampler.since = 0;
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
@@ -26908,7 +26944,7 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
         hp_credits_skip_time(head);
     else if (hp_sampler_has_source(&head->sampler))
         hp_sampler_take_sample(head, kind, stack);
-    hp_sampler_leave(head);
+    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE);
 }
 
 /*
@@ -27153,7 +27189,7 @@ static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *h
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (hp_sampler_is_own(head) && hp_sampler_enter(head))
         hp_sampler_meet(head, here, &held);
-    hp_sampler_leave(head);
+    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING);
     hp_signals_release(&held);
 }
 

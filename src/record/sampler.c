@@ -306,10 +306,16 @@ static bool enter(struct hp_head *head)
     return is_there;
 }
 
-static void leave(struct hp_head *head)
+/* As long as so many zones: after that the thread has lost its processor, on the tick that the signal came with, say. */
+#define MOST_OF_SAMPLE 1024u
+#define MOST_OF_BEGINNING 262144u
+
+static void leave(struct hp_head *head, uint64_t most_zones)
 {
-    if (head->sampler.since != 0)
-        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks_now() - head->sampler.since);
+    if (head->sampler.since != 0) {
+        const uint64_t ticks = ticks_now() - head->sampler.since, most = most_zones * hp_runtime->zone_cost.ticks;
+        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
+    }
     head->sampler.since = 0;
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->sampler.is_at_work, 0);
@@ -328,7 +334,7 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
         hp_credits_skip_time(head);
     else if (has_source(&head->sampler))
         take_sample(head, kind, stack);
-    leave(head);
+    leave(head, MOST_OF_SAMPLE);
 }
 
 /*
@@ -573,7 +579,7 @@ static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintpt
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (is_own(head) && enter(head))
         meet(head, here, &held);
-    leave(head);
+    leave(head, MOST_OF_BEGINNING);
     hp_signals_release(&held);
 }
 

@@ -78,31 +78,61 @@ static double others_ns(const struct hp_run *run, const struct hp_snapshot *sess
     return late / 2 * run->alloc_cost_ns + watching;
 }
 
+/* How many processors the run used at a time, on average; 0: not known. */
+static double used_at_once(const struct hp_run *run)
+{
+    double used = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
+        if (!(header->features & HP_FEATURE_CPU) || header->cpu_latest_ns < header->cpu_start_ns)
+            return 0;
+        used += (double)(header->cpu_latest_ns - header->cpu_start_ns);
+    }
+    const double elapsed = hp_run_ns(run, run->elapsed_ticks);
+    return elapsed > 0 ? largest(used / elapsed, 1) : 0;
+}
+
+/* What measuring took from threads. */
+struct taken {
+    double all, busiest;
+    double others; /* and beside them */
+};
+
+static struct taken taken_in(const struct hp_profile *profile, uint32_t index)
+{
+    const struct hp_snapshot *session = profile->run->sessions[index];
+    struct taken taken = {.others = others_ns(profile->run, session)};
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        const double ns = thread_ns(profile, index, threads.offset, &thread);
+        taken.all += ns;
+        taken.busiest = largest(taken.busiest, ns);
+    }
+    return taken;
+}
+
 /*
  * Threads measure at the same time, so what delays the run is the busiest of them, or all together where there are fewer cores than
- * threads: the larger of the two. Processes may also wait for one another, and then the delays add up as the times do: the run
- * loses the share that its processes lose on average.
+ * threads: the larger of the two. But they may also wait for one another, and then the delays add up; so far as is known how many
+ * of them ran at once, that tells. Of processes it is not: there the delays add up as the times do, and the run loses the share
+ * that its processes lose on average.
  */
 double hp_cost_ns(const struct hp_profile *profile)
 {
     const struct hp_run *run = profile->run;
     const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
-    double all = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
+    const double at_once = used_at_once(run);
+    double all = 0, others = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (uint32_t at = 0; at < run->count; at++) {
-        const struct hp_snapshot *session = run->sessions[at];
-        struct hp_walk threads = {0};
-        struct hp_thread thread;
-        double busiest_here = 0;
-        while (hp_snapshot_next_thread(session, &threads, &thread)) {
-            const double ns = thread_ns(profile, at, threads.offset, &thread);
-            all += ns;
-            busiest_here = largest(busiest_here, ns);
-        }
-        all += others_ns(run, session);
-        busiest = largest(busiest, busiest_here);
-        sum_of_busiest += busiest_here;
-        elapsed += (double)hp_snapshot_elapsed(session);
+        const struct taken taken = taken_in(profile, at);
+        all += taken.all;
+        others += taken.others;
+        busiest = largest(busiest, taken.busiest);
+        sum_of_busiest += taken.busiest;
+        elapsed += (double)hp_snapshot_elapsed(run->sessions[at]);
     }
     const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
-    return largest(largest(all / cores, busiest), in_turn);
+    const double waiting = at_once > 0 ? all / at_once : 0;
+    return largest(largest((all + others) / cores, busiest), largest(in_turn, waiting));
 }

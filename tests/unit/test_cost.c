@@ -139,6 +139,24 @@ static void the_busiest_thread_counts_where_there_are_cores(void **state)
     assert_cost_ns(700 * 100);
 }
 
+/* As is known where processor time was measured. */
+static void threads_that_run_in_turn_all_count(void **state)
+{
+    (void)state;
+    const uint32_t other = builder_thread(&builder);
+    give_calls(builder_node(&builder, other, 0, 0), 400, 0);
+    give_calls(node, 300, 0);
+    struct hp_header *header = builder_header(&builder);
+    header->cores = 8;
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_latest_ns = header->cpu_start_ns + 900000;
+    assert_cost_ns(700 * 100);
+    builder_header(&builder)->cpu_latest_ns = builder_header(&builder)->cpu_start_ns + 1400000;
+    assert_cost_ns(500 * 100);
+    builder_header(&builder)->cpu_latest_ns = builder_header(&builder)->cpu_start_ns + 8000000;
+    assert_cost_ns(400 * 100);
+}
+
 static void it_is_never_more_than_all(void **state)
 {
     (void)state;
@@ -160,6 +178,7 @@ int main(void)
         TEST(samples_cost_what_the_kernel_does_for_them),
         TEST(who_watches_takes_its_part_of_the_cores),
         TEST(the_busiest_thread_counts_where_there_are_cores),
+        TEST(threads_that_run_in_turn_all_count),
         TEST(it_is_never_more_than_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
