@@ -163,7 +163,7 @@ static void build_processor_time(struct session_builder *builder)
         struct hp_cpu_node *folded = builder_cpu(builder, thread, node, 2, 300, 0);
         folded->also_samples = 1;
         folded->also_ns = 100;
-        cpu->waiting_user_ns = 7;
+        cpu->waiting_ns = 7;
         cpu->skipped_ns = 50;
         cpu->skipped_kernel_ns = 5;
         const uint32_t older = builder_samples(builder, 4, 4, 4, node);

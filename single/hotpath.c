@@ -3443,16 +3443,16 @@ HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
  * told from those of other timers as long as one may be on its way. False: the kernel has refused.
  */
 HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
-HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t period_ns);
+HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_stop(int timer);
 
 /*
- * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for
- * HP_CPU_PERF_SAMPLES; the last one says so, and then it has to be started again. So a thread that blocks the signal, or
- * never comes back from the kernel, has no more than these waiting.
+ * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for so many
+ * samples; the last one says so, and then it has to be started again, which takes as long as some twenty samples do. A thread that
+ * blocks the signal, or never comes back from the kernel, has no more than these waiting.
  */
-#define HP_CPU_PERF_SAMPLES 512
-HP_PRIVATE void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal);
+#define HP_CPU_MOST_SAMPLES 512u
+HP_PRIVATE void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal);
 HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
 /*
  * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
@@ -3474,6 +3474,14 @@ HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *own
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 HP_PRIVATE uintptr_t hp_cpu_stack_of(const void *context);
+
+enum hp_cpu_mode { HP_CPU_MODE_UNKNOWN, HP_CPU_USER, HP_CPU_KERNEL };
+
+/*
+ * In which mode a timer's signal found the thread. It comes on the way back to user mode, and where that is the way out of a system call,
+ * the next instruction is the one behind that call. Faults and interrupts count as user mode.
+ */
+HP_PRIVATE enum hp_cpu_mode hp_cpu_mode_of(const void *context);
 
 /* The alternate stack that the interrupted thread has set; without a byte: none. */
 HP_PRIVATE struct hp_stack hp_cpu_alternate_of(const void *context);
@@ -3568,7 +3576,10 @@ bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_
     return false;
 }
 
-void hp_cpu_timer_change(int timer, uint64_t period_ns) { hp_cpu_set_timer(timer, period_ns, period_ns); }
+void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns)
+{
+    hp_cpu_set_timer(timer, first_ns, period_ns);
+}
 
 void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
@@ -3647,10 +3658,11 @@ static void *hp_cpu_start_event(int signal, uint64_t period_ns, long samples, in
     return hp_cpu_is_refused(mapping) ? NULL : (void *)mapping;
 }
 
-void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal)
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
     if (hp_cpu_has_queue())
-        return hp_cpu_start_event(signal, period_ns, HP_CPU_PERF_SAMPLES, ret_refusal);
+        return hp_cpu_start_event(signal, period_ns, samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES,
+                           ret_refusal);
     *ret_refusal = EAGAIN;
     return NULL;
 }
@@ -3734,6 +3746,86 @@ uintptr_t hp_cpu_stack_of(const void *context)
     (void)interrupted;
     return 0;
 #endif
+}
+
+/* The next instruction of the interrupted thread; 0: not known on this machine. */
+static uintptr_t hp_cpu_instruction_of(const ucontext_t *interrupted)
+{
+#if defined __x86_64__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+#elif defined __i386__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_EIP];
+#elif defined __aarch64__
+    return (uintptr_t)interrupted->uc_mcontext.pc;
+#elif defined __riscv
+    return (uintptr_t)interrupted->uc_mcontext.__gregs[REG_PC];
+#else
+    (void)interrupted;
+    return 0;
+#endif
+}
+
+/* The bytes of an instruction that enters the kernel. */
+#if defined __x86_64__ || defined __i386__
+#define HP_CPU_CALL_BYTES 2u
+static bool hp_cpu_is_call(const unsigned char *bytes)
+{
+    const bool is_syscall = bytes[0] == 0x0f && (bytes[1] == 0x05 || bytes[1] == 0x34);
+    return is_syscall || (bytes[0] == 0xcd && bytes[1] == 0x80); /* syscall, sysenter, int 0x80 */
+}
+#elif defined __aarch64__
+#define HP_CPU_CALL_BYTES 4u
+static bool hp_cpu_is_call(const unsigned char *bytes)
+{
+    return bytes[0] == 0x01 && bytes[1] == 0x00 && bytes[2] == 0x00 && bytes[3] == 0xd4; /* svc 0 */
+}
+#elif defined __riscv
+#define HP_CPU_CALL_BYTES 4u
+static bool hp_cpu_is_call(const unsigned char *bytes)
+{
+    return bytes[0] == 0x73 && bytes[1] == 0x00 && bytes[2] == 0x00 && bytes[3] == 0x00; /* ecall */
+}
+#else
+#define HP_CPU_CALL_BYTES 1u
+static bool hp_cpu_is_call(const unsigned char *bytes)
+{
+    (void)bytes;
+    return false;
+}
+#endif
+
+/*
+ * Code may be there to be executed and not to be read. The kernel reads what it is given for an action before it finds that there is no
+ * signal 0, and says whether it could.
+ */
+static bool hp_cpu_is_readable(uintptr_t address)
+{
+    const uintptr_t last = (address | (HP_CPU_LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
+    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* `syscall` leaves the address behind it in rcx, and flags in r11. A call that is to be made again stands before it. */
+static bool hp_cpu_is_behind_call(const ucontext_t *interrupted, uintptr_t next)
+{
+#if defined __x86_64__
+    const uintptr_t behind = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RCX];
+    if ((behind == next || behind == next + HP_CPU_CALL_BYTES) &&
+        interrupted->uc_mcontext.gregs[REG_R11] == interrupted->uc_mcontext.gregs[REG_EFL])
+        return true;
+#else
+    (void)interrupted;
+#endif
+    const uintptr_t before = next - HP_CPU_CALL_BYTES;
+    const bool is_one_page = (before & (HP_CPU_LEAST_PAGE - 1)) + HP_CPU_CALL_BYTES <= HP_CPU_LEAST_PAGE;
+    return is_one_page && hp_cpu_is_readable(before) && hp_cpu_is_call((const unsigned char *)before);
+}
+
+enum hp_cpu_mode hp_cpu_mode_of(const void *context)
+{
+    const uintptr_t next = hp_cpu_instruction_of(context);
+    if (next == 0)
+        return HP_CPU_MODE_UNKNOWN;
+    return hp_cpu_is_behind_call(context, next) ? HP_CPU_KERNEL : HP_CPU_USER;
 }
 
 struct hp_stack hp_cpu_alternate_of(const void *context)
@@ -6179,7 +6271,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 5u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
@@ -6555,10 +6647,11 @@ enum hp_cpu_engine {
  * not credited yet (the time since the last sample of a thread that has ended) waits for the next sample.
  */
 struct hp_cpu_thread {
-    uint64_t user_ns; /* measured so far, credited or not */
+    uint64_t user_ns; /* measured so far, credited or not; which mode it was is the kernel's guess */
     uint64_t kernel_ns;
-    uint64_t waiting_user_ns; /* of that, not credited yet */
-    uint64_t waiting_kernel_ns;
+    uint64_t waiting_ns; /* of that, not credited yet */
+    uint64_t
+        unseen_ns; /* beside that, passed unseen by perf: of the kernel, where ticks have found the thread there */
     uint64_t samples;      /* taken, by either means; */
     uint64_t perf_samples; /* of these, by perf */
     uint64_t recorded;     /* samples that went into the chunks, those included that were written over */
@@ -6580,7 +6673,8 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
-    uint64_t ticked_ns; /* all that the thread used before a timer's signal found it here, since the one before */
+    uint64_t
+        ticked_ns; /* with perf: what was used before a timer's signal found it here in the kernel, since the one before */
     /*
      * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
      * not above it in the tree, though its call is on the stack.
@@ -12052,6 +12146,8 @@ struct hp_profile {
     struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
     size_t known_count;
     bool has_different_mains; /* the processes have different main functions: there is no such row */
+    void **records;           /* of every node of every thread, by place; private */
+    size_t record_count;
 };
 
 /* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
@@ -12059,6 +12155,13 @@ HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const str
 
 /* The site that has this id in a session of the run, or NULL. */
 HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
+
+/*
+ * Ticks that one thread spent in one node by itself, up to now where it is open. Both are known by their offsets. False: not exactly
+ * known, since calls were not timed.
+ */
+HP_PRIVATE bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
+                          uint64_t *ret_ticks);
 
 /* What the mark of open zones means. */
 HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
@@ -12193,6 +12296,19 @@ static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 
 
 /* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
 static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+static inline double hp_root(double number)
+{
+    double root = number > 1 ? number : 1;
+    for (int step = 0; number > 0 && step < 2000; step++) {
+        const double next = (root + number / root) / 2;
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return number > 0 ? root : 0;
+}
 
 /* ---- src/sections/thread_list.h ------------------------------------------------------------------------------ */
 
@@ -13349,6 +13465,7 @@ struct hp_cpu_sums {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    double variance; /* of both together, in ns squared */
 };
 
 static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
@@ -13363,6 +13480,7 @@ struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums total;
+    uint64_t used_ns;    /* as the clocks of processes say */
     uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
     uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */
@@ -15655,14 +15773,75 @@ double hp_cost_ns(const struct hp_profile *profile)
     return hp_cost_largest(hp_cost_largest((all + others) / cores, busiest), hp_cost_largest(in_turn, waiting));
 }
 
+/* ---- src/sections/cpu_shares.h ------------------------------------------------------------------------------- */
+
+/*
+ * The processor time of one thread, node by node: what samples have found, and what clocks know better.
+ *
+ * Found. A sample credits time to a node. What perf did not see was spent in the kernel, and is shared out as ticks found the thread
+ * there; a little, where none ever did, is user time that fell between two samples.
+ *
+ * Known. Zones are timed exactly, and nobody uses a processor for longer than his zones take. Where samples say so, as they may by
+ * chance, what is too much belongs to the others of the thread: a thread that never waits has its zones' times as processor times,
+ * however few samples there are.
+ *
+ * How far the rest can be trusted follows from the same two.
+ */
+
+struct hp_arena;
+
+struct hp_cpu_share {
+    uint32_t node; /* its offset */
+    uint32_t stat;
+    uint64_t calls;
+    uint64_t samples;
+    double user_ns;
+    double kernel_ns;
+    double ticked_ns; /* weight of what was found in the kernel */
+    double most_ns;   /* its zones took so long; below zero: not known */
+    double variance;  /* of its time, in ns squared: how far samples may be off */
+};
+
+/* All zero at the start; may be used for one thread after the other. */
+struct hp_cpu_shares {
+    struct hp_cpu_share **all; /* by node */
+    size_t count;
+    double waiting_ns; /* what no sample has found */
+    double unseen_ns;  /* what perf has not seen */
+    struct hp_cpu_share *memory;
+    size_t capacity;
+};
+
+/* What samples have found in a thread. False: no memory. */
+HP_PRIVATE bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
+                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu);
+/* NULL: the thread has no such node. */
+HP_PRIVATE struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint32_t node);
+
+static inline double hp_cpu_share_ns(const struct hp_cpu_share *share) { return share->user_ns + share->kernel_ns; }
+
+/*
+ * What perf has not seen goes to who was in the kernel, or to user time; `most_ns` is known. Where nobody knows, it waits. `tick_ns`:
+ * what a timer's signal stands for.
+ */
+HP_PRIVATE void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns);
+
+/* As many nanoseconds more, in the modes that it has. */
+HP_PRIVATE void hp_cpu_share_add(struct hp_cpu_share *share, double ns);
+
+/*
+ * Nobody has more than his zones took; `most_ns` is known. `period_ns`: what a sample stands for. Variances are set. What finds no place
+ * is outside.
+ */
+HP_PRIVATE void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns);
+
 /* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
 
 /*
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
  * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
  *
- * perf sees user time only, and a tick that comes while a thread is in user mode says nothing of where its kernel time was spent.
- * But over many of them ticks find all time of a function, and perf its user time: the difference is kernel time.
+ * What a thread's functions used comes from cpu_shares.h.
  *
  * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
  *
@@ -15679,12 +15858,6 @@ struct hp_cpu_profile_link {
     uint32_t site; /* index in the profile */
 };
 
-/* A site, or all that is outside. */
-struct hp_cpu_profile_modes {
-    double ticked_ns; /* all its time, by ticks */
-    double user_ns;   /* by perf, where that was there */
-};
-
 /* What the calls of a site took, as far as samples found them. */
 struct hp_cpu_profile_cost {
     uint64_t number; /* of the site */
@@ -15694,18 +15867,20 @@ struct hp_cpu_profile_cost {
 };
 
 struct hp_cpu_profile_builder {
+    struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
     struct hp_cpu_profile_link **links; /* by session and offset */
     size_t link_count;
-    struct hp_cpu_profile_modes *modes;  /* as many as sites, and one more */
-    struct hp_cpu_profile_cost *costs;   /* as many as sites */
-    double found_ns;      /* of all sites together, by samples */
-    uint64_t *last_entry; /* of each site: the last entry that was counted for it */
+    struct hp_cpu_shares shares; /* of the thread at hand */
+    struct hp_cpu_profile_cost *costs;          /* as many as sites */
+    double found_ns;             /* of all sites together, by samples */
+    uint64_t *last_entry;        /* of each site: the last entry that was counted for it */
     uint64_t entry;
     uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
     uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
     uint64_t skipped_kernel_ns;
+    uint64_t sampled_kernel_ns; /* of the session, as the kernel accounts for its threads */
 };
 
 bool hp_run_has_cpu(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_CPU); }
@@ -15808,6 +15983,7 @@ static void hp_cpu_profile_add(struct hp_cpu_sums *to, const struct hp_cpu_sums 
     to->samples += from->samples;
     to->user_ns += from->user_ns;
     to->kernel_ns += from->kernel_ns;
+    to->variance += from->variance;
 }
 
 static void hp_cpu_profile_add_to_all(const struct hp_cpu_profile_builder *builder, const struct hp_cpu_profile_link *link, const struct hp_cpu_sums *sums)
@@ -15851,94 +16027,80 @@ static void hp_cpu_profile_add_beside(struct hp_cpu_profile_builder *builder, co
     hp_cpu_profile_add_to_all(builder, hp_cpu_profile_find_link(builder, session, node.stat), &sums);
 }
 
-/* -------------------------------------------------------------------------------------------- kernel time */
-
-static struct hp_cpu_profile_modes *hp_cpu_profile_modes_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                              const struct hp_cpu_node *entry)
-{
-    struct hp_node node;
-    const struct hp_cpu_profile_link *link =
-        hp_snapshot_node(session, entry->node, &node) ? hp_cpu_profile_find_link(builder, session, node.stat) : NULL;
-    return &builder->modes[link != NULL ? link->site : builder->profile->site_count];
-}
-
-static void hp_cpu_profile_gather_modes(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
-{
-    struct hp_walk threads = {0}, nodes = {0};
-    struct hp_thread thread;
-    struct hp_cpu_thread cpu;
-    struct hp_cpu_node entry;
-    while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        const bool is_sampled = hp_snapshot_cpu_thread(session, &thread, &cpu);
-        hp_walk_rewind(&nodes);
-        while (is_sampled && hp_snapshot_next_cpu(session, &cpu, &nodes, &entry)) {
-            struct hp_cpu_profile_modes *modes = hp_cpu_profile_modes_of(builder, session, &entry);
-            modes->ticked_ns += (double)entry.ticked_ns;
-            modes->user_ns += (double)entry.user_ns;
-        }
-    }
-}
-
-/* How much of what ticks found there can be expected to be kernel time. */
-static double hp_cpu_profile_expected_kernel_ns(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                                 const struct hp_cpu_node *entry)
-{
-    const struct hp_cpu_profile_modes *modes = hp_cpu_profile_modes_of(builder, session, entry);
-    const double part = modes->ticked_ns > modes->user_ns ? 1 - modes->user_ns / modes->ticked_ns : 0;
-    return part * (double)entry->ticked_ns;
-}
-
-/* A thread's kernel time, and what of it can be expected, of all nodes where ticks came. */
-struct hp_cpu_profile_kernel_time {
-    double all_ns;
-    double expected_ns;
-};
-
-static struct hp_cpu_profile_kernel_time hp_cpu_profile_kernel_time_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                                         const struct hp_cpu_thread *cpu, struct hp_walk *nodes)
-{
-    struct hp_cpu_profile_kernel_time sums = {0, 0};
-    struct hp_cpu_node entry;
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_cpu(session, cpu, nodes, &entry)) {
-        sums.all_ns += entry.ticked_ns > 0 ? (double)entry.kernel_ns : 0;
-        sums.expected_ns += hp_cpu_profile_expected_kernel_ns(builder, session, &entry);
-    }
-    return sums;
-}
-
-/* All kernel time of a thread, as much as that is, is shared out as it can be expected. */
-static uint64_t hp_cpu_profile_kernel_share(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                             const struct hp_cpu_node *entry, const struct hp_cpu_profile_kernel_time *of_thread)
-{
-    if (entry->ticked_ns == 0 || of_thread->expected_ns == 0)
-        return entry->kernel_ns;
-    const double part = hp_cpu_profile_expected_kernel_ns(builder, session, entry) / of_thread->expected_ns;
-    return (uint64_t)(of_thread->all_ns * part + 0.5);
-}
-
 /* ------------------------------------------------------------------------------------------------ threads */
 
-static void hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
-                       struct hp_walk *nodes)
+/* As a whole number: a session may claim more than there can be. */
+static uint64_t hp_cpu_profile_as_count(double ns)
 {
-    struct hp_cpu_thread cpu;
-    struct hp_cpu_node entry;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
-        return;
-    builder->cpu->perf_samples += cpu.perf_samples;
-    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
-    builder->cpu->sampled_user_ns += cpu.user_ns;
-    builder->skipped_ns += cpu.skipped_ns;
-    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
-    const struct hp_cpu_profile_kernel_time kernel_time = hp_cpu_profile_kernel_time_of(builder, session, &cpu, nodes);
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
-        const uint64_t kernel_ns = hp_cpu_profile_kernel_share(builder, session, &entry, &kernel_time);
-        builder->cpu->total.samples += entry.samples;
-        hp_cpu_profile_add_entry(builder, session, entry.node, &(struct hp_cpu_sums){entry.samples, entry.user_ns, kernel_ns});
-        hp_cpu_profile_add_beside(builder, session, &entry);
+    if (!(ns > 0))
+        return 0;
+    return ns < 0x1p63 ? (uint64_t)(ns + 0.5) : UINT64_C(1) << 63;
+}
+
+static const struct hp_cpu_profile_link *hp_cpu_profile_link_of(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                                  const struct hp_cpu_share *share)
+{
+    return hp_cpu_profile_find_link(builder, session, share->stat);
+}
+
+/* Beside perf, one timer's signal comes in so many periods. */
+#define HP_CPU_PROFILE_TIMER_PERIODS 10
+
+static double hp_cpu_profile_period_of(const struct hp_snapshot *session)
+{
+    return session->header.cpu_rate > 0 ? HP_CPU_PROFILE_SECOND / session->header.cpu_rate : 0;
+}
+
+/* How long zones took by themselves. */
+static void hp_cpu_profile_set_limits(const struct hp_cpu_profile_builder *builder, uint32_t session, uint32_t thread)
+{
+    const struct hp_profile *profile = builder->profile;
+    uint64_t ticks;
+    for (size_t at = 0; at < builder->shares.count && profile->run->is_rate_known; at++) {
+        struct hp_cpu_share *share = builder->shares.all[at];
+        if (hp_profile_node_self(profile, session, thread, share->node, &ticks))
+            share->most_ns = hp_run_ns(profile->run, ticks);
     }
+}
+
+/* False: no memory. */
+static bool hp_cpu_profile_read_thread(struct hp_cpu_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
+                        const struct hp_cpu_thread *cpu)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
+        return false;
+    hp_cpu_profile_set_limits(builder, index, offset);
+    hp_cpu_shares_settle_unseen(&builder->shares, HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
+    return true;
+}
+
+/* The first time through: what samples have found, site by site. */
+static void hp_cpu_profile_count_found(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+{
+    for (size_t at = 0; at < builder->shares.count; at++) {
+        const struct hp_cpu_share *share = builder->shares.all[at];
+        const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
+        if (link != NULL)
+            builder->costs[link->site].ns += hp_cpu_share_ns(share);
+    }
+}
+
+/* False: no memory. */
+static bool hp_cpu_profile_find_in_session(struct hp_cpu_profile_builder *builder, uint32_t index)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    struct hp_cpu_thread cpu;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+            continue;
+        if (!hp_cpu_profile_read_thread(builder, index, &thread, threads.offset, &cpu))
+            return false;
+        hp_cpu_profile_count_found(builder, session);
+    }
+    return true;
 }
 
 /* -------------------------------------------------------------------------------- time that no sample has found */
@@ -15949,18 +16111,24 @@ static int hp_cpu_profile_compare_numbers(const void *a, const void *b)
     return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
-/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
-static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder, struct hp_arena *arena)
+static bool hp_cpu_profile_make_costs(struct hp_cpu_profile_builder *builder)
 {
     const struct hp_profile *profile = builder->profile;
-    struct hp_cpu_profile_cost **order = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
-    builder->costs = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder->costs);
-    if (order == NULL || builder->costs == NULL)
+    builder->costs = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->costs);
+    for (size_t at = 0; builder->costs != NULL && at < profile->site_count; at++)
+        builder->costs[at] = (struct hp_cpu_profile_cost){.number = hp_site_number(profile->sites[at]),
+                                           .calls = (double)profile->sites[at]->sums.calls};
+    return builder->costs != NULL;
+}
+
+/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
+static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder)
+{
+    const struct hp_profile *profile = builder->profile;
+    struct hp_cpu_profile_cost **order = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof(void *));
+    if (order == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
-        builder->costs[at] = (struct hp_cpu_profile_cost){.number = hp_site_number(profile->sites[at]),
-                                           .ns = (double)hp_cpu_ns(&builder->cpu->sites[at].own),
-                                           .calls = (double)profile->sites[at]->sums.calls};
         order[at] = &builder->costs[at];
         builder->found_ns += builder->costs[at].ns;
     }
@@ -15978,58 +16146,90 @@ static bool hp_cpu_profile_find_costs(struct hp_cpu_profile_builder *builder, st
 }
 
 /* What the calls of a node can be expected to have taken. */
-static double hp_cpu_profile_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_node *node)
+static double hp_cpu_profile_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                       const struct hp_cpu_share *share)
 {
-    const struct hp_cpu_profile_link *link = hp_cpu_profile_find_link(builder, session, node->stat);
-    return link != NULL ? builder->costs[link->site].of_call * (double)node->calls : 0;
+    const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
+    return link != NULL ? builder->costs[link->site].of_call * (double)share->calls : 0;
 }
 
-static double hp_cpu_profile_all_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
-                           const struct hp_thread *thread, struct hp_walk *nodes)
+static double hp_cpu_profile_all_expected(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
 {
-    struct hp_node node;
     double all = 0;
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_node(session, thread, nodes, &node))
-        all += hp_cpu_profile_expected(builder, session, &node);
+    for (size_t at = 0; at < builder->shares.count; at++)
+        all += hp_cpu_profile_expected(builder, session, builder->shares.all[at]);
     return all;
-}
-
-/* As a whole number, and never more than there is: a session may claim more than a double holds exactly. */
-static uint64_t hp_cpu_profile_share_of(uint64_t ns, double part)
-{
-    const double share = (double)ns * part;
-    return share < (double)ns ? (uint64_t)share : ns;
 }
 
 /*
  * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
  * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
  */
-static void hp_cpu_profile_add_waiting(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
-                        struct hp_walk *nodes)
+static void hp_cpu_profile_share_out_waiting(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint32_t last_node)
 {
-    struct hp_cpu_thread cpu;
-    struct hp_node node;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu) || cpu.waiting_user_ns + cpu.waiting_kernel_ns == 0)
-        return;
-    struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
+    const struct hp_cpu_shares *shares = &builder->shares;
     /* Where samples found less than there is to share out, they say too little of how. */
-    const bool is_known = builder->found_ns >= (double)hp_cpu_ns(&left);
-    const double all = is_known ? hp_cpu_profile_all_expected(builder, session, thread, nodes) : 0;
-    hp_walk_rewind(nodes);
-    while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
-        const double part = hp_cpu_profile_expected(builder, session, &node) / all;
-        const struct hp_cpu_sums share = {0, hp_cpu_profile_share_of(cpu.waiting_user_ns, part),
-                                          hp_cpu_profile_share_of(cpu.waiting_kernel_ns, part)};
-        if (hp_cpu_ns(&share) == 0 || share.user_ns > left.user_ns || share.kernel_ns > left.kernel_ns)
-            continue;
-        hp_cpu_profile_add_entry(builder, session, nodes->offset, &share);
-        left.user_ns -= share.user_ns;
-        left.kernel_ns -= share.kernel_ns;
+    const bool is_known = builder->found_ns >= shares->waiting_ns;
+    const double all = is_known ? hp_cpu_profile_all_expected(builder, session) : 0;
+    for (size_t at = 0; at < shares->count && all > 0; at++) {
+        const double part = hp_cpu_profile_expected(builder, session, shares->all[at]) / all;
+        hp_cpu_share_add(shares->all[at], shares->waiting_ns * part);
     }
-    hp_cpu_profile_add_entry(builder, session, cpu.last_node, &left);
+    struct hp_cpu_share *last = all > 0 ? NULL : hp_cpu_shares_find(shares, last_node);
+    if (last != NULL)
+        hp_cpu_share_add(last, shares->waiting_ns);
 }
+
+static void hp_cpu_profile_add_share(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, const struct hp_cpu_share *share)
+{
+    /* Both together as they are, so that rounding does not take them above what the zones took. */
+    const uint64_t ns = hp_cpu_profile_as_count(hp_cpu_share_ns(share)), kernel_ns = hp_cpu_profile_as_count(share->kernel_ns);
+    const struct hp_cpu_sums sums = {.samples = share->samples,
+                                     .user_ns = hp_less(ns, kernel_ns),
+                                     .kernel_ns = kernel_ns < ns ? kernel_ns : ns,
+                                     .variance = share->variance};
+    const struct hp_cpu_profile_link *link = hp_cpu_profile_link_of(builder, session, share);
+    if (link == NULL)
+        hp_cpu_profile_add(&builder->cpu->outside, &sums);
+    if (ns > 0 || share->samples > 0)
+        hp_cpu_profile_add_entry(builder, session, share->node, &sums);
+}
+
+static void hp_cpu_profile_add_all_beside(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session,
+                           const struct hp_cpu_thread *cpu)
+{
+    struct hp_walk nodes = {0};
+    struct hp_cpu_node entry;
+    while (hp_snapshot_next_cpu(session, cpu, &nodes, &entry)) {
+        builder->cpu->total.samples += entry.samples;
+        hp_cpu_profile_add_beside(builder, session, &entry);
+    }
+}
+
+/* The second time. False: no memory. */
+static bool hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_cpu_thread cpu;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return true;
+    if (!hp_cpu_profile_read_thread(builder, index, thread, offset, &cpu))
+        return false;
+    builder->cpu->perf_samples += cpu.perf_samples;
+    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->cpu->sampled_user_ns += cpu.user_ns;
+    builder->sampled_kernel_ns += cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    hp_cpu_profile_share_out_waiting(builder, session, cpu.last_node);
+    hp_cpu_shares_level(&builder->shares, hp_cpu_profile_period_of(session));
+    for (size_t at = 0; at < builder->shares.count; at++)
+        hp_cpu_profile_add_share(builder, session, builder->shares.all[at]);
+    hp_cpu_profile_add_all_beside(builder, session, &cpu);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ processes */
 
 /* What a thread of ours took that watches the others: nearly all of it in the kernel. */
 static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
@@ -16039,7 +16239,10 @@ static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
     return is_ours ? waits.watcher_ns : 0;
 }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+/*
+ * What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. What threads used
+ * that were not sampled is outside, in the modes of the kernel's account.
+ */
 static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
 {
     struct hp_cpu *cpu = builder->cpu;
@@ -16048,8 +16251,10 @@ static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *buil
     const uint64_t kernel = hp_less(hp_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns),
                                     ours + builder->skipped_kernel_ns);
     const uint64_t all = hp_less(hp_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
-    cpu->total.kernel_ns += kernel;
-    cpu->total.user_ns += hp_less(all > sampled_ns ? all : sampled_ns, kernel);
+    const uint64_t others = hp_less(all, sampled_ns), others_kernel = hp_less(kernel, builder->sampled_kernel_ns);
+    cpu->outside.kernel_ns += others_kernel < others ? others_kernel : others;
+    cpu->outside.user_ns += hp_less(others, others_kernel);
+    builder->cpu->used_ns += all > sampled_ns ? all : sampled_ns;
     if (header->cpu_refusal != 0)
         cpu->refusal = header->cpu_refusal;
     cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
@@ -16058,72 +16263,359 @@ static void hp_cpu_profile_add_process(const struct hp_cpu_profile_builder *buil
         cpu->rate = cpu->rate == 0 || cpu->rate == header->cpu_rate ? header->cpu_rate : 0;
 }
 
-static void hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+static bool hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, uint32_t index)
 {
-    struct hp_walk threads = {0}, nodes = {0};
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_walk threads = {0};
     struct hp_thread thread;
     const uint64_t before = builder->cpu->sampled_ns;
     builder->steps_left = HP_CPU_PROFILE_MAX_STEPS;
-    builder->skipped_ns = builder->skipped_kernel_ns = 0;
+    builder->skipped_ns = builder->skipped_kernel_ns = builder->sampled_kernel_ns = 0;
     while (hp_snapshot_next_thread(session, &threads, &thread))
-        hp_cpu_profile_add_thread(builder, session, &thread, &nodes);
+        if (!hp_cpu_profile_add_thread(builder, index, &thread, threads.offset))
+            return false;
     hp_cpu_profile_add_process(builder, session, builder->cpu->sampled_ns - before);
+    return true;
 }
 
-static void hp_cpu_profile_add_all_waiting(struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+/* With measured functions inside, what recursion has beside the tree may come twice: nobody is busy for longer than his calls take. */
+static void hp_cpu_profile_limit_all(const struct hp_profile *profile, struct hp_cpu *cpu)
 {
-    struct hp_walk threads = {0}, nodes = {0};
-    struct hp_thread thread;
-    builder->steps_left = HP_CPU_PROFILE_MAX_STEPS;
-    while (hp_snapshot_next_thread(session, &threads, &thread))
-        hp_cpu_profile_add_waiting(builder, session, &thread, &nodes);
+    for (size_t at = 0; at < profile->site_count && profile->run->is_rate_known; at++) {
+        const struct hp_sums *sums = &profile->sites[at]->sums;
+        struct hp_cpu_sums *all = &cpu->sites[at].all;
+        const uint64_t most = hp_cpu_profile_as_count(hp_run_ns(profile->run, sums->total)), ns = hp_cpu_ns(all);
+        if (sums->untimed > 0 || ns <= most || most < hp_cpu_ns(&cpu->sites[at].own))
+            continue;
+        all->kernel_ns = hp_cpu_profile_as_count((double)all->kernel_ns * ((double)most / (double)ns));
+        all->user_ns = hp_less(most, all->kernel_ns);
+    }
 }
 
-/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
-static void hp_cpu_profile_agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
-{
-    const uint64_t all = hp_cpu_ns(total);
-    if (total->kernel_ns < inside->kernel_ns)
-        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
-    if (all - total->kernel_ns < inside->user_ns)
-        total->kernel_ns = hp_less(all, inside->user_ns);
-    total->user_ns = all - total->kernel_ns;
-}
-
-/* What no site has is outside. */
+/* Rows add up to the total: what no site has is outside. */
 static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
-    struct hp_cpu_sums inside = {0, 0, 0};
+    struct hp_cpu_sums inside = {0, 0, 0, 0};
     for (size_t at = 0; at < site_count; at++)
         hp_cpu_profile_add(&inside, &cpu->sites[at].own);
-    hp_cpu_profile_agree_on_kernel(&cpu->total, &inside);
-    const uint64_t all = hp_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
-    const uint64_t kernel = hp_less(cpu->total.kernel_ns, inside.kernel_ns);
+    const uint64_t known = hp_cpu_ns(&inside) + hp_cpu_ns(&cpu->outside);
+    cpu->outside.user_ns += hp_less(cpu->used_ns, known);
     cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
-    cpu->outside.kernel_ns = kernel < all ? kernel : all;
-    cpu->outside.user_ns = all - cpu->outside.kernel_ns;
+    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns;
+    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns;
+}
+
+static bool hp_cpu_profile_prepare(struct hp_cpu_profile_builder *builder)
+{
+    const struct hp_profile *profile = builder->profile;
+    builder->cpu = hp_arena_take(builder->arena, sizeof *builder->cpu);
+    builder->last_entry = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->last_entry);
+    if (builder->cpu == NULL || builder->last_entry == NULL || !hp_cpu_profile_link_stats(builder, builder->arena))
+        return false;
+    builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
+    return builder->cpu->sites != NULL && hp_cpu_profile_make_costs(builder);
 }
 
 const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct hp_cpu_profile_builder builder = {.profile = profile, .cpu = hp_arena_take(arena, sizeof *builder.cpu)};
-    builder.last_entry = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.last_entry);
-    if (builder.cpu == NULL || builder.last_entry == NULL || !hp_cpu_profile_link_stats(&builder, arena))
+    struct hp_cpu_profile_builder builder = {.profile = profile, .arena = arena};
+    if (!hp_cpu_profile_prepare(&builder))
         return NULL;
-    builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
-    builder.modes = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.modes);
-    if (builder.cpu->sites == NULL || builder.modes == NULL)
+    for (uint32_t at = 0; at < profile->run->count; at++)
+        if (!hp_cpu_profile_find_in_session(&builder, at))
+            return NULL;
+    if (!hp_cpu_profile_find_costs(&builder))
         return NULL;
-    for (size_t at = 0; at < profile->run->count; at++)
-        hp_cpu_profile_gather_modes(&builder, profile->run->sessions[at]);
-    for (size_t at = 0; at < profile->run->count; at++)
-        hp_cpu_profile_add_session(&builder, profile->run->sessions[at]);
-    if (!hp_cpu_profile_find_costs(&builder, arena))
-        return NULL;
-    for (size_t at = 0; at < profile->run->count; at++)
-        hp_cpu_profile_add_all_waiting(&builder, profile->run->sessions[at]);
+    for (uint32_t at = 0; at < profile->run->count; at++)
+        if (!hp_cpu_profile_add_session(&builder, at))
+            return NULL;
+    hp_cpu_profile_limit_all(profile, builder.cpu);
     hp_cpu_profile_settle_outside(builder.cpu, profile->site_count);
     return builder.cpu;
+}
+
+/* ---- src/sections/cpu_shares.c ------------------------------------------------------------------------------- */
+
+/* The processor time of a thread, node by node. */
+
+/* ---------------------------------------------------------------------------------------------------- nodes */
+
+static int hp_cpu_shares_compare_nodes(const void *a, const void *b)
+{
+    return hp_by_number(((const struct hp_cpu_share *)a)->node, ((const struct hp_cpu_share *)b)->node);
+}
+
+static size_t hp_cpu_shares_count_nodes(const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_walk nodes = {0};
+    struct hp_node node;
+    size_t count = 0;
+    while (hp_snapshot_next_node(session, thread, &nodes, &node))
+        count++;
+    return count;
+}
+
+static bool hp_cpu_shares_make_room(struct hp_cpu_shares *shares, struct hp_arena *arena, size_t count)
+{
+    if (count <= shares->capacity)
+        return true;
+    const size_t capacity = count + count / 2;
+    shares->memory = hp_arena_take_array(arena, capacity, sizeof *shares->memory);
+    shares->all = hp_arena_take_array(arena, capacity, sizeof(void *));
+    shares->capacity = shares->memory != NULL && shares->all != NULL ? capacity : 0;
+    return shares->capacity > 0;
+}
+
+/* A node that two chunks claim is one node. */
+static void hp_cpu_shares_drop_duplicates(struct hp_cpu_shares *shares)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < shares->count; at++)
+        if (kept == 0 || shares->all[kept - 1]->node != shares->all[at]->node)
+            shares->all[kept++] = shares->all[at];
+    shares->count = kept;
+}
+
+static bool hp_cpu_shares_list_nodes(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
+                       const struct hp_thread *thread)
+{
+    struct hp_walk nodes = {0};
+    struct hp_node node;
+    shares->count = 0;
+    if (!hp_cpu_shares_make_room(shares, arena, hp_cpu_shares_count_nodes(session, thread) + 1))
+        return false;
+    while (shares->count < shares->capacity && hp_snapshot_next_node(session, thread, &nodes, &node)) {
+        struct hp_cpu_share *share = &shares->memory[shares->count];
+        *share = (struct hp_cpu_share){.node = nodes.offset, .stat = node.stat, .calls = node.calls, .most_ns = -1};
+        shares->all[shares->count++] = share;
+    }
+    hp_sort(shares->all, shares->count, hp_cpu_shares_compare_nodes);
+    hp_cpu_shares_drop_duplicates(shares);
+    return true;
+}
+
+struct hp_cpu_share *hp_cpu_shares_find(const struct hp_cpu_shares *shares, uint32_t node)
+{
+    size_t from = 0, to = shares->count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (shares->all[middle]->node == node)
+            return shares->all[middle];
+        if (shares->all[middle]->node < node)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------------- found */
+
+static void hp_cpu_shares_add_found(const struct hp_cpu_shares *shares, const struct hp_snapshot *session,
+                      const struct hp_cpu_thread *cpu)
+{
+    struct hp_walk nodes = {0};
+    struct hp_cpu_node entry;
+    while (hp_snapshot_next_cpu(session, cpu, &nodes, &entry)) {
+        struct hp_cpu_share *share = hp_cpu_shares_find(shares, entry.node);
+        if (share == NULL)
+            continue;
+        share->samples += entry.samples;
+        share->user_ns += (double)entry.user_ns;
+        share->kernel_ns += (double)entry.kernel_ns;
+        share->ticked_ns += (double)entry.ticked_ns;
+    }
+}
+
+bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, const struct hp_snapshot *session,
+                        const struct hp_thread *thread, const struct hp_cpu_thread *cpu)
+{
+    if (!hp_cpu_shares_list_nodes(shares, arena, session, thread))
+        return false;
+    hp_cpu_shares_add_found(shares, session, cpu);
+    shares->waiting_ns = (double)cpu->waiting_ns;
+    shares->unseen_ns = (double)cpu->unseen_ns;
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------------- limits */
+
+static bool hp_cpu_shares_is_limited(const struct hp_cpu_share *share) { return share->most_ns >= 0; }
+
+static double hp_cpu_shares_room_of(const struct hp_cpu_share *share)
+{
+    const double room = share->most_ns - hp_cpu_share_ns(share);
+    return room > 0 ? room : 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- unseen */
+
+/* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
+#define HP_CPU_SHARES_UNSEEN_PART 0.05
+/* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
+#define HP_CPU_SHARES_MOST_TIMES 16
+/* So many ticks are as good as what zones took. */
+#define HP_CPU_SHARES_FEW_TICKS 8
+
+/* Of all that the thread used, as its zones took it, less what perf has seen. */
+static double hp_cpu_shares_missing_of(const struct hp_cpu_share *share, double busy_part)
+{
+    const double missing = share->most_ns * busy_part - share->user_ns, most = share->user_ns * HP_CPU_SHARES_MOST_TIMES;
+    if (!hp_cpu_shares_is_limited(share) || missing <= 0)
+        return 0;
+    return missing < most ? missing : most;
+}
+
+struct hp_cpu_shares_unseen {
+    double ticked_ns, user_ns, most_ns, missing_ns, busy_part;
+};
+
+static struct hp_cpu_shares_unseen hp_cpu_shares_add_up(const struct hp_cpu_shares *shares)
+{
+    struct hp_cpu_shares_unseen sums = {0};
+    for (size_t at = 0; at < shares->count; at++) {
+        sums.ticked_ns += shares->all[at]->ticked_ns;
+        sums.user_ns += shares->all[at]->user_ns;
+        sums.most_ns += hp_cpu_shares_is_limited(shares->all[at]) ? shares->all[at]->most_ns : 0;
+    }
+    sums.busy_part = sums.most_ns > 0 ? (sums.user_ns + shares->unseen_ns) / sums.most_ns : 0;
+    for (size_t at = 0; at < shares->count; at++)
+        sums.missing_ns += hp_cpu_shares_missing_of(shares->all[at], sums.busy_part);
+    return sums;
+}
+
+/* Of what is unseen, the part for which ticks speak: the more of them there are. */
+static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares_unseen *sums, double tick_ns)
+{
+    const double few_ns = HP_CPU_SHARES_FEW_TICKS * tick_ns;
+    if (sums->missing_ns <= 0)
+        return 1;
+    return sums->ticked_ns > 0 ? sums->ticked_ns / (sums->ticked_ns + few_ns) : 0;
+}
+
+/*
+ * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
+ * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
+ */
+void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
+{
+    const struct hp_cpu_shares_unseen sums = hp_cpu_shares_add_up(shares);
+    const double all = sums.user_ns + shares->unseen_ns;
+    const double by_ticks = shares->unseen_ns * hp_cpu_shares_part_of_ticks(&sums, tick_ns);
+    const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < HP_CPU_SHARES_UNSEEN_PART * all);
+    if (all <= 0 || (is_between && sums.user_ns <= 0)) {
+        shares->waiting_ns += shares->unseen_ns;
+        return;
+    }
+    for (size_t at = 0; at < shares->count; at++) {
+        struct hp_cpu_share *share = shares->all[at];
+        const double missing = hp_cpu_shares_missing_of(share, sums.busy_part);
+        if (sums.ticked_ns > 0)
+            share->kernel_ns += by_ticks * (share->ticked_ns / sums.ticked_ns);
+        if (is_between)
+            share->user_ns += shares->unseen_ns * (share->user_ns / sums.user_ns);
+        else if (sums.missing_ns > 0)
+            share->kernel_ns += (shares->unseen_ns - by_ticks) * (missing / sums.missing_ns);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------- known */
+
+void hp_cpu_share_add(struct hp_cpu_share *share, double ns)
+{
+    const double before = hp_cpu_share_ns(share);
+    const double kernel_ns = before > 0 ? ns * (share->kernel_ns / before) : 0;
+    share->kernel_ns += kernel_ns;
+    share->user_ns += ns - kernel_ns;
+}
+
+/* What all have too much, which they have no longer. */
+static double hp_cpu_shares_take_excess(const struct hp_cpu_shares *shares)
+{
+    double excess = 0;
+    for (size_t at = 0; at < shares->count; at++) {
+        struct hp_cpu_share *share = shares->all[at];
+        const double ns = hp_cpu_share_ns(share);
+        if (!hp_cpu_shares_is_limited(share) || ns <= share->most_ns)
+            continue;
+        excess += ns - share->most_ns;
+        share->kernel_ns *= share->most_ns / ns;
+        share->user_ns = share->most_ns - share->kernel_ns;
+    }
+    return excess;
+}
+
+/* Who has much was missed by much. Who has nothing may have been missed by a sample, if his zones took that long. */
+static double hp_cpu_shares_weight_of(const struct hp_cpu_share *share, double period_ns)
+{
+    const double room = hp_cpu_shares_room_of(share), ns = hp_cpu_share_ns(share);
+    if (!hp_cpu_shares_is_limited(share))
+        return ns;
+    return room > 0 ? ns + (room < period_ns ? room : period_ns) : 0;
+}
+
+/* To those that have room. Returns what is left, as when some have got all that they could take. */
+static double hp_cpu_shares_give(const struct hp_cpu_shares *shares, double ns, double period_ns)
+{
+    double weight = 0, left = ns;
+    for (size_t at = 0; at < shares->count; at++)
+        weight += hp_cpu_shares_weight_of(shares->all[at], period_ns);
+    for (size_t at = 0; at < shares->count && weight > 0; at++) {
+        struct hp_cpu_share *share = shares->all[at];
+        double part = ns * (hp_cpu_shares_weight_of(share, period_ns) / weight);
+        if (hp_cpu_shares_is_limited(share) && part > hp_cpu_shares_room_of(share))
+            part = hp_cpu_shares_room_of(share);
+        hp_cpu_share_add(share, part);
+        left -= part;
+    }
+    return left > 0 ? left : 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- errors */
+
+/*
+ * By how much all together may have waited. Nobody can have used less than what his zones took without that: where the thread was busy
+ * throughout, there is nothing that samples could be wrong about. Below zero: not known.
+ */
+static double hp_cpu_shares_slack_of(const struct hp_cpu_shares *shares)
+{
+    double slack = 0;
+    for (size_t at = 0; at < shares->count; at++) {
+        const struct hp_cpu_share *share = shares->all[at];
+        if (hp_cpu_shares_is_limited(share))
+            slack += hp_cpu_shares_room_of(share);
+        else if (share->stat != 0)
+            return -1;
+        else
+            slack += hp_cpu_share_ns(share);
+    }
+    return slack;
+}
+
+/* As counts have it: n samples are right to the square root of n, and less is open of what is nearly all. */
+static void hp_cpu_shares_set_errors(const struct hp_cpu_shares *shares)
+{
+    const double slack = hp_cpu_shares_slack_of(shares);
+    double all = 0;
+    for (size_t at = 0; at < shares->count; at++)
+        all += hp_cpu_share_ns(shares->all[at]);
+    for (size_t at = 0; at < shares->count; at++) {
+        struct hp_cpu_share *share = shares->all[at];
+        const double ns = hp_cpu_share_ns(share);
+        share->variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
+        if (slack >= 0 && share->variance > slack * slack)
+            share->variance = slack * slack;
+    }
+}
+
+#define HP_CPU_SHARES_MOST_ROUNDS 32
+
+void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns)
+{
+    double excess = hp_cpu_shares_take_excess(shares);
+    for (int round = 0; round < HP_CPU_SHARES_MOST_ROUNDS && excess >= 1; round++)
+        excess = hp_cpu_shares_give(shares, excess, period_ns);
+    hp_cpu_shares_set_errors(shares);
 }
 
 /* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
@@ -17055,20 +17547,50 @@ static int hp_profile_compare_places(const void *a, const void *b)
     return hp_profile_by_place(&((const struct hp_profile_record *)a)->place, &((const struct hp_profile_record *)b)->place);
 }
 
-static struct hp_profile_record *hp_profile_find_record(const struct hp_profile_builder *builder, const struct hp_profile_place *place)
+static struct hp_profile_record *hp_profile_find_among(struct hp_profile_record *const *records, size_t count, const struct hp_profile_place *place)
 {
-    size_t low = 0, high = builder->record_count;
+    size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = hp_profile_by_place(place, &builder->records[middle]->place);
+        const int order = hp_profile_by_place(place, &records[middle]->place);
         if (order == 0)
-            return builder->records[middle];
+            return records[middle];
         if (order < 0)
             high = middle;
         else
             low = middle + 1;
     }
     return NULL;
+}
+
+static struct hp_profile_record *hp_profile_find_record(const struct hp_profile_builder *builder, const struct hp_profile_place *place)
+{
+    return hp_profile_find_among(builder->records, builder->record_count, place);
+}
+
+bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
+                          uint64_t *ret_ticks)
+{
+    const struct hp_profile_place place = {session, thread, node};
+    const struct hp_profile_record *record =
+        hp_profile_find_among((struct hp_profile_record *const *)profile->records, profile->record_count, &place);
+    if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+        return false;
+    *ret_ticks = record->sums.self;
+    return true;
+}
+
+/* Merging has another order. False: no memory. */
+static bool hp_profile_keep_places(struct hp_profile_builder *builder)
+{
+    struct hp_profile *profile = builder->profile;
+    profile->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
+    if (profile->records == NULL)
+        return false;
+    for (size_t at = 0; at < builder->record_count; at++)
+        profile->records[at] = builder->records[at];
+    profile->record_count = builder->record_count;
+    return true;
 }
 
 /* A node that two chunks claim is one node. */
@@ -17562,7 +18084,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
         return NULL;
     hp_profile_count_by_session(builder);
-    if (!hp_profile_count_by_thread(builder) || !hp_profile_merge(builder))
+    if (!hp_profile_count_by_thread(builder) || !hp_profile_keep_places(builder) || !hp_profile_merge(builder))
         return NULL;
     hp_profile_count_calls_inside(profile);
     hp_profile_bound_by_parents(profile);
@@ -21835,10 +22357,13 @@ HP_PRIVATE void hp_session_lose(enum hp_loss loss);
  * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
  *
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
- * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
- * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, a
+ * sample of perf's stands for a period of user time, and timers' signals that find the thread in the kernel say who has what is left. But for the first of a process, a thread begins
  * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
  * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ *
+ * Chance. A program whose work repeats could be in step with samples at equal distances. So each event of perf's has a period of its
+ * own, by chance, which is good for some samples, and beside perf each timer's signal is due after a time of its own.
  *
  * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
  * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
@@ -21867,9 +22392,12 @@ struct hp_sampler {
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
+    uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
     void *alternate;            /* a stack of ours; NULL: none */
     void *perf;                 /* NULL: none */
+    uint64_t perf_ns;           /* its period */
+    uint32_t perf_samples;      /* that the next one is good for; 0: it is the first */
     int timer;
     enum hp_private_signal signal; /* by which samples come */
     bool has_timer;
@@ -21880,7 +22408,8 @@ struct hp_sampler {
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
     uint32_t is_at_work;    /* the handler is in the session, ... */
     uint64_t since;         /* ... since then, in ticks; 0: it is not */
-    uint32_t seen_count;    /* in use of the following */
+    uint64_t seen_ns;       /* periods that the following stand for, together */
+    uint32_t seen_count;    /* in use of them */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -23263,7 +23792,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x61f5807729067a5e)
+#define HP_SHARED_LAYOUT UINT64_C(0xd54e5e66c5cbf5f6)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -23342,18 +23871,15 @@ HP_PRIVATE void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t us
 /* A node's calls are in progress, but not on the way from the innermost one to the root: credited beside what waits. */
 HP_PRIVATE void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples);
 
-/* All that was used since the last such node counts for this one, beside whatever else it is credited. */
-HP_PRIVATE void hp_credits_tick(struct hp_head *head, uint32_t node);
+/* A timer's signal found the thread at `node`, without perf, and the clocks were read: all that waits is credited to it. */
+HP_PRIVATE void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel);
 /*
- * A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. With perf, kernel time among it was
- * not necessarily spent here: the reader finds out, from what ticks and what perf say of each function.
+ * The same with perf, whose samples stand for a period of user time each. What is left has passed unseen: the reader shares it out to
+ * where such signals found the thread in the kernel.
  */
-HP_PRIVATE void hp_credits_give_all(struct hp_head *head, uint32_t node);
-/*
- * Reads the clocks, and gives user time to where perf has found the thread. Without a timer's signal nobody knows where kernel
- * time was spent: it waits, unless none will come.
- */
-HP_PRIVATE void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included);
+HP_PRIVATE void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel);
+/* Reads the clocks, and gives user time to where perf has found the thread. What is left waits for a timer's signal, if one may come. */
+HP_PRIVATE void hp_credits_give_seen(struct hp_head *head, bool is_last);
 
 /* ---- src/record/credits.c ------------------------------------------------------------------------------------ */
 
@@ -23455,8 +23981,7 @@ void hp_credits_count_time(struct hp_head *head)
     const struct hp_cpu_time passed = hp_credits_take_passed(&head->sampler);
     HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
     HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_ns, passed.ns);
 }
 
 void hp_credits_skip_time(struct hp_head *head)
@@ -23466,6 +23991,7 @@ void hp_credits_skip_time(struct hp_head *head)
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
     sampler->seen_count = sampler->folded_count = 0;
+    sampler->seen_ns = 0;
 }
 
 /* --------------------------------------------------------------------------------------------- crediting */
@@ -23479,8 +24005,7 @@ void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint
     HOTPATH_ADD_(to->samples, samples);
     HOTPATH_ADD_(to->user_ns, user_ns);
     HOTPATH_ADD_(to->kernel_ns, kernel_ns);
-    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
-    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_ns, cpu->waiting_ns - user_ns - kernel_ns);
 }
 
 void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
@@ -23492,52 +24017,65 @@ void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, ui
     HOTPATH_ADD_(to->also_ns, ns);
 }
 
-/* User time goes in equal parts to where perf has found the thread. */
+/* It was not unseen, or not seen: so that a sample just behind the clock has its whole period. */
+static void hp_credits_take_back_unseen(struct hp_cpu_thread *cpu, uint64_t wanted_ns)
+{
+    const uint64_t missing_ns = hp_less(wanted_ns, cpu->waiting_ns);
+    const uint64_t ns = missing_ns < cpu->unseen_ns ? missing_ns : cpu->unseen_ns;
+    HOTPATH_PUT_(cpu->unseen_ns, cpu->unseen_ns - ns);
+    HOTPATH_ADD_(cpu->waiting_ns, ns);
+}
+
+static void hp_credits_leave_unseen(struct hp_cpu_thread *cpu)
+{
+    HOTPATH_ADD_(cpu->unseen_ns, cpu->waiting_ns);
+    HOTPATH_PUT_(cpu->waiting_ns, 0);
+}
+
+/* Where perf has found the thread, a period of user time was spent; never more than there is. */
 static void hp_credits_share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    hp_credits_take_back_unseen(cpu, sampler->seen_ns);
+    const uint64_t ns = sampler->seen_ns < cpu->waiting_ns ? sampler->seen_ns : cpu->waiting_ns;
+    const uint64_t part = sampler->seen_count > 0 ? ns / sampler->seen_count : 0;
     for (uint32_t at = 0; at < sampler->folded_count; at++) {
         const struct hp_folded *folded = &sampler->folded[at];
         hp_credits_give_beside(head, folded->node, part * folded->samples, folded->samples);
     }
     sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
-        hp_credits_give(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
+        hp_credits_give(head, sampler->seen[left - 1], part, 0, 1);
     sampler->seen_count = 0;
+    sampler->seen_ns = 0;
 }
 
-void hp_credits_tick(struct hp_head *head, uint32_t node)
+void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
-    struct hp_cpu_node *to = hp_credits_credit_of(head, node);
-    if (to != NULL)
-        HOTPATH_ADD_(to->ticked_ns, now_ns - head->sampler.ticked_ns);
-    head->sampler.ticked_ns = now_ns;
+    const uint64_t ns = head->sampler.cpu->waiting_ns;
+    hp_credits_give(head, node, is_in_kernel ? 0 : ns, is_in_kernel ? ns : 0, 1);
 }
 
-/* User time goes to where perf has seen the thread, if it has. */
-void hp_credits_give_all(struct hp_head *head, uint32_t node)
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const bool has_seen = head->sampler.seen_count > 0;
-    if (has_seen)
-        hp_credits_share_out(head);
-    else
-        hp_credits_give(head, node, cpu->waiting_user_ns, 0, 1);
-    if (cpu->waiting_kernel_ns > 0)
-        hp_credits_give(head, node, 0, cpu->waiting_kernel_ns, has_seen);
-    hp_credits_tick(head, node);
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = is_in_kernel ? hp_credits_credit_of(head, node) : NULL;
+    hp_credits_share_out(head);
+    hp_credits_leave_unseen(cpu);
+    if (to == NULL)
+        return;
+    HOTPATH_ADD_(to->samples, 1);
+    HOTPATH_ADD_(to->ticked_ns, cpu->user_ns + cpu->kernel_ns - head->sampler.ticked_ns);
 }
 
-void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)
+void hp_credits_give_seen(struct hp_head *head, bool is_last)
 {
-    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
     hp_credits_count_time(head);
     hp_credits_share_out(head);
-    if (last != 0 && is_kernel_included)
-        hp_credits_give(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
+    if (is_last && cpu->perf_samples > 0)
+        hp_credits_leave_unseen(cpu);
 }
 
 /* ---- src/record/exit_report.c -------------------------------------------------------------------------------- */
@@ -26630,6 +27168,9 @@ HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_samp
 #define HP_SAMPLER_SELDOM_SWITCHED 2500u
 #define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100) /* over so much */
 
+/* That the first event of a thread is good for. */
+#define HP_SAMPLER_FIRST_SAMPLES 64u
+
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define HP_SAMPLER_MOST_UNSEEN 8u
 #define HP_SAMPLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
@@ -26721,16 +27262,48 @@ static uint64_t hp_sampler_timer_period(const struct hp_sampler *sampler)
     return (sampler->perf != NULL ? HP_SAMPLER_TIMER_PERIODS : 1) * hotpath_runtime_->sampling.period_ns;
 }
 
+/*
+ * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
+ * what programs repeat in is.
+ */
+static uint64_t hp_sampler_around(struct hp_sampler *sampler, uint64_t ns)
+{
+    uint64_t chance = sampler->chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    sampler->chance = chance;
+    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
+    return chance & 1 ? ns + off : ns - off;
+}
+
+/* Without perf ticks say when, and all of them are needed. */
+static void hp_sampler_set_timer(struct hp_sampler *sampler)
+{
+    const uint64_t period = hp_sampler_timer_period(sampler);
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, sampler->perf != NULL ? hp_sampler_around(sampler, period) : period, period);
+}
+
 /* How far the first thread of the process has come that has met a zone. */
 enum { HP_SAMPLER_NOT_BEGUN, HP_SAMPLER_UNDER_WAY, HP_SAMPLER_BEGUN };
 
 static bool hp_sampler_has_begun(void) { return __atomic_load_n(&hotpath_runtime_->sampling.begun, __ATOMIC_ACQUIRE) == HP_SAMPLER_BEGUN; }
 
+/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+static uint32_t hp_sampler_next_samples(struct hp_sampler *sampler)
+{
+    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : HP_SAMPLER_FIRST_SAMPLES;
+    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
+    return samples;
+}
+
 static void hp_sampler_open_perf(struct hp_sampler *sampler)
 {
     int refusal;
     hp_private_signal_guard_io();
-    sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), hotpath_runtime_->sampling.period_ns, &refusal);
+    sampler->perf_ns = hp_sampler_around(sampler, hotpath_runtime_->sampling.period_ns);
+    sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), sampler->perf_ns, hp_sampler_next_samples(sampler), &refusal);
     sampler->has_had_perf |= sampler->perf != NULL;
     sampler->unseen = 0;
 }
@@ -26744,8 +27317,8 @@ static void hp_sampler_start_perf(struct hp_head *head)
     if (hotpath_runtime_->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
         return;
     hp_sampler_open_perf(sampler);
-    if (sampler->perf != NULL && sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
+    if (sampler->perf != NULL)
+        hp_sampler_set_timer(sampler);
 }
 
 static void hp_sampler_stop_perf(struct hp_sampler *sampler)
@@ -26782,8 +27355,8 @@ static void hp_sampler_renew_perf(struct hp_sampler *sampler)
     hp_sampler_look_after_signal(sampler);
     hp_sampler_stop_perf(sampler);
     hp_sampler_open_perf(sampler);
-    if (sampler->has_timer && hp_sampler_timer_period(sampler) != period)
-        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
+    if (hp_sampler_timer_period(sampler) != period)
+        hp_sampler_set_timer(sampler);
 }
 
 /* The event that never fires has the same price, for the thread that made it. */
@@ -26820,8 +27393,7 @@ static void hp_sampler_judge_and_adapt(struct hp_head *head)
     }
     hp_sampler_drop_prepared(head);
     hp_sampler_stop_perf(sampler);
-    if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, hp_sampler_timer_period(sampler));
+    hp_sampler_set_timer(sampler);
 }
 
 static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -26830,6 +27402,7 @@ static void hp_sampler_take_perf_sample(struct hp_head *head, const struct hotpa
     if (sampler->seen_count == HP_SAMPLER_SEEN)
         hp_credits_give_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
+    sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
     while (count > 0)
@@ -26853,29 +27426,46 @@ static void hp_sampler_weigh_perf(const struct hp_head *head)
     __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
 }
 
-static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+/* Where that cannot be told, by what the kernel says of the time that has just passed. */
+static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
+{
+    if (mode != HP_CPU_MODE_UNKNOWN)
+        return mode == HP_CPU_KERNEL;
+    return 2 * (sampler->counted.kernel_ns - before->kernel_ns) > sampler->counted.ns - before->ns;
+}
+
+static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time before = sampler->counted;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
-    const bool is_unseen = has_perf && sampler->seen_count == 0 &&
-                           cpu->waiting_user_ns > HP_SAMPLER_TIMER_PERIODS / 2 * hotpath_runtime_->sampling.period_ns;
-    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
-    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = hp_sampler_find_folded(head, frame, nodes);
+    const bool is_kernels = hp_sampler_is_in_kernel(sampler, &before, mode);
+    const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
+                           cpu->waiting_ns > HP_SAMPLER_TIMER_PERIODS / 2 * hotpath_runtime_->sampling.period_ns;
+    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
+    const bool is_alone = !has_perf || is_unseen;
+    uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = is_alone || is_kernels ? hp_sampler_find_folded(head, frame, nodes) : 0;
     while (count > 0)
-        hp_credits_give_beside(head, nodes[--count], ns, 1);
-    hp_credits_give_all(head, frame->node);
+        hp_credits_give_beside(head, nodes[--count], is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns, 1);
+    if (is_alone)
+        hp_credits_give_all(head, frame->node, is_kernels);
+    else
+        hp_credits_tick(head, frame->node, is_kernels);
+    sampler->ticked_ns = now_ns;
     sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
         hp_sampler_renew_perf(sampler);
     hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
+    else if (sampler->perf != NULL)
+        hp_sampler_set_timer(sampler);
     hp_sampler_weigh_perf(head);
 }
 
-static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = hp_sampler_present_frame(head, stack);
@@ -26885,7 +27475,7 @@ static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kin
     if (kind == HP_SAMPLE_PERF)
         hp_sampler_take_perf_sample(head, frame);
     else
-        hp_sampler_take_timer_sample(head, frame);
+        hp_sampler_take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
@@ -26934,7 +27524,7 @@ static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones)
 static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
 
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
-static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
     if (hp_head_is_sandboxed(&head->hot))
         return;
@@ -26943,7 +27533,7 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
     else if (hp_sampler_is_paused(head))
         hp_credits_skip_time(head);
     else if (hp_sampler_has_source(&head->sampler))
-        hp_sampler_take_sample(head, kind, stack);
+        hp_sampler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
     hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE);
 }
 
@@ -27017,7 +27607,7 @@ static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack,
 static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
-    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
+    hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
     if (!hp_sampler_has_source(&head->sampler))
         return;
     if (hp_sampler_may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
@@ -27081,8 +27671,7 @@ static bool hp_sampler_is_first(const struct hp_head *head) { return head->threa
 static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
 {
     const uint64_t period = hotpath_runtime_->sampling.period_ns;
-    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
-    return waiting < period ? period - waiting : 1;
+    return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
 }
 
 static void hp_sampler_start_sources(struct hp_head *head)
@@ -27098,15 +27687,14 @@ static void hp_sampler_start_sources(struct hp_head *head)
 /* What the thread has used since it has its record, all of it outside of zones. */
 static void hp_sampler_credit_outside(struct hp_head *head)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const uint64_t user_ns = cpu->waiting_user_ns, kernel_ns = cpu->waiting_kernel_ns;
+    const struct hp_cpu_time before = head->sampler.counted;
     if (hp_sampler_is_paused(head)) {
         hp_credits_skip_time(head);
         return;
     }
     hp_credits_count_time(head);
-    hp_credits_give(head, head->record->root, cpu->waiting_user_ns - user_ns, cpu->waiting_kernel_ns - kernel_ns,
-                    0);
+    const uint64_t kernel_ns = head->sampler.counted.kernel_ns - before.kernel_ns;
+    hp_credits_give(head, head->record->root, head->sampler.counted.ns - before.ns - kernel_ns, kernel_ns, 0);
 }
 
 static void hp_sampler_begin_samples(struct hp_head *head)
@@ -27274,6 +27862,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
+    sampler->chance = (hp_clock_ticks_raw(hotpath_runtime_->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();

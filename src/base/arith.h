@@ -10,4 +10,17 @@ static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 
 /* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
 static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
+/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+static inline double hp_root(double number)
+{
+    double root = number > 1 ? number : 1;
+    for (int step = 0; number > 0 && step < 2000; step++) {
+        const double next = (root + number / root) / 2;
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return number > 0 ? root : 0;
+}
+
 #endif

@@ -222,7 +222,7 @@ static bool try_sampling(int *ret_refusal)
     hp_private_signal_guard_io();
     const bool has_timer =
         hp_cpu_timer_start(&timer, signal, samples_mark, 1000000000u / TRIED_RATE, 1000000000u / TRIED_RATE);
-    void *perf = hp_cpu_perf_start(signal, 1000000000u / TRIED_RATE, ret_refusal);
+    void *perf = hp_cpu_perf_start(signal, 1000000000u / TRIED_RATE, HP_CPU_MOST_SAMPLES, ret_refusal);
     compute_a_while();
     hp_cpu_perf_stop(perf);
     if (has_timer)

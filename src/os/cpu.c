@@ -100,7 +100,10 @@ bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_
     return false;
 }
 
-void hp_cpu_timer_change(int timer, uint64_t period_ns) { set_timer(timer, period_ns, period_ns); }
+void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns)
+{
+    set_timer(timer, first_ns, period_ns);
+}
 
 void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
@@ -179,10 +182,11 @@ static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_
     return is_refused(mapping) ? NULL : (void *)mapping;
 }
 
-void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal)
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
     if (has_queue())
-        return start_event(signal, period_ns, HP_CPU_PERF_SAMPLES, ret_refusal);
+        return start_event(signal, period_ns, samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES,
+                           ret_refusal);
     *ret_refusal = EAGAIN;
     return NULL;
 }
@@ -266,6 +270,86 @@ uintptr_t hp_cpu_stack_of(const void *context)
     (void)interrupted;
     return 0;
 #endif
+}
+
+/* The next instruction of the interrupted thread; 0: not known on this machine. */
+static uintptr_t instruction_of(const ucontext_t *interrupted)
+{
+#if defined __x86_64__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+#elif defined __i386__
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_EIP];
+#elif defined __aarch64__
+    return (uintptr_t)interrupted->uc_mcontext.pc;
+#elif defined __riscv
+    return (uintptr_t)interrupted->uc_mcontext.__gregs[REG_PC];
+#else
+    (void)interrupted;
+    return 0;
+#endif
+}
+
+/* The bytes of an instruction that enters the kernel. */
+#if defined __x86_64__ || defined __i386__
+#define CALL_BYTES 2u
+static bool is_call(const unsigned char *bytes)
+{
+    const bool is_syscall = bytes[0] == 0x0f && (bytes[1] == 0x05 || bytes[1] == 0x34);
+    return is_syscall || (bytes[0] == 0xcd && bytes[1] == 0x80); /* syscall, sysenter, int 0x80 */
+}
+#elif defined __aarch64__
+#define CALL_BYTES 4u
+static bool is_call(const unsigned char *bytes)
+{
+    return bytes[0] == 0x01 && bytes[1] == 0x00 && bytes[2] == 0x00 && bytes[3] == 0xd4; /* svc 0 */
+}
+#elif defined __riscv
+#define CALL_BYTES 4u
+static bool is_call(const unsigned char *bytes)
+{
+    return bytes[0] == 0x73 && bytes[1] == 0x00 && bytes[2] == 0x00 && bytes[3] == 0x00; /* ecall */
+}
+#else
+#define CALL_BYTES 1u
+static bool is_call(const unsigned char *bytes)
+{
+    (void)bytes;
+    return false;
+}
+#endif
+
+/*
+ * Code may be there to be executed and not to be read. The kernel reads what it is given for an action before it finds that there is no
+ * signal 0, and says whether it could.
+ */
+static bool is_readable(uintptr_t address)
+{
+    const uintptr_t last = (address | (LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
+    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* `syscall` leaves the address behind it in rcx, and flags in r11. A call that is to be made again stands before it. */
+static bool is_behind_call(const ucontext_t *interrupted, uintptr_t next)
+{
+#if defined __x86_64__
+    const uintptr_t behind = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RCX];
+    if ((behind == next || behind == next + CALL_BYTES) &&
+        interrupted->uc_mcontext.gregs[REG_R11] == interrupted->uc_mcontext.gregs[REG_EFL])
+        return true;
+#else
+    (void)interrupted;
+#endif
+    const uintptr_t before = next - CALL_BYTES;
+    const bool is_one_page = (before & (LEAST_PAGE - 1)) + CALL_BYTES <= LEAST_PAGE;
+    return is_one_page && is_readable(before) && is_call((const unsigned char *)before);
+}
+
+enum hp_cpu_mode hp_cpu_mode_of(const void *context)
+{
+    const uintptr_t next = instruction_of(context);
+    if (next == 0)
+        return HP_CPU_MODE_UNKNOWN;
+    return is_behind_call(context, next) ? HP_CPU_KERNEL : HP_CPU_USER;
 }
 
 struct hp_stack hp_cpu_alternate_of(const void *context)

@@ -34,16 +34,16 @@ struct hp_cpu_time hp_cpu_of_process(void);
  * told from those of other timers as long as one may be on its way. False: the kernel has refused.
  */
 bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
-void hp_cpu_timer_change(int timer, uint64_t period_ns);
+void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
 
 /*
- * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for
- * HP_CPU_PERF_SAMPLES; the last one says so, and then it has to be started again. So a thread that blocks the signal, or
- * never comes back from the kernel, has no more than these waiting.
+ * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for so many
+ * samples; the last one says so, and then it has to be started again, which takes as long as some twenty samples do. A thread that
+ * blocks the signal, or never comes back from the kernel, has no more than these waiting.
  */
-#define HP_CPU_PERF_SAMPLES 512
-void *hp_cpu_perf_start(int signal, uint64_t period_ns, int *ret_refusal);
+#define HP_CPU_MOST_SAMPLES 512u
+void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal);
 void hp_cpu_perf_stop(void *mapping);
 /*
  * Whether perf's clock may be used here: 0, or why not, as an errno. What is returned beside is an event that never fires,
@@ -65,6 +65,14 @@ enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
 /* The stack pointer of what a signal has interrupted (a ucontext_t); 0: not known on this machine. */
 uintptr_t hp_cpu_stack_of(const void *context);
+
+enum hp_cpu_mode { HP_CPU_MODE_UNKNOWN, HP_CPU_USER, HP_CPU_KERNEL };
+
+/*
+ * In which mode a timer's signal found the thread. It comes on the way back to user mode, and where that is the way out of a system call,
+ * the next instruction is the one behind that call. Faults and interrupts count as user mode.
+ */
+enum hp_cpu_mode hp_cpu_mode_of(const void *context);
 
 /* The alternate stack that the interrupted thread has set; without a byte: none. */
 struct hp_stack hp_cpu_alternate_of(const void *context);

@@ -100,8 +100,7 @@ void hp_credits_count_time(struct hp_head *head)
     const struct hp_cpu_time passed = take_passed(&head->sampler);
     HOTPATH_ADD_(cpu->kernel_ns, passed.kernel_ns);
     HOTPATH_ADD_(cpu->user_ns, passed.ns - passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_kernel_ns, passed.kernel_ns);
-    HOTPATH_ADD_(cpu->waiting_user_ns, passed.ns - passed.kernel_ns);
+    HOTPATH_ADD_(cpu->waiting_ns, passed.ns);
 }
 
 void hp_credits_skip_time(struct hp_head *head)
@@ -111,6 +110,7 @@ void hp_credits_skip_time(struct hp_head *head)
     HOTPATH_ADD_(sampler->cpu->skipped_ns, passed.ns);
     HOTPATH_ADD_(sampler->cpu->skipped_kernel_ns, passed.kernel_ns);
     sampler->seen_count = sampler->folded_count = 0;
+    sampler->seen_ns = 0;
 }
 
 /* --------------------------------------------------------------------------------------------- crediting */
@@ -124,8 +124,7 @@ void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint
     HOTPATH_ADD_(to->samples, samples);
     HOTPATH_ADD_(to->user_ns, user_ns);
     HOTPATH_ADD_(to->kernel_ns, kernel_ns);
-    HOTPATH_PUT_(cpu->waiting_user_ns, cpu->waiting_user_ns - user_ns);
-    HOTPATH_PUT_(cpu->waiting_kernel_ns, cpu->waiting_kernel_ns - kernel_ns);
+    HOTPATH_PUT_(cpu->waiting_ns, cpu->waiting_ns - user_ns - kernel_ns);
 }
 
 void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples)
@@ -137,50 +136,63 @@ void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, ui
     HOTPATH_ADD_(to->also_ns, ns);
 }
 
-/* User time goes in equal parts to where perf has found the thread. */
+/* It was not unseen, or not seen: so that a sample just behind the clock has its whole period. */
+static void take_back_unseen(struct hp_cpu_thread *cpu, uint64_t wanted_ns)
+{
+    const uint64_t missing_ns = hp_less(wanted_ns, cpu->waiting_ns);
+    const uint64_t ns = missing_ns < cpu->unseen_ns ? missing_ns : cpu->unseen_ns;
+    HOTPATH_PUT_(cpu->unseen_ns, cpu->unseen_ns - ns);
+    HOTPATH_ADD_(cpu->waiting_ns, ns);
+}
+
+static void leave_unseen(struct hp_cpu_thread *cpu)
+{
+    HOTPATH_ADD_(cpu->unseen_ns, cpu->waiting_ns);
+    HOTPATH_PUT_(cpu->waiting_ns, 0);
+}
+
+/* Where perf has found the thread, a period of user time was spent; never more than there is. */
 static void share_out(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    const uint64_t part = sampler->seen_count > 0 ? sampler->cpu->waiting_user_ns / sampler->seen_count : 0;
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    take_back_unseen(cpu, sampler->seen_ns);
+    const uint64_t ns = sampler->seen_ns < cpu->waiting_ns ? sampler->seen_ns : cpu->waiting_ns;
+    const uint64_t part = sampler->seen_count > 0 ? ns / sampler->seen_count : 0;
     for (uint32_t at = 0; at < sampler->folded_count; at++) {
         const struct hp_folded *folded = &sampler->folded[at];
         hp_credits_give_beside(head, folded->node, part * folded->samples, folded->samples);
     }
     sampler->folded_count = 0;
     for (uint32_t left = sampler->seen_count; left > 0; left--)
-        hp_credits_give(head, sampler->seen[left - 1], sampler->cpu->waiting_user_ns / left, 0, 1);
+        hp_credits_give(head, sampler->seen[left - 1], part, 0, 1);
     sampler->seen_count = 0;
+    sampler->seen_ns = 0;
 }
 
-void hp_credits_tick(struct hp_head *head, uint32_t node)
+void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
-    struct hp_cpu_node *to = credit_of(head, node);
-    if (to != NULL)
-        HOTPATH_ADD_(to->ticked_ns, now_ns - head->sampler.ticked_ns);
-    head->sampler.ticked_ns = now_ns;
+    const uint64_t ns = head->sampler.cpu->waiting_ns;
+    hp_credits_give(head, node, is_in_kernel ? 0 : ns, is_in_kernel ? ns : 0, 1);
 }
 
-/* User time goes to where perf has seen the thread, if it has. */
-void hp_credits_give_all(struct hp_head *head, uint32_t node)
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const bool has_seen = head->sampler.seen_count > 0;
-    if (has_seen)
-        share_out(head);
-    else
-        hp_credits_give(head, node, cpu->waiting_user_ns, 0, 1);
-    if (cpu->waiting_kernel_ns > 0)
-        hp_credits_give(head, node, 0, cpu->waiting_kernel_ns, has_seen);
-    hp_credits_tick(head, node);
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
+    struct hp_cpu_node *to = is_in_kernel ? credit_of(head, node) : NULL;
+    share_out(head);
+    leave_unseen(cpu);
+    if (to == NULL)
+        return;
+    HOTPATH_ADD_(to->samples, 1);
+    HOTPATH_ADD_(to->ticked_ns, cpu->user_ns + cpu->kernel_ns - head->sampler.ticked_ns);
 }
 
-void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included)
+void hp_credits_give_seen(struct hp_head *head, bool is_last)
 {
-    const uint32_t last = head->sampler.seen_count > 0 ? head->sampler.seen[head->sampler.seen_count - 1] : 0;
+    struct hp_cpu_thread *cpu = head->sampler.cpu;
     hp_credits_count_time(head);
     share_out(head);
-    if (last != 0 && is_kernel_included)
-        hp_credits_give(head, last, 0, head->sampler.cpu->waiting_kernel_ns, 0);
+    if (is_last && cpu->perf_samples > 0)
+        leave_unseen(cpu);
 }

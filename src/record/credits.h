@@ -21,17 +21,14 @@ void hp_credits_give(struct hp_head *head, uint32_t node, uint64_t user_ns, uint
 /* A node's calls are in progress, but not on the way from the innermost one to the root: credited beside what waits. */
 void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, uint64_t samples);
 
-/* All that was used since the last such node counts for this one, beside whatever else it is credited. */
-void hp_credits_tick(struct hp_head *head, uint32_t node);
+/* A timer's signal found the thread at `node`, without perf, and the clocks were read: all that waits is credited to it. */
+void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel);
 /*
- * A timer's signal found the thread at `node`, and the clocks were read: all that waits is credited. With perf, kernel time among it was
- * not necessarily spent here: the reader finds out, from what ticks and what perf say of each function.
+ * The same with perf, whose samples stand for a period of user time each. What is left has passed unseen: the reader shares it out to
+ * where such signals found the thread in the kernel.
  */
-void hp_credits_give_all(struct hp_head *head, uint32_t node);
-/*
- * Reads the clocks, and gives user time to where perf has found the thread. Without a timer's signal nobody knows where kernel
- * time was spent: it waits, unless none will come.
- */
-void hp_credits_give_seen(struct hp_head *head, bool is_kernel_included);
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel);
+/* Reads the clocks, and gives user time to where perf has found the thread. What is left waits for a timer's signal, if one may come. */
+void hp_credits_give_seen(struct hp_head *head, bool is_last);
 
 #endif

@@ -20,6 +20,9 @@
 #define SELDOM_SWITCHED 2500u
 #define JUDGED_NS (SECOND / 100) /* over so much */
 
+/* That the first event of a thread is good for. */
+#define FIRST_SAMPLES 64u
+
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define MOST_UNSEEN 8u
 #define MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
@@ -111,16 +114,48 @@ static uint64_t timer_period(const struct hp_sampler *sampler)
     return (sampler->perf != NULL ? TIMER_PERIODS : 1) * hp_runtime->sampling.period_ns;
 }
 
+/*
+ * A number around another, by chance: more or less by a twelfth to a third of it. Not the number itself: what people choose is round, as
+ * what programs repeat in is.
+ */
+static uint64_t around(struct hp_sampler *sampler, uint64_t ns)
+{
+    uint64_t chance = sampler->chance;
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    sampler->chance = chance;
+    const uint64_t off = ns / 12 + (chance >> 11) % (ns / 4 + 1);
+    return chance & 1 ? ns + off : ns - off;
+}
+
+/* Without perf ticks say when, and all of them are needed. */
+static void set_timer(struct hp_sampler *sampler)
+{
+    const uint64_t period = timer_period(sampler);
+    if (sampler->has_timer)
+        hp_cpu_timer_change(sampler->timer, sampler->perf != NULL ? around(sampler, period) : period, period);
+}
+
 /* How far the first thread of the process has come that has met a zone. */
 enum { NOT_BEGUN, UNDER_WAY, BEGUN };
 
 static bool has_begun(void) { return __atomic_load_n(&hp_runtime->sampling.begun, __ATOMIC_ACQUIRE) == BEGUN; }
 
+/* Few at first, so that a short run has more than one period, and then more: to start an event is not cheap. */
+static uint32_t next_samples(struct hp_sampler *sampler)
+{
+    const uint32_t samples = sampler->perf_samples > 0 ? sampler->perf_samples : FIRST_SAMPLES;
+    sampler->perf_samples = samples < HP_CPU_MOST_SAMPLES ? 2 * samples : samples;
+    return samples;
+}
+
 static void open_perf(struct hp_sampler *sampler)
 {
     int refusal;
     hp_private_signal_guard_io();
-    sampler->perf = hp_cpu_perf_start(signal_of(sampler), hp_runtime->sampling.period_ns, &refusal);
+    sampler->perf_ns = around(sampler, hp_runtime->sampling.period_ns);
+    sampler->perf = hp_cpu_perf_start(signal_of(sampler), sampler->perf_ns, next_samples(sampler), &refusal);
     sampler->has_had_perf |= sampler->perf != NULL;
     sampler->unseen = 0;
 }
@@ -134,8 +169,8 @@ static void start_perf(struct hp_head *head)
     if (hp_runtime->sampling.engine != HP_CPU_PERF || sampler->is_switched_often)
         return;
     open_perf(sampler);
-    if (sampler->perf != NULL && sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
+    if (sampler->perf != NULL)
+        set_timer(sampler);
 }
 
 static void stop_perf(struct hp_sampler *sampler)
@@ -172,8 +207,8 @@ static void renew_perf(struct hp_sampler *sampler)
     look_after_signal(sampler);
     stop_perf(sampler);
     open_perf(sampler);
-    if (sampler->has_timer && timer_period(sampler) != period)
-        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
+    if (timer_period(sampler) != period)
+        set_timer(sampler);
 }
 
 /* The event that never fires has the same price, for the thread that made it. */
@@ -210,8 +245,7 @@ static void judge_and_adapt(struct hp_head *head)
     }
     drop_prepared(head);
     stop_perf(sampler);
-    if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, timer_period(sampler));
+    set_timer(sampler);
 }
 
 static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
@@ -220,6 +254,7 @@ static void take_perf_sample(struct hp_head *head, const struct hotpath_frame_ *
     if (sampler->seen_count == HP_SAMPLER_SEEN)
         hp_credits_give_seen(head, !sampler->has_timer);
     sampler->seen[sampler->seen_count++] = frame->node;
+    sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
     while (count > 0)
@@ -243,29 +278,46 @@ static void weigh_perf(const struct hp_head *head)
     __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
 }
 
-static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame)
+/* Where that cannot be told, by what the kernel says of the time that has just passed. */
+static bool is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_time *before, enum hp_cpu_mode mode)
+{
+    if (mode != HP_CPU_MODE_UNKNOWN)
+        return mode == HP_CPU_KERNEL;
+    return 2 * (sampler->counted.kernel_ns - before->kernel_ns) > sampler->counted.ns - before->ns;
+}
+
+static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
     const struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time before = sampler->counted;
     const bool has_perf = sampler->perf != NULL;
     hp_credits_count_time(head);
-    const bool is_unseen = has_perf && sampler->seen_count == 0 &&
-                           cpu->waiting_user_ns > TIMER_PERIODS / 2 * hp_runtime->sampling.period_ns;
-    const uint64_t ns = cpu->waiting_kernel_ns + (has_perf ? 0 : cpu->waiting_user_ns);
-    uint32_t nodes[MAX_FOLDED], count = find_folded(head, frame, nodes);
+    const bool is_kernels = is_in_kernel(sampler, &before, mode);
+    const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
+                           cpu->waiting_ns > TIMER_PERIODS / 2 * hp_runtime->sampling.period_ns;
+    const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
+    const bool is_alone = !has_perf || is_unseen;
+    uint32_t nodes[MAX_FOLDED], count = is_alone || is_kernels ? find_folded(head, frame, nodes) : 0;
     while (count > 0)
-        hp_credits_give_beside(head, nodes[--count], ns, 1);
-    hp_credits_give_all(head, frame->node);
+        hp_credits_give_beside(head, nodes[--count], is_alone ? cpu->waiting_ns : now_ns - sampler->ticked_ns, 1);
+    if (is_alone)
+        hp_credits_give_all(head, frame->node, is_kernels);
+    else
+        hp_credits_tick(head, frame->node, is_kernels);
+    sampler->ticked_ns = now_ns;
     sampler->unseen = is_unseen || has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         start_perf(head);
+    else if (sampler->perf != NULL)
+        set_timer(sampler);
     weigh_perf(head);
 }
 
-static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     const struct hotpath_frame_ *frame = present_frame(head, stack);
@@ -275,7 +327,7 @@ static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_
     if (kind == HP_SAMPLE_PERF)
         take_perf_sample(head, frame);
     else
-        take_timer_sample(head, frame);
+        take_timer_sample(head, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
     hp_samples_add(head, node, kind);
@@ -324,7 +376,7 @@ static void leave(struct hp_head *head, uint64_t most_zones)
 static bool has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
 
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
-static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack)
+static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
     if (hp_head_is_sandboxed(&head->hot))
         return;
@@ -333,7 +385,7 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
     else if (is_paused(head))
         hp_credits_skip_time(head);
     else if (has_source(&head->sampler))
-        take_sample(head, kind, stack);
+        take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
     leave(head, MOST_OF_SAMPLE);
 }
 
@@ -407,7 +459,7 @@ static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t 
 static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
-    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack);
+    sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
     if (!has_source(&head->sampler))
         return;
     if (may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
@@ -471,8 +523,7 @@ static bool is_first(const struct hp_head *head) { return head->thread_id == hp_
 static uint64_t first_due(const struct hp_cpu_thread *cpu)
 {
     const uint64_t period = hp_runtime->sampling.period_ns;
-    const uint64_t waiting = cpu->waiting_user_ns + cpu->waiting_kernel_ns;
-    return waiting < period ? period - waiting : 1;
+    return cpu->waiting_ns < period ? period - cpu->waiting_ns : 1;
 }
 
 static void start_sources(struct hp_head *head)
@@ -488,15 +539,14 @@ static void start_sources(struct hp_head *head)
 /* What the thread has used since it has its record, all of it outside of zones. */
 static void credit_outside(struct hp_head *head)
 {
-    const struct hp_cpu_thread *cpu = head->sampler.cpu;
-    const uint64_t user_ns = cpu->waiting_user_ns, kernel_ns = cpu->waiting_kernel_ns;
+    const struct hp_cpu_time before = head->sampler.counted;
     if (is_paused(head)) {
         hp_credits_skip_time(head);
         return;
     }
     hp_credits_count_time(head);
-    hp_credits_give(head, head->record->root, cpu->waiting_user_ns - user_ns, cpu->waiting_kernel_ns - kernel_ns,
-                    0);
+    const uint64_t kernel_ns = head->sampler.counted.kernel_ns - before.kernel_ns;
+    hp_credits_give(head, head->record->root, head->sampler.counted.ns - before.ns - kernel_ns, kernel_ns, 0);
 }
 
 static void begin_samples(struct hp_head *head)
@@ -664,6 +714,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
     *sampler = (struct hp_sampler){.has_had_perf = sampler->has_had_perf, .alternate = sampler->alternate};
+    sampler->chance = (hp_clock_ticks_raw(hp_runtime->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
         return;
     sampler->counted = hp_cpu_of_thread();

@@ -7,10 +7,13 @@
  * last one. So sums are those of the clock, whatever rate the kernel manages, and samples only decide how they are shared out.
  *
  * Engines. A timer on the thread's processor clock is looked at by the kernel on its ticks: in user and kernel mode, but
- * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, perf's
- * samples share out user time, and each timer's signal the kernel time since the last. But for the first of a process, a thread begins
+ * seldom, and in step with whatever else happens on ticks. perf's clock is not bound to them, but sees user mode only. With both, a
+ * sample of perf's stands for a period of user time, and timers' signals that find the thread in the kernel say who has what is left. But for the first of a process, a thread begins
  * with a timer alone; once it has used processor time enough for that to go off, perf joins. Short threads so cost one timer. An event
  * of perf's has a price whenever its thread is switched to or from: threads that are switched often have timers alone.
+ *
+ * Chance. A program whose work repeats could be in step with samples at equal distances. So each event of perf's has a period of its
+ * own, by chance, which is good for some samples, and beside perf each timer's signal is due after a time of its own.
  *
  * When. A thread has sources of samples from its first zone on, and one without zones never: what it uses is outside of all. Zones
  * that are met out of line say where the thread is. On its own stack samples come by HP_SIGNAL_HERE, and the host's alternate stack,
@@ -50,9 +53,12 @@ struct hp_sampler {
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
     uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
+    uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
     void *alternate;            /* a stack of ours; NULL: none */
     void *perf;                 /* NULL: none */
+    uint64_t perf_ns;           /* its period */
+    uint32_t perf_samples;      /* that the next one is good for; 0: it is the first */
     int timer;
     enum hp_private_signal signal; /* by which samples come */
     bool has_timer;
@@ -63,7 +69,8 @@ struct hp_sampler {
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
     uint32_t is_at_work;    /* the handler is in the session, ... */
     uint64_t since;         /* ... since then, in ticks; 0: it is not */
-    uint32_t seen_count;    /* in use of the following */
+    uint64_t seen_ns;       /* periods that the following stand for, together */
+    uint32_t seen_count;    /* in use of them */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */

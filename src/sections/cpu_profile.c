@@ -2,8 +2,7 @@
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
  * site in that thread record, and that to the site of the profile, whether that keeps threads apart or not.
  *
- * perf sees user time only, and a tick that comes while a thread is in user mode says nothing of where its kernel time was spent.
- * But over many of them ticks find all time of a function, and perf its user time: the difference is kernel time.
+ * What a thread's functions used comes from cpu_shares.h.
  *
  * What no sample has found yet (of threads that end before one comes, say) is shared out as their calls can be expected to take.
  *
@@ -16,6 +15,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "cpu_shares.h"
 #include "sort.h"
 
 #define SECOND 1e9
@@ -27,12 +27,6 @@ struct link {
     uint32_t site; /* index in the profile */
 };
 
-/* A site, or all that is outside. */
-struct modes {
-    double ticked_ns; /* all its time, by ticks */
-    double user_ns;   /* by perf, where that was there */
-};
-
 /* What the calls of a site took, as far as samples found them. */
 struct cost {
     uint64_t number; /* of the site */
@@ -42,18 +36,20 @@ struct cost {
 };
 
 struct builder {
+    struct hp_arena *arena;
     const struct hp_profile *profile;
     struct hp_cpu *cpu;
     struct link **links; /* by session and offset */
     size_t link_count;
-    struct modes *modes;  /* as many as sites, and one more */
-    struct cost *costs;   /* as many as sites */
-    double found_ns;      /* of all sites together, by samples */
-    uint64_t *last_entry; /* of each site: the last entry that was counted for it */
+    struct hp_cpu_shares shares; /* of the thread at hand */
+    struct cost *costs;          /* as many as sites */
+    double found_ns;             /* of all sites together, by samples */
+    uint64_t *last_entry;        /* of each site: the last entry that was counted for it */
     uint64_t entry;
     uint64_t steps_left; /* upwards in trees: in a broken file, ways up may be long and many */
     uint64_t skipped_ns; /* of the session: what its threads used while recording was paused */
     uint64_t skipped_kernel_ns;
+    uint64_t sampled_kernel_ns; /* of the session, as the kernel accounts for its threads */
 };
 
 bool hp_run_has_cpu(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_CPU); }
@@ -156,6 +152,7 @@ static void add(struct hp_cpu_sums *to, const struct hp_cpu_sums *from)
     to->samples += from->samples;
     to->user_ns += from->user_ns;
     to->kernel_ns += from->kernel_ns;
+    to->variance += from->variance;
 }
 
 static void add_to_all(const struct builder *builder, const struct link *link, const struct hp_cpu_sums *sums)
@@ -199,94 +196,80 @@ static void add_beside(struct builder *builder, const struct hp_snapshot *sessio
     add_to_all(builder, find_link(builder, session, node.stat), &sums);
 }
 
-/* -------------------------------------------------------------------------------------------- kernel time */
-
-static struct modes *modes_of(const struct builder *builder, const struct hp_snapshot *session,
-                              const struct hp_cpu_node *entry)
-{
-    struct hp_node node;
-    const struct link *link =
-        hp_snapshot_node(session, entry->node, &node) ? find_link(builder, session, node.stat) : NULL;
-    return &builder->modes[link != NULL ? link->site : builder->profile->site_count];
-}
-
-static void gather_modes(const struct builder *builder, const struct hp_snapshot *session)
-{
-    struct hp_walk threads = {0}, nodes = {0};
-    struct hp_thread thread;
-    struct hp_cpu_thread cpu;
-    struct hp_cpu_node entry;
-    while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        const bool is_sampled = hp_snapshot_cpu_thread(session, &thread, &cpu);
-        hp_walk_rewind(&nodes);
-        while (is_sampled && hp_snapshot_next_cpu(session, &cpu, &nodes, &entry)) {
-            struct modes *modes = modes_of(builder, session, &entry);
-            modes->ticked_ns += (double)entry.ticked_ns;
-            modes->user_ns += (double)entry.user_ns;
-        }
-    }
-}
-
-/* How much of what ticks found there can be expected to be kernel time. */
-static double expected_kernel_ns(const struct builder *builder, const struct hp_snapshot *session,
-                                 const struct hp_cpu_node *entry)
-{
-    const struct modes *modes = modes_of(builder, session, entry);
-    const double part = modes->ticked_ns > modes->user_ns ? 1 - modes->user_ns / modes->ticked_ns : 0;
-    return part * (double)entry->ticked_ns;
-}
-
-/* A thread's kernel time, and what of it can be expected, of all nodes where ticks came. */
-struct kernel_time {
-    double all_ns;
-    double expected_ns;
-};
-
-static struct kernel_time kernel_time_of(const struct builder *builder, const struct hp_snapshot *session,
-                                         const struct hp_cpu_thread *cpu, struct hp_walk *nodes)
-{
-    struct kernel_time sums = {0, 0};
-    struct hp_cpu_node entry;
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_cpu(session, cpu, nodes, &entry)) {
-        sums.all_ns += entry.ticked_ns > 0 ? (double)entry.kernel_ns : 0;
-        sums.expected_ns += expected_kernel_ns(builder, session, &entry);
-    }
-    return sums;
-}
-
-/* All kernel time of a thread, as much as that is, is shared out as it can be expected. */
-static uint64_t kernel_share(const struct builder *builder, const struct hp_snapshot *session,
-                             const struct hp_cpu_node *entry, const struct kernel_time *of_thread)
-{
-    if (entry->ticked_ns == 0 || of_thread->expected_ns == 0)
-        return entry->kernel_ns;
-    const double part = expected_kernel_ns(builder, session, entry) / of_thread->expected_ns;
-    return (uint64_t)(of_thread->all_ns * part + 0.5);
-}
-
 /* ------------------------------------------------------------------------------------------------ threads */
 
-static void add_thread(struct builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
-                       struct hp_walk *nodes)
+/* As a whole number: a session may claim more than there can be. */
+static uint64_t as_count(double ns)
 {
-    struct hp_cpu_thread cpu;
-    struct hp_cpu_node entry;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
-        return;
-    builder->cpu->perf_samples += cpu.perf_samples;
-    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
-    builder->cpu->sampled_user_ns += cpu.user_ns;
-    builder->skipped_ns += cpu.skipped_ns;
-    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
-    const struct kernel_time kernel_time = kernel_time_of(builder, session, &cpu, nodes);
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_cpu(session, &cpu, nodes, &entry)) {
-        const uint64_t kernel_ns = kernel_share(builder, session, &entry, &kernel_time);
-        builder->cpu->total.samples += entry.samples;
-        add_entry(builder, session, entry.node, &(struct hp_cpu_sums){entry.samples, entry.user_ns, kernel_ns});
-        add_beside(builder, session, &entry);
+    if (!(ns > 0))
+        return 0;
+    return ns < 0x1p63 ? (uint64_t)(ns + 0.5) : UINT64_C(1) << 63;
+}
+
+static const struct link *link_of(const struct builder *builder, const struct hp_snapshot *session,
+                                  const struct hp_cpu_share *share)
+{
+    return find_link(builder, session, share->stat);
+}
+
+/* Beside perf, one timer's signal comes in so many periods. */
+#define TIMER_PERIODS 10
+
+static double period_of(const struct hp_snapshot *session)
+{
+    return session->header.cpu_rate > 0 ? SECOND / session->header.cpu_rate : 0;
+}
+
+/* How long zones took by themselves. */
+static void set_limits(const struct builder *builder, uint32_t session, uint32_t thread)
+{
+    const struct hp_profile *profile = builder->profile;
+    uint64_t ticks;
+    for (size_t at = 0; at < builder->shares.count && profile->run->is_rate_known; at++) {
+        struct hp_cpu_share *share = builder->shares.all[at];
+        if (hp_profile_node_self(profile, session, thread, share->node, &ticks))
+            share->most_ns = hp_run_ns(profile->run, ticks);
     }
+}
+
+/* False: no memory. */
+static bool read_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
+                        const struct hp_cpu_thread *cpu)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    if (!hp_cpu_shares_read(&builder->shares, builder->arena, session, thread, cpu))
+        return false;
+    set_limits(builder, index, offset);
+    hp_cpu_shares_settle_unseen(&builder->shares, TIMER_PERIODS * period_of(session));
+    return true;
+}
+
+/* The first time through: what samples have found, site by site. */
+static void count_found(const struct builder *builder, const struct hp_snapshot *session)
+{
+    for (size_t at = 0; at < builder->shares.count; at++) {
+        const struct hp_cpu_share *share = builder->shares.all[at];
+        const struct link *link = link_of(builder, session, share);
+        if (link != NULL)
+            builder->costs[link->site].ns += hp_cpu_share_ns(share);
+    }
+}
+
+/* False: no memory. */
+static bool find_in_session(struct builder *builder, uint32_t index)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_walk threads = {0};
+    struct hp_thread thread;
+    struct hp_cpu_thread cpu;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        if (!hp_snapshot_cpu_thread(session, &thread, &cpu))
+            continue;
+        if (!read_thread(builder, index, &thread, threads.offset, &cpu))
+            return false;
+        count_found(builder, session);
+    }
+    return true;
 }
 
 /* -------------------------------------------------------------------------------- time that no sample has found */
@@ -297,18 +280,24 @@ static int compare_numbers(const void *a, const void *b)
     return x->number == y->number ? 0 : x->number < y->number ? -1 : 1;
 }
 
-/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
-static bool find_costs(struct builder *builder, struct hp_arena *arena)
+static bool make_costs(struct builder *builder)
 {
     const struct hp_profile *profile = builder->profile;
-    struct cost **order = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
-    builder->costs = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder->costs);
-    if (order == NULL || builder->costs == NULL)
+    builder->costs = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->costs);
+    for (size_t at = 0; builder->costs != NULL && at < profile->site_count; at++)
+        builder->costs[at] = (struct cost){.number = hp_site_number(profile->sites[at]),
+                                           .calls = (double)profile->sites[at]->sums.calls};
+    return builder->costs != NULL;
+}
+
+/* What a call takes on average, by samples; of sites that are kept apart by thread, over all threads. False: no memory. */
+static bool find_costs(struct builder *builder)
+{
+    const struct hp_profile *profile = builder->profile;
+    struct cost **order = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof(void *));
+    if (order == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
-        builder->costs[at] = (struct cost){.number = hp_site_number(profile->sites[at]),
-                                           .ns = (double)hp_cpu_ns(&builder->cpu->sites[at].own),
-                                           .calls = (double)profile->sites[at]->sums.calls};
         order[at] = &builder->costs[at];
         builder->found_ns += builder->costs[at].ns;
     }
@@ -326,58 +315,90 @@ static bool find_costs(struct builder *builder, struct hp_arena *arena)
 }
 
 /* What the calls of a node can be expected to have taken. */
-static double expected(const struct builder *builder, const struct hp_snapshot *session, const struct hp_node *node)
+static double expected(const struct builder *builder, const struct hp_snapshot *session,
+                       const struct hp_cpu_share *share)
 {
-    const struct link *link = find_link(builder, session, node->stat);
-    return link != NULL ? builder->costs[link->site].of_call * (double)node->calls : 0;
+    const struct link *link = link_of(builder, session, share);
+    return link != NULL ? builder->costs[link->site].of_call * (double)share->calls : 0;
 }
 
-static double all_expected(const struct builder *builder, const struct hp_snapshot *session,
-                           const struct hp_thread *thread, struct hp_walk *nodes)
+static double all_expected(const struct builder *builder, const struct hp_snapshot *session)
 {
-    struct hp_node node;
     double all = 0;
-    hp_walk_rewind(nodes);
-    while (hp_snapshot_next_node(session, thread, nodes, &node))
-        all += expected(builder, session, &node);
+    for (size_t at = 0; at < builder->shares.count; at++)
+        all += expected(builder, session, builder->shares.all[at]);
     return all;
-}
-
-/* As a whole number, and never more than there is: a session may claim more than a double holds exactly. */
-static uint64_t share_of(uint64_t ns, double part)
-{
-    const double share = (double)ns * part;
-    return share < (double)ns ? (uint64_t)share : ns;
 }
 
 /*
  * A thread that ended before a sample found it, or what it used since the last one. Other threads, or other calls, show what
  * the functions that it called take; where none was ever found, it goes to where the recorder guesses.
  */
-static void add_waiting(struct builder *builder, const struct hp_snapshot *session, const struct hp_thread *thread,
-                        struct hp_walk *nodes)
+static void share_out_waiting(const struct builder *builder, const struct hp_snapshot *session, uint32_t last_node)
 {
-    struct hp_cpu_thread cpu;
-    struct hp_node node;
-    if (!hp_snapshot_cpu_thread(session, thread, &cpu) || cpu.waiting_user_ns + cpu.waiting_kernel_ns == 0)
-        return;
-    struct hp_cpu_sums left = {0, cpu.waiting_user_ns, cpu.waiting_kernel_ns};
+    const struct hp_cpu_shares *shares = &builder->shares;
     /* Where samples found less than there is to share out, they say too little of how. */
-    const bool is_known = builder->found_ns >= (double)hp_cpu_ns(&left);
-    const double all = is_known ? all_expected(builder, session, thread, nodes) : 0;
-    hp_walk_rewind(nodes);
-    while (all > 0 && hp_snapshot_next_node(session, thread, nodes, &node)) {
-        const double part = expected(builder, session, &node) / all;
-        const struct hp_cpu_sums share = {0, share_of(cpu.waiting_user_ns, part),
-                                          share_of(cpu.waiting_kernel_ns, part)};
-        if (hp_cpu_ns(&share) == 0 || share.user_ns > left.user_ns || share.kernel_ns > left.kernel_ns)
-            continue;
-        add_entry(builder, session, nodes->offset, &share);
-        left.user_ns -= share.user_ns;
-        left.kernel_ns -= share.kernel_ns;
+    const bool is_known = builder->found_ns >= shares->waiting_ns;
+    const double all = is_known ? all_expected(builder, session) : 0;
+    for (size_t at = 0; at < shares->count && all > 0; at++) {
+        const double part = expected(builder, session, shares->all[at]) / all;
+        hp_cpu_share_add(shares->all[at], shares->waiting_ns * part);
     }
-    add_entry(builder, session, cpu.last_node, &left);
+    struct hp_cpu_share *last = all > 0 ? NULL : hp_cpu_shares_find(shares, last_node);
+    if (last != NULL)
+        hp_cpu_share_add(last, shares->waiting_ns);
 }
+
+static void add_share(struct builder *builder, const struct hp_snapshot *session, const struct hp_cpu_share *share)
+{
+    /* Both together as they are, so that rounding does not take them above what the zones took. */
+    const uint64_t ns = as_count(hp_cpu_share_ns(share)), kernel_ns = as_count(share->kernel_ns);
+    const struct hp_cpu_sums sums = {.samples = share->samples,
+                                     .user_ns = hp_less(ns, kernel_ns),
+                                     .kernel_ns = kernel_ns < ns ? kernel_ns : ns,
+                                     .variance = share->variance};
+    const struct link *link = link_of(builder, session, share);
+    if (link == NULL)
+        add(&builder->cpu->outside, &sums);
+    if (ns > 0 || share->samples > 0)
+        add_entry(builder, session, share->node, &sums);
+}
+
+static void add_all_beside(struct builder *builder, const struct hp_snapshot *session,
+                           const struct hp_cpu_thread *cpu)
+{
+    struct hp_walk nodes = {0};
+    struct hp_cpu_node entry;
+    while (hp_snapshot_next_cpu(session, cpu, &nodes, &entry)) {
+        builder->cpu->total.samples += entry.samples;
+        add_beside(builder, session, &entry);
+    }
+}
+
+/* The second time. False: no memory. */
+static bool add_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset)
+{
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_cpu_thread cpu;
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return true;
+    if (!read_thread(builder, index, thread, offset, &cpu))
+        return false;
+    builder->cpu->perf_samples += cpu.perf_samples;
+    builder->cpu->sampled_ns += cpu.user_ns + cpu.kernel_ns;
+    builder->cpu->sampled_user_ns += cpu.user_ns;
+    builder->sampled_kernel_ns += cpu.kernel_ns;
+    builder->skipped_ns += cpu.skipped_ns;
+    builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
+    share_out_waiting(builder, session, cpu.last_node);
+    hp_cpu_shares_level(&builder->shares, period_of(session));
+    for (size_t at = 0; at < builder->shares.count; at++)
+        add_share(builder, session, builder->shares.all[at]);
+    add_all_beside(builder, session, &cpu);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ processes */
 
 /* What a thread of ours took that watches the others: nearly all of it in the kernel. */
 static uint64_t taken_by_us(const struct hp_snapshot *session)
@@ -387,7 +408,10 @@ static uint64_t taken_by_us(const struct hp_snapshot *session)
     return is_ours ? waits.watcher_ns : 0;
 }
 
-/* What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. */
+/*
+ * What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. What threads used
+ * that were not sampled is outside, in the modes of the kernel's account.
+ */
 static void add_process(const struct builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)
 {
     struct hp_cpu *cpu = builder->cpu;
@@ -396,8 +420,10 @@ static void add_process(const struct builder *builder, const struct hp_snapshot 
     const uint64_t kernel = hp_less(hp_less(header->cpu_latest_kernel_ns, header->cpu_start_kernel_ns),
                                     ours + builder->skipped_kernel_ns);
     const uint64_t all = hp_less(hp_less(header->cpu_latest_ns, header->cpu_start_ns), ours + builder->skipped_ns);
-    cpu->total.kernel_ns += kernel;
-    cpu->total.user_ns += hp_less(all > sampled_ns ? all : sampled_ns, kernel);
+    const uint64_t others = hp_less(all, sampled_ns), others_kernel = hp_less(kernel, builder->sampled_kernel_ns);
+    cpu->outside.kernel_ns += others_kernel < others ? others_kernel : others;
+    cpu->outside.user_ns += hp_less(others, others_kernel);
+    builder->cpu->used_ns += all > sampled_ns ? all : sampled_ns;
     if (header->cpu_refusal != 0)
         cpu->refusal = header->cpu_refusal;
     cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;
@@ -406,70 +432,73 @@ static void add_process(const struct builder *builder, const struct hp_snapshot 
         cpu->rate = cpu->rate == 0 || cpu->rate == header->cpu_rate ? header->cpu_rate : 0;
 }
 
-static void add_session(struct builder *builder, const struct hp_snapshot *session)
+static bool add_session(struct builder *builder, uint32_t index)
 {
-    struct hp_walk threads = {0}, nodes = {0};
+    const struct hp_snapshot *session = builder->profile->run->sessions[index];
+    struct hp_walk threads = {0};
     struct hp_thread thread;
     const uint64_t before = builder->cpu->sampled_ns;
     builder->steps_left = MAX_STEPS;
-    builder->skipped_ns = builder->skipped_kernel_ns = 0;
+    builder->skipped_ns = builder->skipped_kernel_ns = builder->sampled_kernel_ns = 0;
     while (hp_snapshot_next_thread(session, &threads, &thread))
-        add_thread(builder, session, &thread, &nodes);
+        if (!add_thread(builder, index, &thread, threads.offset))
+            return false;
     add_process(builder, session, builder->cpu->sampled_ns - before);
+    return true;
 }
 
-static void add_all_waiting(struct builder *builder, const struct hp_snapshot *session)
+/* With measured functions inside, what recursion has beside the tree may come twice: nobody is busy for longer than his calls take. */
+static void limit_all(const struct hp_profile *profile, struct hp_cpu *cpu)
 {
-    struct hp_walk threads = {0}, nodes = {0};
-    struct hp_thread thread;
-    builder->steps_left = MAX_STEPS;
-    while (hp_snapshot_next_thread(session, &threads, &thread))
-        add_waiting(builder, session, &thread, &nodes);
+    for (size_t at = 0; at < profile->site_count && profile->run->is_rate_known; at++) {
+        const struct hp_sums *sums = &profile->sites[at]->sums;
+        struct hp_cpu_sums *all = &cpu->sites[at].all;
+        const uint64_t most = as_count(hp_run_ns(profile->run, sums->total)), ns = hp_cpu_ns(all);
+        if (sums->untimed > 0 || ns <= most || most < hp_cpu_ns(&cpu->sites[at].own))
+            continue;
+        all->kernel_ns = as_count((double)all->kernel_ns * ((double)most / (double)ns));
+        all->user_ns = hp_less(most, all->kernel_ns);
+    }
 }
 
-/* Rows and total are to add up, but the kernel's share is estimated twice: of threads, and of the process. */
-static void agree_on_kernel(struct hp_cpu_sums *total, const struct hp_cpu_sums *inside)
-{
-    const uint64_t all = hp_cpu_ns(total);
-    if (total->kernel_ns < inside->kernel_ns)
-        total->kernel_ns = inside->kernel_ns < all ? inside->kernel_ns : all;
-    if (all - total->kernel_ns < inside->user_ns)
-        total->kernel_ns = hp_less(all, inside->user_ns);
-    total->user_ns = all - total->kernel_ns;
-}
-
-/* What no site has is outside. */
+/* Rows add up to the total: what no site has is outside. */
 static void settle_outside(struct hp_cpu *cpu, size_t site_count)
 {
-    struct hp_cpu_sums inside = {0, 0, 0};
+    struct hp_cpu_sums inside = {0, 0, 0, 0};
     for (size_t at = 0; at < site_count; at++)
         add(&inside, &cpu->sites[at].own);
-    agree_on_kernel(&cpu->total, &inside);
-    const uint64_t all = hp_less(hp_cpu_ns(&cpu->total), hp_cpu_ns(&inside));
-    const uint64_t kernel = hp_less(cpu->total.kernel_ns, inside.kernel_ns);
+    const uint64_t known = hp_cpu_ns(&inside) + hp_cpu_ns(&cpu->outside);
+    cpu->outside.user_ns += hp_less(cpu->used_ns, known);
     cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
-    cpu->outside.kernel_ns = kernel < all ? kernel : all;
-    cpu->outside.user_ns = all - cpu->outside.kernel_ns;
+    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns;
+    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns;
+}
+
+static bool prepare(struct builder *builder)
+{
+    const struct hp_profile *profile = builder->profile;
+    builder->cpu = hp_arena_take(builder->arena, sizeof *builder->cpu);
+    builder->last_entry = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->last_entry);
+    if (builder->cpu == NULL || builder->last_entry == NULL || !link_stats(builder, builder->arena))
+        return false;
+    builder->cpu->sites = hp_arena_take_array(builder->arena, profile->site_count + 1, sizeof *builder->cpu->sites);
+    return builder->cpu->sites != NULL && make_costs(builder);
 }
 
 const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct builder builder = {.profile = profile, .cpu = hp_arena_take(arena, sizeof *builder.cpu)};
-    builder.last_entry = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.last_entry);
-    if (builder.cpu == NULL || builder.last_entry == NULL || !link_stats(&builder, arena))
+    struct builder builder = {.profile = profile, .arena = arena};
+    if (!prepare(&builder))
         return NULL;
-    builder.cpu->sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.cpu->sites);
-    builder.modes = hp_arena_take_array(arena, profile->site_count + 1, sizeof *builder.modes);
-    if (builder.cpu->sites == NULL || builder.modes == NULL)
+    for (uint32_t at = 0; at < profile->run->count; at++)
+        if (!find_in_session(&builder, at))
+            return NULL;
+    if (!find_costs(&builder))
         return NULL;
-    for (size_t at = 0; at < profile->run->count; at++)
-        gather_modes(&builder, profile->run->sessions[at]);
-    for (size_t at = 0; at < profile->run->count; at++)
-        add_session(&builder, profile->run->sessions[at]);
-    if (!find_costs(&builder, arena))
-        return NULL;
-    for (size_t at = 0; at < profile->run->count; at++)
-        add_all_waiting(&builder, profile->run->sessions[at]);
+    for (uint32_t at = 0; at < profile->run->count; at++)
+        if (!add_session(&builder, at))
+            return NULL;
+    limit_all(profile, builder.cpu);
     settle_outside(builder.cpu, profile->site_count);
     return builder.cpu;
 }

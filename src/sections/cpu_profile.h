@@ -12,6 +12,7 @@ struct hp_cpu_sums {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
+    double variance; /* of both together, in ns squared */
 };
 
 static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
@@ -26,6 +27,7 @@ struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
     struct hp_cpu_sums total;
+    uint64_t used_ns;    /* as the clocks of processes say */
     uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
     uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */

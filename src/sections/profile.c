@@ -260,20 +260,50 @@ static int compare_places(const void *a, const void *b)
     return by_place(&((const struct record *)a)->place, &((const struct record *)b)->place);
 }
 
-static struct record *find_record(const struct builder *builder, const struct place *place)
+static struct record *find_among(struct record *const *records, size_t count, const struct place *place)
 {
-    size_t low = 0, high = builder->record_count;
+    size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const int order = by_place(place, &builder->records[middle]->place);
+        const int order = by_place(place, &records[middle]->place);
         if (order == 0)
-            return builder->records[middle];
+            return records[middle];
         if (order < 0)
             high = middle;
         else
             low = middle + 1;
     }
     return NULL;
+}
+
+static struct record *find_record(const struct builder *builder, const struct place *place)
+{
+    return find_among(builder->records, builder->record_count, place);
+}
+
+bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
+                          uint64_t *ret_ticks)
+{
+    const struct place place = {session, thread, node};
+    const struct record *record =
+        find_among((struct record *const *)profile->records, profile->record_count, &place);
+    if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
+        return false;
+    *ret_ticks = record->sums.self;
+    return true;
+}
+
+/* Merging has another order. False: no memory. */
+static bool keep_places(struct builder *builder)
+{
+    struct hp_profile *profile = builder->profile;
+    profile->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
+    if (profile->records == NULL)
+        return false;
+    for (size_t at = 0; at < builder->record_count; at++)
+        profile->records[at] = builder->records[at];
+    profile->record_count = builder->record_count;
+    return true;
 }
 
 /* A node that two chunks claim is one node. */
@@ -767,7 +797,7 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))
         return NULL;
     count_by_session(builder);
-    if (!count_by_thread(builder) || !merge(builder))
+    if (!count_by_thread(builder) || !keep_places(builder) || !merge(builder))
         return NULL;
     count_calls_inside(profile);
     bound_by_parents(profile);

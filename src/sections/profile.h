@@ -145,6 +145,8 @@ struct hp_profile {
     struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
     size_t known_count;
     bool has_different_mains; /* the processes have different main functions: there is no such row */
+    void **records;           /* of every node of every thread, by place; private */
+    size_t record_count;
 };
 
 /* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
@@ -152,6 +154,13 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
 
 /* The site that has this id in a session of the run, or NULL. */
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
+
+/*
+ * Ticks that one thread spent in one node by itself, up to now where it is open. Both are known by their offsets. False: not exactly
+ * known, since calls were not timed.
+ */
+bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
+                          uint64_t *ret_ticks);
 
 /* What the mark of open zones means. */
 const char *hp_profile_open_note(const struct hp_profile *profile);

@@ -34,7 +34,7 @@
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 5u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
@@ -410,10 +410,11 @@ enum hp_cpu_engine {
  * not credited yet (the time since the last sample of a thread that has ended) waits for the next sample.
  */
 struct hp_cpu_thread {
-    uint64_t user_ns; /* measured so far, credited or not */
+    uint64_t user_ns; /* measured so far, credited or not; which mode it was is the kernel's guess */
     uint64_t kernel_ns;
-    uint64_t waiting_user_ns; /* of that, not credited yet */
-    uint64_t waiting_kernel_ns;
+    uint64_t waiting_ns; /* of that, not credited yet */
+    uint64_t
+        unseen_ns; /* beside that, passed unseen by perf: of the kernel, where ticks have found the thread there */
     uint64_t samples;      /* taken, by either means; */
     uint64_t perf_samples; /* of these, by perf */
     uint64_t recorded;     /* samples that went into the chunks, those included that were written over */
@@ -435,7 +436,8 @@ struct hp_cpu_node {
     uint64_t samples;
     uint64_t user_ns;
     uint64_t kernel_ns;
-    uint64_t ticked_ns; /* all that the thread used before a timer's signal found it here, since the one before */
+    uint64_t
+        ticked_ns; /* with perf: what was used before a timer's signal found it here in the kernel, since the one before */
     /*
      * Of recursive calls: samples taken in a call further in that was folded onto a node further out, so that this one is
      * not above it in the tree, though its call is on the stack.

@@ -94,6 +94,33 @@ def test_kernel_time_is_of_who_spent_it(box):
     assert result.row("thinks", "cpu").kernel_ns < bound * of["cpu_ns"]
 
 
+def check_rows_are_within_walls(report):
+    walls = {row.name: row.self_ns for row in report.rows("timing")}
+    for row in report.rows("cpu"):
+        assert row.name not in walls or row.cpu_ns <= walls[row.name] + 1, (row.name, row.cpu_ns, walls[row.name])
+
+
+@without_sanitizer("what it costs is not in the program's truth")
+def test_round_periods(box):
+    """Ten milliseconds are ten samples and some ticks: one in the kernel of each was missed nearly always."""
+    result = cpu_run(box, "rounds", 1500, env={"HOTPATH_COLUMNS": "all"})
+    check_sums(result)
+    check_rows_are_within_walls(result.report)
+    need_perf(result.report)
+    told = result.told
+    assert near(cpu_of(result.report, "computes"), told["computes"], 8), (result.report.rows("cpu"), told)
+    assert near(cpu_of(result.report, "reads"), told["reads"], 60), (result.report.rows("cpu"), told)
+    assert result.row("reads", "cpu").kernel_ns > told["reads"] / 3
+    assert result.row("computes", "cpu").kernel_ns < told["computes"] / 10
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nobody_is_busy_for_longer_than_he_took(box, engine):
+    for case in ("split", "modes", "recursion", "short"):
+        report = cpu_run(box, case, 20 if case == "short" else 200, env={"HOTPATH_CPU_ENGINE": engine}).report
+        check_rows_are_within_walls(report)
+
+
 def error_of_count(report, share):
     """By how much a share may be off: the error of a count of samples, and the kernel's part, which ticks share out."""
     of = totals(report)

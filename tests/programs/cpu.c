@@ -1,7 +1,7 @@
 /*
  * Uses processor time in known functions and reads the thread's clock around each piece of work: its own truth, in lines
  * "key nanoseconds". `all` is what the process used while the session ran.
- *     cpu split|calls|modes|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
+ *     cpu split|calls|modes|rounds|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever [N] [PLUGIN]
  */
 #include "support.h"
 
@@ -110,6 +110,38 @@ static void modes(unsigned long ms)
     }
     tell("enters", spent[0]);
     tell("thinks", spent[1]);
+    close(zero);
+}
+
+static void __attribute__((noinline)) computes(uint64_t us)
+{
+    HOTPATH_MEASURE();
+    const uint64_t end = thread_ns() + us * 1000u;
+    while (thread_ns() < end)
+        compute(20000);
+}
+
+static void __attribute__((noinline)) reads(int zero, uint64_t us)
+{
+    HOTPATH_MEASURE();
+    static char bytes[1 << 17];
+    const uint64_t end = thread_ns() + us * 1000u;
+    while (thread_ns() < end)
+        MUST(read(zero, bytes, sizeof bytes) > 0);
+}
+
+/* Nine tenths of ten milliseconds compute, and one is in the kernel: in step with whatever is round. */
+static void rounds(unsigned long ms)
+{
+    const int zero = open("/dev/zero", O_RDONLY);
+    MUST(zero >= 0);
+    const uint64_t end = thread_ns() + ms * 1000000u;
+    while (thread_ns() < end) {
+        SPEND(spent[0], computes(9000));
+        SPEND(spent[1], reads(zero, 1000));
+    }
+    tell("computes", spent[0]);
+    tell("reads", spent[1]);
     close(zero);
 }
 
@@ -348,7 +380,7 @@ static const struct {
 } cases[] = {{"split", split},         {"calls", calls},      {"asleep", asleep},     {"inlined", inlined},
              {"recursion", recursion}, {"longjmp", jumps},    {"short", short_lives}, {"even", even},
              {"before", before},       {"plugin", in_plugin}, {"phases", phases},     {"for_ever", for_ever},
-             {"modes", modes}};
+             {"modes", modes},         {"rounds", rounds}};
 
 int main(int argc, char **argv)
 {

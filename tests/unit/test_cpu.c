@@ -119,48 +119,86 @@ static void exclusive_is_what_was_found_there(void **state)
 }
 
 /*
- * main thinks for 300 ns, load is in the kernel for 600 of its 700 ns. Ticks came to both alike, whatever the mode, and had
- * kernel time credited to both; but parse they never found.
+ * perf has seen main for 300 ns and load for 100, and 600 ns have passed unseen. Zones of each took so many ticks, of a nanosecond each.
  */
-static void build_modes(uint64_t main_ticked_ns)
+static void build_unseen(uint64_t main_ticks, uint64_t load_ticks, uint64_t unseen_ns)
 {
     build_calls();
-    builder_cpu(&builder, thread, main_node, 30, 300, 180)->ticked_ns = main_ticked_ns;
-    builder_cpu(&builder, thread, load, 10, 100, 420)->ticked_ns = 1000 - main_ticked_ns;
-    builder_cpu(&builder, thread, parse, 5, 50, 0);
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = main_ticks;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->self = load_ticks;
+    ((struct hotpath_node_ *)builder_at(&builder, parse))->self = 0;
+    builder_cpu(&builder, thread, main_node, 30, 300, 0);
+    builder_cpu(&builder, thread, load, 10, 100, 0);
+    cpu->unseen_ns = unseen_ns;
+    cpu->user_ns += unseen_ns;
+    builder_header(&builder)->cpu_latest_ns += unseen_ns;
 }
 
-/* Of 600 ns of kernel time, main has so much. */
-static void check_modes(uint64_t main_ticked_ns, uint64_t main_kernel_ns)
-{
-    build_modes(main_ticked_ns);
-    fixture_build();
-    assert_sums("main", 30, 300, main_kernel_ns);
-    assert_sums("load", 10, 100, 600 - main_kernel_ns);
-}
+/* Many ticks, so that they decide. */
+#define TICKS_NS 1e15
 
-static void kernel_time_is_what_ticks_find_and_perf_does_not(void **state)
+static void what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel(void **state)
 {
     (void)state;
-    check_modes(300, 0);
-    assert_sums("parse", 5, 50, 0);
-    assert_float_equal(sum_of("cpu_ns"), 1050, 0.1);
+    build_unseen(10000, 10000, 600);
+    builder_cpu(&builder, thread, load, 0, 0, 0)->ticked_ns = (uint64_t)TICKS_NS;
+    fixture_build();
+    assert_sums("main", 30, 300, 0);
+    assert_sums("load", 10, 100, 600);
     settings.cpu_inclusive = true;
     fixture_build();
-    assert_sums("main", 45, 450, 600);
-    assert_sums("load", 15, 150, 600);
+    assert_sums("main", 40, 400, 600);
 }
 
-static void ticks_that_come_too_often(void **state)
+/* Both took as long, so load was in the kernel where perf did not see it, whatever ticks are in step with. */
+static void without_ticks_it_is_of_who_was_seen_too_seldom(void **state)
 {
     (void)state;
-    check_modes(340, 40);
+    build_unseen(5000, 5000, 600);
+    fixture_build();
+    assert_sums("main", 30, 300, 200);
+    assert_sums("load", 10, 100, 400);
 }
 
-static void ticks_that_come_too_seldom(void **state)
+static void a_little_that_perf_has_not_seen_is_user_time(void **state)
 {
     (void)state;
-    check_modes(200, 0);
+    build_unseen(5000, 5000, 16);
+    fixture_build();
+    assert_sums("main", 30, 312, 0);
+    assert_sums("load", 10, 104, 0);
+}
+
+/* What is too much for main is load's, in the modes that it has. */
+static void nobody_uses_more_than_his_zones_took(void **state)
+{
+    (void)state;
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 700;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->self = 300;
+    ((struct hotpath_node_ *)builder_at(&builder, parse))->self = 0;
+    builder_cpu(&builder, thread, main_node, 90, 900, 0);
+    builder_cpu(&builder, thread, load, 5, 50, 50);
+    fixture_build();
+    assert_sums("main", 90, 700, 0);
+    assert_sums("load", 5, 150, 150);
+    assert_int_equal(total_named("cpu_ns"), 1000);
+    assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
+}
+
+/* A function that no sample has found is next; what finds no place at all is outside. */
+static void who_was_never_found_has_what_others_cannot_have(void **state)
+{
+    (void)state;
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 700;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->self = 250;
+    ((struct hotpath_node_ *)builder_at(&builder, parse))->self = 0;
+    builder_cpu(&builder, thread, main_node, 100, 1000, 0);
+    fixture_build();
+    assert_sums("main", 100, 700, 0);
+    assert_sums("load", 0, 250, 0);
+    assert_sums("<outside>", 0, 50, 0);
 }
 
 static void inclusive_counts_all_above(void **state)
@@ -200,6 +238,7 @@ static void recursion_counts_once(void **state)
     build();
     const struct hotpath_node_ *record = builder_at(&builder, load);
     const uint32_t again = builder_node(&builder, thread, parse, record->site);
+    builder_call(&builder, thread, again, 1000, 0);
     builder_cpu(&builder, thread, again, 4, 40, 0);
     settings.cpu_inclusive = true;
     fixture_build();
@@ -212,17 +251,16 @@ static void what_waits_is_shared_out(void **state)
 {
     (void)state;
     build();
-    cpu->waiting_user_ns = 30;
-    cpu->waiting_kernel_ns = 8;
+    cpu->waiting_ns = 38;
     cpu->user_ns += 30;
     cpu->kernel_ns += 8;
     cpu->last_node = parse;
     builder_header(&builder)->cpu_latest_ns += 38;
     builder_header(&builder)->cpu_latest_kernel_ns += 8;
     fixture_build();
-    assert_sums("parse", 70, 600 + 19 + 1, 20 + 5 + 2);
-    assert_sums("load", 20, 200 + 7, 30 + 1);
-    assert_sums("main", 10, 100 + 3, 0);
+    assert_sums("parse", 70, 600 + 24, 20 + 1);
+    assert_sums("load", 20, 200 + 8, 30 + 1);
+    assert_sums("main", 10, 100 + 4, 0);
     assert_int_equal(total_named("cpu_ns"), 1038);
 }
 
@@ -238,7 +276,7 @@ static void threads_too_short_for_a_sample(void **state)
     builder_call(&builder, second, loaded, 1000, 0);
     const uint32_t fresh = node_of(&builder, second, 0, "fresh");
     struct hp_cpu_thread *used = builder_cpu_thread(&builder, second, 4);
-    used->user_ns = used->waiting_user_ns = 200;
+    used->user_ns = used->waiting_ns = 200;
     used->last_node = fresh;
     builder_header(&builder)->cpu_latest_ns += 200;
     fixture_build();
@@ -254,7 +292,7 @@ static void threads_of_which_nothing_is_known(void **state)
     const uint32_t second = builder_thread(&builder);
     const uint32_t fresh = node_of(&builder, second, 0, "fresh");
     struct hp_cpu_thread *used = builder_cpu_thread(&builder, second, 4);
-    used->user_ns = used->waiting_user_ns = 40;
+    used->user_ns = used->waiting_ns = 40;
     used->last_node = fresh;
     builder_header(&builder)->cpu_latest_ns += 40;
     fixture_build();
@@ -309,7 +347,7 @@ static void threads_apart(void **state)
     const uint32_t second = builder_thread(&builder);
     const struct hotpath_node_ *record = builder_at(&builder, load);
     const uint32_t there = builder_node(&builder, second, 0, record->site);
-    builder_call(&builder, second, there, 10, 0);
+    builder_call(&builder, second, there, 100, 0);
     builder_cpu_thread(&builder, second, 4);
     builder_cpu(&builder, second, there, 3, 33, 0);
     settings.by = HP_BY_THREAD;
@@ -507,9 +545,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(exclusive_is_what_was_found_there),
-        TEST(kernel_time_is_what_ticks_find_and_perf_does_not),
-        TEST(ticks_that_come_too_often),
-        TEST(ticks_that_come_too_seldom),
+        TEST(what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel),
+        TEST(without_ticks_it_is_of_who_was_seen_too_seldom),
+        TEST(a_little_that_perf_has_not_seen_is_user_time),
+        TEST(nobody_uses_more_than_his_zones_took),
+        TEST(who_was_never_found_has_what_others_cannot_have),
         TEST(inclusive_counts_all_above),
         TEST(what_is_folded_counts_beside_the_tree),
         TEST(recursion_counts_once),
