@@ -6286,6 +6286,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
+#define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
 /*
  * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
  * make before. All bits of this byte are for those outside.
@@ -11593,6 +11594,7 @@ struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
 
+#define HP_STARTUP "<startup>" /* the name of the row for what processes used before they were measured */
 #define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
 
 #define HP_MAX_COLUMNS 48u
@@ -13479,6 +13481,7 @@ struct hp_site_cpu {
 struct hp_cpu {
     struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
     struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
+    struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
     struct hp_cpu_sums total;
     uint64_t used_ns;    /* as the clocks of processes say */
     uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
@@ -16240,6 +16243,31 @@ static uint64_t hp_cpu_profile_taken_by_us(const struct hp_snapshot *session)
 }
 
 /*
+ * The clock of a process begins with it, before the dynamic linker has come to us, and goes on where it becomes another program: what
+ * that has told of is its own.
+ */
+static void hp_cpu_profile_add_startup(const struct hp_cpu_profile_builder *builder, const struct hp_snapshot *session)
+{
+    const struct hp_run *run = builder->profile->run;
+    const struct hp_header *header = &session->header;
+    uint64_t told = 0, told_kernel = 0;
+    if (!(header->features & HP_FEATURE_RUN))
+        return;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *other = &run->sessions[at]->header;
+        if (run->sessions[at] == session || other->pid != header->pid ||
+            other->cpu_latest_ns > header->cpu_start_ns || other->cpu_latest_ns <= told)
+            continue;
+        told = other->cpu_latest_ns;
+        told_kernel = other->cpu_latest_kernel_ns;
+    }
+    const uint64_t all = header->cpu_start_ns - told;
+    const uint64_t kernel = hp_less(header->cpu_start_kernel_ns, told_kernel);
+    builder->cpu->startup.kernel_ns += kernel < all ? kernel : all;
+    builder->cpu->startup.user_ns += hp_less(all, kernel);
+}
+
+/*
  * What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. What threads used
  * that were not sampled is outside, in the modes of the kernel's account.
  */
@@ -16275,6 +16303,7 @@ static bool hp_cpu_profile_add_session(struct hp_cpu_profile_builder *builder, u
         if (!hp_cpu_profile_add_thread(builder, index, &thread, threads.offset))
             return false;
     hp_cpu_profile_add_process(builder, session, builder->cpu->sampled_ns - before);
+    hp_cpu_profile_add_startup(builder, session);
     return true;
 }
 
@@ -16301,8 +16330,8 @@ static void hp_cpu_profile_settle_outside(struct hp_cpu *cpu, size_t site_count)
     const uint64_t known = hp_cpu_ns(&inside) + hp_cpu_ns(&cpu->outside);
     cpu->outside.user_ns += hp_less(cpu->used_ns, known);
     cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
-    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns;
-    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns;
+    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns + cpu->startup.user_ns;
+    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns + cpu->startup.kernel_ns;
 }
 
 static bool hp_cpu_profile_prepare(struct hp_cpu_profile_builder *builder)
@@ -16636,12 +16665,13 @@ HP_SHARED const struct hp_section_type hotpath_section_cpu_;
 #define HP_CPU_TABLE_LINE_BYTES 240u
 
 struct hp_cpu_table_columns {
-    size_t name, thread, samples, time, user, kernel, percent, own, all, location, open;
+    size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
 };
 
 /* What becomes a row. */
 struct hp_cpu_table_entry {
-    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_sums *site; /* NULL: what no function has */
+    const char *name;                /* of that */
     const struct hp_site_cpu *cpu;
     const struct hp_cpu_sums *shown; /* its own, or with all inside */
 };
@@ -16651,7 +16681,8 @@ struct hp_cpu_table_view {
     struct hotpath_section *section;
     const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     const struct hp_cpu *cpu;
-    struct hp_site_cpu outside;
+    struct hp_site_cpu outside, startup;
+    bool is_unranked; /* nobody has samples enough to say that he has more than others */
     uint64_t whole;
     struct hp_cpu_table_columns columns;
     struct hp_cpu_table_entry **entries;
@@ -16668,11 +16699,13 @@ static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
-    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
     columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
     columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
     columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
     columns->location =
@@ -16685,7 +16718,7 @@ static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
 
 static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry)
 {
-    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+    return entry->site != NULL ? entry->site->name : entry->name;
 }
 
 static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
@@ -16704,9 +16737,9 @@ static int hp_cpu_table_compare_entries(const void *a, const void *b)
 
 static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
 {
-    const struct hp_pattern_subject outside = {.names = {HP_OUTSIDE}};
+    const struct hp_pattern_subject subject = {.names = {entry->name}};
     return entry->site != NULL ? hp_results_show(view->results, entry->site)
-                               : hp_results_show_subject(view->results, &outside);
+                               : hp_results_show_subject(view->results, &subject);
 }
 
 static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
@@ -16730,13 +16763,21 @@ static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
 static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
 {
     const bool is_inclusive = view->results->settings->cpu_inclusive;
-    *view->entries[view->count++] = (struct hp_cpu_table_entry){site, cpu, is_inclusive ? &cpu->all : &cpu->own};
+    *view->entries[view->count++] =
+        (struct hp_cpu_table_entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
+}
+
+static void hp_cpu_table_add_other(struct hp_cpu_table_view *view, const char *name, const struct hp_cpu_sums *sums, struct hp_site_cpu *room)
+{
+    *room = (struct hp_site_cpu){*sums, *sums};
+    if (hp_cpu_ns(sums) > 0 || sums->samples > 0)
+        *view->entries[view->count++] = (struct hp_cpu_table_entry){.name = name, .cpu = room, .shown = &room->own};
 }
 
 /* False: no memory. */
 static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
 {
-    const size_t most = view->profile->site_count + 1;
+    const size_t most = view->profile->site_count + 2;
     struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
     view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
@@ -16746,11 +16787,47 @@ static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
     for (size_t at = 0; at < view->profile->site_count; at++)
         if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
             hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
-    view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
-        hp_cpu_table_add_entry(view, NULL, &view->outside);
+    hp_cpu_table_add_other(view, HP_OUTSIDE, &view->cpu->outside, &view->outside);
+    hp_cpu_table_add_other(view, HP_STARTUP, &view->cpu->startup, &view->startup);
     hp_cpu_table_set_whole(view);
     return true;
+}
+
+/* Rows that may be off by more than this part are marked. */
+#define HP_CPU_TABLE_ROUGH_PART 0.25
+
+static double hp_cpu_table_error_of(const struct hp_cpu_table_entry *entry) { return hp_root(entry->shown->variance); }
+
+static bool hp_cpu_table_is_rough(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL && hp_cpu_table_error_of(entry) > HP_CPU_TABLE_ROUGH_PART * (double)hp_cpu_ns(entry->shown);
+}
+
+static int hp_cpu_table_compare_names(const void *a, const void *b)
+{
+    const struct hp_cpu_table_entry *x = a, *y = b;
+    const int order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
+    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+}
+
+/* Where not even the first is sure to have what it has, an order by that would say what nobody knows. */
+static void hp_cpu_table_rank(struct hp_cpu_table_view *view)
+{
+    const struct hp_cpu_table_entry *first = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const struct hp_cpu_table_entry *entry = view->entries[at];
+        if (entry->site == NULL || hp_cpu_ns(entry->shown) == 0)
+            continue;
+        first = first != NULL ? first : entry;
+        count++;
+    }
+    view->is_unranked = view->section->order.is_usual && count > 1 && hp_cpu_table_is_rough(first);
+    if (!view->is_unranked)
+        return;
+    hp_sort(view->entries, view->count, hp_cpu_table_compare_names);
+    view->section->order.column = view->columns.name;
+    view->section->order.is_ascending = true;
 }
 
 /* Leaves what is to be shown, in order. */
@@ -16768,6 +16845,7 @@ static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
     }
     view->count = kept;
     hp_sort(view->entries, view->count, hp_cpu_table_compare_entries);
+    hp_cpu_table_rank(view);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -16783,6 +16861,8 @@ static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void 
     hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
     hp_section_set_number(row, columns->user, (double)shown->user_ns);
     hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->error, hp_cpu_table_error_of(entry));
+    row->is_rough = hp_cpu_table_is_rough(entry);
     hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
     hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
     if (view->whole > 0)
@@ -16838,11 +16918,39 @@ static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
     hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
 }
 
+static bool hp_cpu_table_has_row(const struct hp_cpu_table_view *view, const char *name)
+{
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (strcmp(view->section->rows[at].cells[view->columns.name].text, name) == 0)
+            return true;
+    return false;
+}
+
+static bool hp_cpu_table_has_rough_row(const struct hp_cpu_table_view *view)
+{
+    bool has_rough = false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        has_rough |= view->section->rows[at].is_rough;
+    return has_rough;
+}
+
 static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
 {
     struct hotpath_section *section = view->section;
-    hp_section_note_sites(view->results, section, view->columns.open,
+    const bool has_outside = hp_cpu_table_has_row(view, HP_OUTSIDE);
+    hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
                           HP_OUTSIDE " was used outside of all measured functions");
+    if (hp_cpu_table_has_row(view, HP_STARTUP))
+        hp_section_note(section,
+                        HP_STARTUP " was used before the program was measured: by the dynamic linker, and by "
+                                   "what runs before main");
+    if (view->is_unranked)
+        hp_section_note(section, "~ too few samples to rank these functions: they are in the order of their names");
+    else if (hp_cpu_table_has_rough_row(view))
+        hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
+    if (view->cpu->has_timers || !view->cpu->has_perf)
+        hp_section_note(section,
+                        "sampled on the kernel's ticks alone: what is in step with them may be off by a third");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
@@ -23792,7 +23900,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xd54e5e66c5cbf5f6)
+#define HP_SHARED_LAYOUT UINT64_C(0x26de6c35d816a2fe)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27835,7 +27943,9 @@ void hp_sampler_begin(void)
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
-    __atomic_fetch_or(&header->features, HP_FEATURE_CPU, __ATOMIC_RELAXED); /* others have bits there, too */
+    /* Others have bits there, too. */
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hotpath_runtime_->settings.is_run ? HP_FEATURE_RUN : 0),
+                      __ATOMIC_RELAXED);
     header->cpu_engine = hotpath_runtime_->sampling.engine;
     header->cpu_refusal = 0;
     header->cpu_rate = hotpath_runtime_->settings.cpu_rate;

@@ -687,7 +687,9 @@ void hp_sampler_begin(void)
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
-    __atomic_fetch_or(&header->features, HP_FEATURE_CPU, __ATOMIC_RELAXED); /* others have bits there, too */
+    /* Others have bits there, too. */
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hp_runtime->settings.is_run ? HP_FEATURE_RUN : 0),
+                      __ATOMIC_RELAXED);
     header->cpu_engine = hp_runtime->sampling.engine;
     header->cpu_refusal = 0;
     header->cpu_rate = hp_runtime->settings.cpu_rate;

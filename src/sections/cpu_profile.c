@@ -409,6 +409,31 @@ static uint64_t taken_by_us(const struct hp_snapshot *session)
 }
 
 /*
+ * The clock of a process begins with it, before the dynamic linker has come to us, and goes on where it becomes another program: what
+ * that has told of is its own.
+ */
+static void add_startup(const struct builder *builder, const struct hp_snapshot *session)
+{
+    const struct hp_run *run = builder->profile->run;
+    const struct hp_header *header = &session->header;
+    uint64_t told = 0, told_kernel = 0;
+    if (!(header->features & HP_FEATURE_RUN))
+        return;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *other = &run->sessions[at]->header;
+        if (run->sessions[at] == session || other->pid != header->pid ||
+            other->cpu_latest_ns > header->cpu_start_ns || other->cpu_latest_ns <= told)
+            continue;
+        told = other->cpu_latest_ns;
+        told_kernel = other->cpu_latest_kernel_ns;
+    }
+    const uint64_t all = header->cpu_start_ns - told;
+    const uint64_t kernel = hp_less(header->cpu_start_kernel_ns, told_kernel);
+    builder->cpu->startup.kernel_ns += kernel < all ? kernel : all;
+    builder->cpu->startup.user_ns += hp_less(all, kernel);
+}
+
+/*
  * What the process's own clock says, unless that was last looked at before its threads' were. Pauses are nobody's. What threads used
  * that were not sampled is outside, in the modes of the kernel's account.
  */
@@ -444,6 +469,7 @@ static bool add_session(struct builder *builder, uint32_t index)
         if (!add_thread(builder, index, &thread, threads.offset))
             return false;
     add_process(builder, session, builder->cpu->sampled_ns - before);
+    add_startup(builder, session);
     return true;
 }
 
@@ -470,8 +496,8 @@ static void settle_outside(struct hp_cpu *cpu, size_t site_count)
     const uint64_t known = hp_cpu_ns(&inside) + hp_cpu_ns(&cpu->outside);
     cpu->outside.user_ns += hp_less(cpu->used_ns, known);
     cpu->outside.samples = hp_less(cpu->total.samples, inside.samples);
-    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns;
-    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns;
+    cpu->total.user_ns = inside.user_ns + cpu->outside.user_ns + cpu->startup.user_ns;
+    cpu->total.kernel_ns = inside.kernel_ns + cpu->outside.kernel_ns + cpu->startup.kernel_ns;
 }
 
 static bool prepare(struct builder *builder)

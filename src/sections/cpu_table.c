@@ -19,12 +19,13 @@
 #define LINE_BYTES 240u
 
 struct columns {
-    size_t name, thread, samples, time, user, kernel, percent, own, all, location, open;
+    size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
 };
 
 /* What becomes a row. */
 struct entry {
-    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_site_sums *site; /* NULL: what no function has */
+    const char *name;                /* of that */
     const struct hp_site_cpu *cpu;
     const struct hp_cpu_sums *shown; /* its own, or with all inside */
 };
@@ -34,7 +35,8 @@ struct view {
     struct hotpath_section *section;
     const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
     const struct hp_cpu *cpu;
-    struct hp_site_cpu outside;
+    struct hp_site_cpu outside, startup;
+    bool is_unranked; /* nobody has samples enough to say that he has more than others */
     uint64_t whole;
     struct columns columns;
     struct entry **entries;
@@ -51,11 +53,13 @@ static void describe(struct view *view)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
-    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
     columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
     columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
     columns->percent =
         hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
     columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
     columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
     columns->location =
@@ -68,7 +72,7 @@ static void describe(struct view *view)
 
 static const char *name_of(const struct entry *entry)
 {
-    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+    return entry->site != NULL ? entry->site->name : entry->name;
 }
 
 static uint32_t thread_of(const struct entry *entry)
@@ -87,9 +91,9 @@ static int compare_entries(const void *a, const void *b)
 
 static bool is_shown(const struct view *view, const struct entry *entry)
 {
-    const struct hp_pattern_subject outside = {.names = {HP_OUTSIDE}};
+    const struct hp_pattern_subject subject = {.names = {entry->name}};
     return entry->site != NULL ? hp_results_show(view->results, entry->site)
-                               : hp_results_show_subject(view->results, &outside);
+                               : hp_results_show_subject(view->results, &subject);
 }
 
 static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
@@ -113,13 +117,21 @@ static void set_whole(struct view *view)
 static void add_entry(struct view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
 {
     const bool is_inclusive = view->results->settings->cpu_inclusive;
-    *view->entries[view->count++] = (struct entry){site, cpu, is_inclusive ? &cpu->all : &cpu->own};
+    *view->entries[view->count++] =
+        (struct entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
+}
+
+static void add_other(struct view *view, const char *name, const struct hp_cpu_sums *sums, struct hp_site_cpu *room)
+{
+    *room = (struct hp_site_cpu){*sums, *sums};
+    if (hp_cpu_ns(sums) > 0 || sums->samples > 0)
+        *view->entries[view->count++] = (struct entry){.name = name, .cpu = room, .shown = &room->own};
 }
 
 /* False: no memory. */
 static bool gather(struct view *view)
 {
-    const size_t most = view->profile->site_count + 1;
+    const size_t most = view->profile->site_count + 2;
     struct entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
     view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
@@ -129,11 +141,47 @@ static bool gather(struct view *view)
     for (size_t at = 0; at < view->profile->site_count; at++)
         if (!is_left_out(view, view->profile->sites[at]))
             add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
-    view->outside = (struct hp_site_cpu){view->cpu->outside, view->cpu->outside};
-    if (hp_cpu_ns(&view->cpu->outside) > 0 || view->cpu->outside.samples > 0)
-        add_entry(view, NULL, &view->outside);
+    add_other(view, HP_OUTSIDE, &view->cpu->outside, &view->outside);
+    add_other(view, HP_STARTUP, &view->cpu->startup, &view->startup);
     set_whole(view);
     return true;
+}
+
+/* Rows that may be off by more than this part are marked. */
+#define ROUGH_PART 0.25
+
+static double error_of(const struct entry *entry) { return hp_root(entry->shown->variance); }
+
+static bool is_rough(const struct entry *entry)
+{
+    return entry->site != NULL && error_of(entry) > ROUGH_PART * (double)hp_cpu_ns(entry->shown);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    const int order = strcmp(name_of(x), name_of(y));
+    return order != 0 ? order : hp_by_number(thread_of(x), thread_of(y));
+}
+
+/* Where not even the first is sure to have what it has, an order by that would say what nobody knows. */
+static void rank(struct view *view)
+{
+    const struct entry *first = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const struct entry *entry = view->entries[at];
+        if (entry->site == NULL || hp_cpu_ns(entry->shown) == 0)
+            continue;
+        first = first != NULL ? first : entry;
+        count++;
+    }
+    view->is_unranked = view->section->order.is_usual && count > 1 && is_rough(first);
+    if (!view->is_unranked)
+        return;
+    hp_sort(view->entries, view->count, compare_names);
+    view->section->order.column = view->columns.name;
+    view->section->order.is_ascending = true;
 }
 
 /* Leaves what is to be shown, in order. */
@@ -151,6 +199,7 @@ static void choose(struct view *view)
     }
     view->count = kept;
     hp_sort(view->entries, view->count, compare_entries);
+    rank(view);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows */
@@ -166,6 +215,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
     hp_section_set_number(row, columns->user, (double)shown->user_ns);
     hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->error, error_of(entry));
+    row->is_rough = is_rough(entry);
     hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
     hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
     if (view->whole > 0)
@@ -221,11 +272,39 @@ static void add_totals(struct view *view)
     hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
 }
 
+static bool has_row(const struct view *view, const char *name)
+{
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (strcmp(view->section->rows[at].cells[view->columns.name].text, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_rough_row(const struct view *view)
+{
+    bool has_rough = false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        has_rough |= view->section->rows[at].is_rough;
+    return has_rough;
+}
+
 static void add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    hp_section_note_sites(view->results, section, view->columns.open,
+    const bool has_outside = has_row(view, HP_OUTSIDE);
+    hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
                           HP_OUTSIDE " was used outside of all measured functions");
+    if (has_row(view, HP_STARTUP))
+        hp_section_note(section,
+                        HP_STARTUP " was used before the program was measured: by the dynamic linker, and by "
+                                   "what runs before main");
+    if (view->is_unranked)
+        hp_section_note(section, "~ too few samples to rank these functions: they are in the order of their names");
+    else if (has_rough_row(view))
+        hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
+    if (view->cpu->has_timers || !view->cpu->has_perf)
+        hp_section_note(section,
+                        "sampled on the kernel's ticks alone: what is in step with them may be off by a third");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }

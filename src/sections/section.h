@@ -29,6 +29,7 @@ struct hp_profile;
 struct hp_run_waits;
 struct hp_site_sums;
 
+#define HP_STARTUP "<startup>" /* the name of the row for what processes used before they were measured */
 #define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
 
 #define HP_MAX_COLUMNS 48u

@@ -410,6 +410,20 @@ def bench(box):
     return Bench(box)
 
 
+@without_sanitizer("it takes its time before main")
+def test_time_before_main_counts(box):
+    """That of the dynamic linker, which no session could have seen."""
+    report = box.path / "report.json"
+    done = subprocess.run([HOTPATH, "run", "--format", "json", "--output", report, "--", PROGRAMS / "cpu", "split", "50"],
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stderr
+    values = json.loads(report.read_text())
+    jsonschema.validate(values, SCHEMA)
+    section = values["sections"]["cpu"]
+    assert [row["cpu_ns"] for row in section["rows"] if row["name"] == "<startup>"][0] > 0
+    assert sum(row["cpu_ns"] for row in section["rows"]) == section["totals"]["cpu_ns"]
+
+
 class TestProgramsOfOthers:
     pytestmark = programs_of_others
     options = ["--cpu", "--cpu-rate", "4999"]

@@ -391,6 +391,92 @@ static void sessions_together(void **state)
     assert_non_null(strstr(text, "kernel.perf_event_paranoid"));
 }
 
+/* Each was found once, in zones that took much longer. */
+static void build_few(uint64_t samples_of_main)
+{
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 100000;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->self = 100000;
+    ((struct hotpath_node_ *)builder_at(&builder, parse))->self = 100000;
+    builder_cpu(&builder, thread, parse, 1, 30, 0);
+    builder_cpu(&builder, thread, load, 2, 40, 0);
+    builder_cpu(&builder, thread, main_node, samples_of_main, 20 * samples_of_main, 0);
+}
+
+static void too_few_samples_are_no_ranking(void **state)
+{
+    (void)state;
+    build_few(1);
+    fixture_build();
+    assert_string_equal(cell_of(rows(), 0, "name").text, "load");
+    assert_string_equal(cell_of(rows(), 1, "name").text, "main");
+    assert_string_equal(cell_of(rows(), 2, "name").text, "parse");
+    assert_float_equal(cell_of(rows(), 2, "error_ns").number, 24.5, 0.1); /* 30, times the root of 60 of 90 */
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text, "too few samples to rank"));
+    assert_non_null(strstr(text, "~30.00 ns"));
+}
+
+static void few_samples_are_marked(void **state)
+{
+    (void)state;
+    build_few(100);
+    fixture_build();
+    assert_string_equal(cell_of(rows(), 0, "name").text, "main");
+    assert_string_equal(cell_of(rows(), 1, "name").text, "load");
+    const char *text = fixture_render(0, false);
+    assert_null(strstr(text, "too few samples to rank"));
+    assert_non_null(strstr(text, "~ too few samples"));
+    assert_non_null(strstr(text, "~40.00 ns"));
+    assert_null(strstr(text, "~2.00"));
+}
+
+/* Its zones took no longer than what it used: samples could not be wrong, however few. */
+static void who_never_waits_is_known_without_samples(void **state)
+{
+    (void)state;
+    build_few(1);
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 20;
+    ((struct hotpath_node_ *)builder_at(&builder, load))->self = 40;
+    ((struct hotpath_node_ *)builder_at(&builder, parse))->self = 30;
+    fixture_build();
+    assert_string_equal(cell_of(rows(), 0, "name").text, "load");
+    assert_float_equal(cell_of(rows(), 0, "error_ns").number, 0, 0.1);
+    assert_null(strstr(fixture_render(0, false), "too few samples"));
+}
+
+static void ticks_alone_are_told(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_null(strstr(fixture_render(0, false), "ticks alone"));
+    builder_header(&builder)->cpu_engine = HP_CPU_TIMERS;
+    fixture_build();
+    assert_non_null(strstr(fixture_render(0, false), "ticks alone"));
+}
+
+/* What a process used before its session counts where 'hotpath run' has started it, less what it has told as another program. */
+static void the_time_before_main_has_a_row(void **state)
+{
+    (void)state;
+    build();
+    fixture_build();
+    assert_int_equal(total_named("cpu_ns"), 1000);
+    builder_header(&builder)->features |= HP_FEATURE_RUN;
+    fixture_build();
+    assert_sums("<startup>", 0, 900, 100);
+    assert_int_equal(total_named("cpu_ns"), 2000);
+    assert_float_equal(sum_of("cpu_ns"), 2000, 0.1);
+    struct session_builder *before = fixture_add_session();
+    node_of(before, builder_thread(before), 0, "load");
+    builder_header(before)->pid = builder_header(&builder)->pid;
+    builder_header(before)->cpu_latest_ns = 700;
+    builder_header(before)->cpu_latest_kernel_ns = 60;
+    fixture_build();
+    assert_sums("<startup>", 0, 260, 40);
+}
+
 static void nothing_was_sampled(void **state)
 {
     (void)state;
@@ -561,6 +647,11 @@ int main(void)
         TEST(threads_know_better_than_an_old_clock),
         TEST(threads_apart),
         TEST(sessions_together),
+        TEST(too_few_samples_are_no_ranking),
+        TEST(few_samples_are_marked),
+        TEST(who_never_waits_is_known_without_samples),
+        TEST(ticks_alone_are_told),
+        TEST(the_time_before_main_has_a_row),
         TEST(nothing_was_sampled),
         TEST(hostile_capacities),
         TEST(hostile_offsets),
