@@ -4540,20 +4540,45 @@ void hp_images_each_note(hp_image_visit *visit, void *context)
 
 struct hp_images_place {
     uintptr_t address;
-    bool is_in_program;
+    size_t objects; /* that were looked at */
+    bool stays;
 };
 
-/* The first object is the program itself, which is never unloaded; the answer 1 ends the search there. */
-static int hp_images_look_at_program(struct dl_phdr_info *object, size_t size, void *context)
+static bool hp_images_is_in(const struct dl_phdr_info *object, uintptr_t address)
 {
-    struct hp_images_place *place = context;
-    (void)size;
     for (size_t at = 0; at < object->dlpi_phnum; at++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[at];
         const uintptr_t from = object->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
-            place->is_in_program = true;
+        if (part->p_type == PT_LOAD && address >= from && address - from < part->p_memsz)
+            return true;
     }
+    return false;
+}
+
+/* By the linker's option, as libhotpath.so is. To say it again would cost the dynamic linker an allocation that it never frees. */
+static bool hp_images_is_marked(const struct dl_phdr_info *object)
+{
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        if (part->p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + part->p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODELETE))
+                return true;
+    }
+    return false;
+}
+
+/* The first object is the program itself, which is never unloaded. The answer 1 ends the search. */
+static int hp_images_look_where(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct hp_images_place *place = context;
+    (void)size;
+    const bool is_first = place->objects++ == 0;
+    if (!hp_images_is_in(object, place->address))
+        return 0;
+    place->stays = is_first || hp_images_is_marked(object);
     return 1;
 }
 
@@ -4570,11 +4595,11 @@ static void hp_images_reopen(const char *path, int flags)
 
 void hp_image_stay_loaded(const void *address)
 {
-    struct hp_images_place place = {(uintptr_t)address, dl_iterate_phdr == NULL};
+    struct hp_images_place place = {.address = (uintptr_t)address, .stays = dl_iterate_phdr == NULL};
     Dl_info object;
     if (dl_iterate_phdr != NULL)
-        dl_iterate_phdr(hp_images_look_at_program, &place);
-    if (!place.is_in_program && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
+        dl_iterate_phdr(hp_images_look_where, &place);
+    if (!place.stays && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
         hp_images_reopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -30050,6 +30075,9 @@ HP_PRIVATE bool hp_find_has_sanitizer(void);
  * nothing is counted. Yields the function that knows how large a block is.
  */
 HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
+
+/* Does what was asked for while the functions behind us were being found. */
+HP_PRIVATE void hp_yield_if_asked(void);
 #endif
 
 /* ---- src/alloc/cxx.c ----------------------------------------------------------------------------------------- */
@@ -30456,11 +30484,31 @@ __attribute__((noinline)) void *hp_find_symbol(const char *name)
     return function;
 }
 
-/* Where the image begins that the function is in; NULL without one. */
+struct hp_find_place {
+    uintptr_t address;
+    const void *image;
+};
+
+static int hp_find_look_at(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct hp_find_place *place = context;
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum && place->image == NULL; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        const uintptr_t from = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
+            place->image = object->dlpi_phdr;
+    }
+    return place->image != NULL;
+}
+
+/* Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. */
 static const void *hp_find_image_of(const void *function)
 {
-    Dl_info image;
-    return function != NULL && dladdr(function, &image) != 0 ? image.dli_fbase : NULL;
+    struct hp_find_place place = {(uintptr_t)function, NULL};
+    if (function != NULL)
+        dl_iterate_phdr(hp_find_look_at, &place);
+    return place.image;
 }
 
 /* To the type of the pointer it is for. By way of a number: ISO C knows no other between data and functions. */
@@ -30595,6 +30643,7 @@ bool hp_find_next(void)
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
     if (hp_find_has_sanitizer_)
         hotpath_v1_alloc_yield();
+    hp_yield_if_asked();
     return true;
 }
 
@@ -30850,6 +30899,7 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
  */
 
 #define HP_PRELOAD_OUR_NAME "libhotpath_alloc.so"
+#define HP_PRELOAD_ITS_PARTNER "libhotpath.so" /* beside it in a list that is ours */
 
 /* ------------------------------------------------------------------------------------------------- the question */
 
@@ -30908,12 +30958,17 @@ bool hp_preload_is_for_children(void)
 
 /* ----------------------------------------------------------------------------------------------------- the end */
 
+static bool hp_preload_has_name(const char *path, size_t length, const char *name)
+{
+    size_t from = length;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    return length - from >= strlen(name) && strncmp(path + from, name, strlen(name)) == 0;
+}
+
 static bool hp_preload_is_ours(const char *path, size_t length)
 {
-    size_t name = length;
-    while (name > 0 && path[name - 1] != '/')
-        name--;
-    return length - name >= strlen(HP_PRELOAD_OUR_NAME) && strncmp(path + name, HP_PRELOAD_OUR_NAME, strlen(HP_PRELOAD_OUR_NAME)) == 0;
+    return hp_preload_has_name(path, length, HP_PRELOAD_OUR_NAME) || hp_preload_has_name(path, length, HP_PRELOAD_ITS_PARTNER);
 }
 
 /* Takes our items out of a list that blanks and colons divide. */
@@ -30976,20 +31031,38 @@ static size_t hp_watch_no_size(void *block)
 }
 
 static uint32_t hp_watch_is_aside;
+static uint32_t hp_watch_is_asked; /* while it was still being found out what is behind us */
+static hp_next_usable_size *hp_watch_real_size;
 
+static size_t hp_watch_size_later(void *block)
+{
+    hp_next_usable_size *const size = __atomic_load_n(&hp_watch_real_size, __ATOMIC_RELAXED);
+    return size != NULL ? size(block) : 0;
+}
+
+void hp_yield_if_asked(void)
+{
+    if (__atomic_load_n(&hp_watch_is_asked, __ATOMIC_RELAXED) != 0)
+        hotpath_v1_alloc_yield();
+}
+
+/* The dynamic linker allocates for us while we look, by the copy in front of us, which asks us to step aside in the middle of it. */
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
-    static hp_next_usable_size *real;
-    if (!hp_find_next() || __atomic_exchange_n(&hp_watch_is_aside, 1, __ATOMIC_RELAXED) != 0)
-        return real;
-    real = HP_NEXT(usable_size);
+    if (!hp_find_next()) {
+        __atomic_store_n(&hp_watch_is_asked, 1, __ATOMIC_RELAXED);
+        return hp_watch_size_later;
+    }
+    if (__atomic_exchange_n(&hp_watch_is_aside, 1, __ATOMIC_RELAXED) != 0)
+        return __atomic_load_n(&hp_watch_real_size, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_watch_real_size, HP_NEXT(usable_size), __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.allocated, hp_watch_no_allocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.freed, hp_watch_no_freed, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.reallocated, hp_watch_no_reallocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.failed, hp_watch_no_failed, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.usable_size, hp_watch_no_size, __ATOMIC_RELAXED);
-    return real;
+    return __atomic_load_n(&hp_watch_real_size, __ATOMIC_RELAXED);
 }
 
 /* ----------------------------------------------------------------------------------------------- do they come */

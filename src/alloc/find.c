@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 
 #include "early.h"
 #include "heads.h"
@@ -128,11 +129,31 @@ __attribute__((noinline)) void *hp_find_symbol(const char *name)
     return function;
 }
 
-/* Where the image begins that the function is in; NULL without one. */
+struct place {
+    uintptr_t address;
+    const void *image;
+};
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct place *place = context;
+    (void)size;
+    for (size_t at = 0; at < object->dlpi_phnum && place->image == NULL; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        const uintptr_t from = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
+            place->image = object->dlpi_phdr;
+    }
+    return place->image != NULL;
+}
+
+/* Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. */
 static const void *image_of(const void *function)
 {
-    Dl_info image;
-    return function != NULL && dladdr(function, &image) != 0 ? image.dli_fbase : NULL;
+    struct place place = {(uintptr_t)function, NULL};
+    if (function != NULL)
+        dl_iterate_phdr(look_at, &place);
+    return place.image;
 }
 
 /* To the type of the pointer it is for. By way of a number: ISO C knows no other between data and functions. */
@@ -267,6 +288,7 @@ bool hp_find_next(void)
     __atomic_store_n(&is_found, 1, __ATOMIC_RELEASE);
     if (has_sanitizer)
         hotpath_v1_alloc_yield();
+    hp_yield_if_asked();
     return true;
 }
 

@@ -28,4 +28,7 @@ bool hp_find_has_sanitizer(void);
  */
 HOTPATH_API_ hp_next_usable_size *hotpath_v1_alloc_yield(void);
 
+/* Does what was asked for while the functions behind us were being found. */
+void hp_yield_if_asked(void);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define OUR_NAME "libhotpath_alloc.so"
+#define ITS_PARTNER "libhotpath.so" /* beside it in a list that is ours */
 
 /* ------------------------------------------------------------------------------------------------- the question */
 
@@ -70,12 +71,17 @@ bool hp_preload_is_for_children(void)
 
 /* ----------------------------------------------------------------------------------------------------- the end */
 
+static bool has_name(const char *path, size_t length, const char *name)
+{
+    size_t from = length;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    return length - from >= strlen(name) && strncmp(path + from, name, strlen(name)) == 0;
+}
+
 static bool is_ours(const char *path, size_t length)
 {
-    size_t name = length;
-    while (name > 0 && path[name - 1] != '/')
-        name--;
-    return length - name >= strlen(OUR_NAME) && strncmp(path + name, OUR_NAME, strlen(OUR_NAME)) == 0;
+    return has_name(path, length, OUR_NAME) || has_name(path, length, ITS_PARTNER);
 }
 
 /* Takes our items out of a list that blanks and colons divide. */

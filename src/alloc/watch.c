@@ -37,20 +37,38 @@ static size_t no_size(void *block)
 }
 
 static uint32_t is_aside;
+static uint32_t is_asked; /* while it was still being found out what is behind us */
+static hp_next_usable_size *real_size;
 
+static size_t size_later(void *block)
+{
+    hp_next_usable_size *const size = __atomic_load_n(&real_size, __ATOMIC_RELAXED);
+    return size != NULL ? size(block) : 0;
+}
+
+void hp_yield_if_asked(void)
+{
+    if (__atomic_load_n(&is_asked, __ATOMIC_RELAXED) != 0)
+        hotpath_v1_alloc_yield();
+}
+
+/* The dynamic linker allocates for us while we look, by the copy in front of us, which asks us to step aside in the middle of it. */
 hp_next_usable_size *hotpath_v1_alloc_yield(void)
 {
-    static hp_next_usable_size *real;
-    if (!hp_find_next() || __atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
-        return real;
-    real = HP_NEXT(usable_size);
+    if (!hp_find_next()) {
+        __atomic_store_n(&is_asked, 1, __ATOMIC_RELAXED);
+        return size_later;
+    }
+    if (__atomic_exchange_n(&is_aside, 1, __ATOMIC_RELAXED) != 0)
+        return __atomic_load_n(&real_size, __ATOMIC_RELAXED);
+    __atomic_store_n(&real_size, HP_NEXT(usable_size), __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.allocated, no_allocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.freed, no_freed, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.reallocated, no_reallocated, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.failed, no_failed, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.usable_size, no_size, __ATOMIC_RELAXED);
-    return real;
+    return __atomic_load_n(&real_size, __ATOMIC_RELAXED);
 }
 
 /* ----------------------------------------------------------------------------------------------- do they come */

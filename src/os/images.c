@@ -69,20 +69,45 @@ void hp_images_each_note(hp_image_visit *visit, void *context)
 
 struct place {
     uintptr_t address;
-    bool is_in_program;
+    size_t objects; /* that were looked at */
+    bool stays;
 };
 
-/* The first object is the program itself, which is never unloaded; the answer 1 ends the search there. */
-static int look_at_program(struct dl_phdr_info *object, size_t size, void *context)
+static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
 {
-    struct place *place = context;
-    (void)size;
     for (size_t at = 0; at < object->dlpi_phnum; at++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[at];
         const uintptr_t from = object->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && place->address >= from && place->address - from < part->p_memsz)
-            place->is_in_program = true;
+        if (part->p_type == PT_LOAD && address >= from && address - from < part->p_memsz)
+            return true;
     }
+    return false;
+}
+
+/* By the linker's option, as libhotpath.so is. To say it again would cost the dynamic linker an allocation that it never frees. */
+static bool is_marked(const struct dl_phdr_info *object)
+{
+    for (size_t at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[at];
+        if (part->p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + part->p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODELETE))
+                return true;
+    }
+    return false;
+}
+
+/* The first object is the program itself, which is never unloaded. The answer 1 ends the search. */
+static int look_where(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct place *place = context;
+    (void)size;
+    const bool is_first = place->objects++ == 0;
+    if (!is_in(object, place->address))
+        return 0;
+    place->stays = is_first || is_marked(object);
     return 1;
 }
 
@@ -99,10 +124,10 @@ static void reopen(const char *path, int flags)
 
 void hp_image_stay_loaded(const void *address)
 {
-    struct place place = {(uintptr_t)address, dl_iterate_phdr == NULL};
+    struct place place = {.address = (uintptr_t)address, .stays = dl_iterate_phdr == NULL};
     Dl_info object;
     if (dl_iterate_phdr != NULL)
-        dl_iterate_phdr(look_at_program, &place);
-    if (!place.is_in_program && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
+        dl_iterate_phdr(look_where, &place);
+    if (!place.stays && dladdr != NULL && dladdr(address, &object) != 0 && object.dli_fname != NULL)
         reopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
