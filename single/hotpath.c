@@ -7082,6 +7082,9 @@ struct hp_settings {
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };
 
+/* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */
+HP_PRIVATE void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from);
+
 /* Looks a variable up: getenv, or a stand-in for tests. */
 typedef const char *hp_lookup(const char *name, void *context);
 /* Receives one warning: a whole line without its end. */
@@ -8244,6 +8247,31 @@ static void hp_options_finish_record(const struct hp_options_resolution *resolut
     hp_options_choose_cpu(resolution);
 }
 
+#define HP_OPTIONS_LISTS_BEGIN offsetof(struct hp_settings, focus)
+#define HP_OPTIONS_LISTS_END offsetof(struct hp_settings, label)
+
+static const size_t hp_options_lists[] = {offsetof(struct hp_settings, focus), offsetof(struct hp_settings, filter),
+                               offsetof(struct hp_settings, skip), offsetof(struct hp_settings, log)};
+_Static_assert(HP_OPTIONS_LISTS_END - HP_OPTIONS_LISTS_BEGIN == sizeof hp_options_lists / sizeof hp_options_lists[0] * HP_PATTERN_LIST_BYTES, "all of them");
+
+void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from)
+{
+    memcpy(to, from, HP_OPTIONS_LISTS_BEGIN);
+    for (size_t at = 0; at < sizeof hp_options_lists / sizeof hp_options_lists[0]; at++) {
+        const char *list = (const char *)from + hp_options_lists[at];
+        memcpy((char *)to + hp_options_lists[at], list, strlen(list) + 1);
+    }
+    memcpy((char *)to + HP_OPTIONS_LISTS_END, (const char *)from + HP_OPTIONS_LISTS_END, sizeof *to - HP_OPTIONS_LISTS_END);
+}
+
+static void hp_options_clear(struct hp_settings *settings)
+{
+    memset(settings, 0, HP_OPTIONS_LISTS_BEGIN);
+    for (size_t at = 0; at < sizeof hp_options_lists / sizeof hp_options_lists[0]; at++)
+        *((char *)settings + hp_options_lists[at]) = '\0';
+    memset((char *)settings + HP_OPTIONS_LISTS_END, 0, sizeof *settings - HP_OPTIONS_LISTS_END);
+}
+
 void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
                          void *lookup_context, hp_warn *warn, void *warn_context)
 {
@@ -8255,7 +8283,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
         .warn = warn,
         .warn_context = warn_context,
     };
-    memset(settings, 0, sizeof *settings);
+    hp_options_clear(settings);
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_DEFAULT);
     settings->functions_limit_is_given = false;
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_PROGRAM);
@@ -9505,7 +9533,7 @@ HP_PRIVATE void hp_store_prune(const struct hp_store *store, uint32_t keep);
 #define MFD_CLOEXEC 1u
 #endif
 
-#define HP_STORE_FIRST_BYTES (128u << 10)
+#define HP_STORE_FIRST_BYTES (64u << 10)
 #define HP_STORE_DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define HP_STORE_PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
@@ -22723,7 +22751,7 @@ struct hp_recorder {
     uint32_t session_places;
     struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
-    uint32_t is_calibrated; /* somebody has measured, or is measuring, the following */
+    uint32_t calibrated; /* somebody has measured, or is measuring, the following: 1 quickly, 2 well */
     struct hp_zone_cost zone_cost;
     uintptr_t
         allocates_for_us; /* the address of hotpath_v1_head of a thread whose allocations are not the host's; 0: none */
@@ -22985,8 +23013,8 @@ HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
 HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
-/* Measures what one zone costs on this machine, and what else there is to be paid. Signals held. */
-HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(void);
+/* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
+HP_PRIVATE struct hp_zone_cost hp_zones_calibrate(bool is_quick);
 
 /* --- functions.c */
 /* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
@@ -23016,6 +23044,8 @@ HP_PRIVATE void hp_zone_leave_site(uint32_t site, uint64_t now);
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 HP_PRIVATE bool hp_session_begin_child(void);
+/* In a forked child: begins its session at once if a run is to report on it, whether it will have zones or not. */
+HP_PRIVATE void hp_session_follow_fork(void);
 HP_PRIVATE void hp_session_suggest_main(uint32_t site);
 /* Stores the present moment as the session's latest. */
 HP_PRIVATE struct hp_clock_pair hp_session_touch(struct hp_store *store);
@@ -23703,6 +23733,7 @@ void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bo
 
 #define HP_CALIBRATION_PASSES 64u
 #define HP_CALIBRATION_ROUNDS 9
+#define HP_CALIBRATION_QUICK_ROUNDS 3
 
 /* A session in miniature, private to the measurement. Offsets count from its start. */
 struct hp_calibration_miniature {
@@ -23717,6 +23748,7 @@ struct hp_calibration_miniature {
     struct hp_alloc_thread alloc;
     struct hp_head head;
     struct hotpath_site site;
+    int rounds; /* at most ROUNDS */
 };
 
 #define HP_CALIBRATION_OFFSET(member) ((uint32_t)offsetof(struct hp_calibration_miniature, member))
@@ -23802,14 +23834,14 @@ static struct hp_calibration_taken hp_calibration_take_once(struct hp_calibratio
 static struct hp_calibration_taken hp_calibration_take_median(struct hp_calibration_miniature *mini, hp_calibration_try_things *things, bool is_timed)
 {
     struct hp_calibration_taken sorted[HP_CALIBRATION_ROUNDS];
-    for (int round = 0; round < HP_CALIBRATION_ROUNDS; round++) {
+    for (int round = 0; round < mini->rounds; round++) {
         const struct hp_calibration_taken taken = hp_calibration_take_once(mini, things, is_timed);
         int at = round;
         for (; at > 0 && sorted[at - 1].ns > taken.ns; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = taken;
     }
-    return sorted[HP_CALIBRATION_ROUNDS / 2];
+    return sorted[mini->rounds / 2];
 }
 
 static uint64_t hp_calibration_median_ps(struct hp_calibration_miniature *mini, hp_calibration_try_things *things, bool is_timed)
@@ -23845,11 +23877,12 @@ static struct hp_zone_cost hp_calibration_zone_cost(struct hp_calibration_miniat
     };
 }
 
-struct hp_zone_cost hp_zones_calibrate(void)
+struct hp_zone_cost hp_zones_calibrate(bool is_quick)
 {
     struct hp_calibration_miniature mini;
     struct hotpath_head_ *before = hotpath_v1_head;
     hp_calibration_build(&mini);
+    mini.rounds = is_quick ? HP_CALIBRATION_QUICK_ROUNDS : HP_CALIBRATION_ROUNDS;
     hotpath_v1_head = &mini.head.hot;
     const struct hp_zone_cost cost = hp_calibration_zone_cost(&mini);
     hotpath_v1_head = before;
@@ -23925,7 +23958,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x26de6c35d816a2fe)
+#define HP_SHARED_LAYOUT UINT64_C(0x943892c824bd904b)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -24436,7 +24469,7 @@ static void hp_exit_report_look_around(struct hp_exit_report_work *work, bool is
 {
     struct hp_signals held;
     const bool is_locked = hp_lock(&held);
-    work->settings = work->owned->settings;
+    hp_settings_copy(&work->settings, &work->owned->settings);
     work->reporter = is_in_handler ? NULL : hotpath_runtime_->reporter;
     work->reporter_context = hotpath_runtime_->reporter_context;
     if (is_locked)
@@ -24978,7 +25011,7 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
         session = hp_holders_new_record();
     if (session == NULL)
         return NULL;
-    session->settings = *settings;
+    hp_settings_copy(&session->settings, settings);
     if (hp_store_create(&session->store, settings, hp_sys_process_id(), session->place) != NULL) {
         hp_holders_set_phase(session, HP_PHASE_FREE);
         return NULL;
@@ -26070,19 +26103,38 @@ static struct hp_session *hp_lifecycle_make_session(const struct hp_settings *se
     return session;
 }
 
-/* Once for all sessions of the process and for its children: they are on the same machine. */
-static void hp_lifecycle_calibrate(void)
+/* Readers may be at it. */
+static void hp_lifecycle_note_zone_cost(struct hp_header *header)
+{
+    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
+    __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
+}
+
+/*
+ * Once for all sessions of the process and for its children: they are on the same machine. Most processes of a run have no zones;
+ * there it is done quickly, and again when the program turns out to use macros.
+ */
+static void hp_lifecycle_calibrate(bool is_quick)
 {
     struct hp_signals held;
-    if (__atomic_exchange_n(&hotpath_runtime_->is_calibrated, true, __ATOMIC_RELAXED))
+    const uint32_t wanted = is_quick ? 1 : 2;
+    if (__atomic_load_n(&hotpath_runtime_->calibrated, __ATOMIC_RELAXED) >= wanted ||
+        __atomic_exchange_n(&hotpath_runtime_->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
         return;
     hp_signals_hold(&held);
-    const struct hp_zone_cost cost = hp_zones_calibrate();
+    const struct hp_zone_cost cost = hp_zones_calibrate(is_quick);
     hp_signals_release(&held);
-    if (hp_lock(&held)) {
-        hotpath_runtime_->zone_cost = cost;
-        hp_unlock(&held);
-    }
+    if (!hp_lock(&held))
+        return;
+    hotpath_runtime_->zone_cost = cost;
+    if (hp_lifecycle_is_active())
+        hp_lifecycle_note_zone_cost(hp_store_header(hotpath_runtime_->store));
+    hp_unlock(&held);
 }
 
 /* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
@@ -26109,7 +26161,7 @@ static void hp_lifecycle_prune(struct hp_session *session)
 static void hp_lifecycle_set_settings(const struct hp_settings *settings)
 {
     struct hp_wishes *wishes = &hotpath_runtime_->wishes;
-    hotpath_runtime_->settings = *settings;
+    hp_settings_copy(&hotpath_runtime_->settings, settings);
     HOTPATH_PUT_(wishes->record, settings->record);
     HOTPATH_PUT_(wishes->time_period, settings->time_period);
     HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
@@ -26124,12 +26176,7 @@ static void hp_lifecycle_open_session(struct hp_session *session)
     hp_seal(false);
     __atomic_store_n(&hotpath_runtime_->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     hotpath_runtime_->store = &session->store;
-    header->zone_cost_ps = hotpath_runtime_->zone_cost.ps;
-    header->zone_inner_ps = hotpath_runtime_->zone_cost.inner_ps;
-    header->counted_cost_ps = hotpath_runtime_->zone_cost.counted_ps;
-    header->function_cost_ps = hotpath_runtime_->zone_cost.function_ps;
-    header->function_counted_ps = hotpath_runtime_->zone_cost.function_counted_ps;
-    header->alloc_cost_ps = hotpath_runtime_->zone_cost.alloc_ps;
+    hp_lifecycle_note_zone_cost(header);
     hp_clock_pair(hotpath_runtime_->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
     hp_waits_begin();
@@ -26183,6 +26230,23 @@ bool hp_session_begin_child(void)
     return session != NULL;
 }
 
+/* The parent may have shut itself in, and the child with it. Its session is still mapped here. */
+static bool hp_lifecycle_may_make_system_calls(void)
+{
+    const struct hp_store *store = hotpath_runtime_->store;
+    return !__atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED) && store != NULL &&
+           (hp_store_header(store)->features & HP_FEATURE_SANDBOXED) == 0 && hp_clock_may_be_read();
+}
+
+/* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
+void hp_session_follow_fork(void)
+{
+    const int saved = errno;
+    if (hotpath_runtime_->settings.is_run && hp_lifecycle_is_active() && hp_lifecycle_may_make_system_calls())
+        hp_thread_head_for_pools();
+    errno = saved;
+}
+
 void hp_session_follow_up(void)
 {
     if (!__atomic_load_n(&hotpath_runtime_->has_to_prune, __ATOMIC_RELAXED) ||
@@ -26202,6 +26266,7 @@ struct hp_lifecycle_wish {
     struct hp_settings settings;
     struct hp_site_choice *choice; /* of the settings; afterwards, what is not needed any more */
     struct hp_session *session;    /* made for it */
+    bool is_quick;                 /* the program may not even know of us */
     bool is_new;                   /* and it runs now */
 };
 
@@ -26237,7 +26302,7 @@ static int hp_lifecycle_begin_locked(struct hp_lifecycle_wish *wish)
     if (wish->is_new)
         hp_lifecycle_open_session(wish->session);
     else
-        hotpath_runtime_->session->settings = wish->settings;
+        hp_settings_copy(&hotpath_runtime_->session->settings, &wish->settings);
     hp_lifecycle_agree(wish);
     return HOTPATH_OK;
 }
@@ -26256,9 +26321,11 @@ static int hp_lifecycle_begin_once(struct hp_lifecycle_wish *wish)
 static int hp_lifecycle_begin_or_join(struct hp_lifecycle_wish *wish)
 {
     const int status = hp_lifecycle_begin_once(wish);
+    if (status == HOTPATH_OK)
+        hp_lifecycle_calibrate(false);
     if (status != HOTPATH_E_INACTIVE)
         return status;
-    hp_lifecycle_calibrate();
+    hp_lifecycle_calibrate(wish->is_quick);
     hp_sessions_tidy();
     wish->session = hp_lifecycle_make_session(&wish->settings);
     return wish->session != NULL ? hp_lifecycle_begin_once(wish) : HOTPATH_E_SPACE;
@@ -26322,6 +26389,7 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
+    wish->is_quick = settings->is_run && options == NULL;
     if (!hp_lifecycle_is_auto() && !settings->is_run)
         hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
     if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))
@@ -27118,6 +27186,7 @@ static void hp_runtime_empty_in_child(void)
         memset(head, 0, sizeof *head);
     }
     memset(page, 0, sizeof *page);
+    hp_session_follow_fork();
 }
 
 void hp_skip_zones(bool is_off)

@@ -5,6 +5,7 @@
 
 #define PASSES 64u
 #define ROUNDS 9
+#define QUICK_ROUNDS 3
 
 /* A session in miniature, private to the measurement. Offsets count from its start. */
 struct miniature {
@@ -19,6 +20,7 @@ struct miniature {
     struct hp_alloc_thread alloc;
     struct hp_head head;
     struct hotpath_site site;
+    int rounds; /* at most ROUNDS */
 };
 
 #define OFFSET(member) ((uint32_t)offsetof(struct miniature, member))
@@ -104,14 +106,14 @@ static struct taken take_once(struct miniature *mini, try_things *things, bool i
 static struct taken take_median(struct miniature *mini, try_things *things, bool is_timed)
 {
     struct taken sorted[ROUNDS];
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < mini->rounds; round++) {
         const struct taken taken = take_once(mini, things, is_timed);
         int at = round;
         for (; at > 0 && sorted[at - 1].ns > taken.ns; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = taken;
     }
-    return sorted[ROUNDS / 2];
+    return sorted[mini->rounds / 2];
 }
 
 static uint64_t median_ps(struct miniature *mini, try_things *things, bool is_timed)
@@ -147,11 +149,12 @@ static struct hp_zone_cost zone_cost(struct miniature *mini)
     };
 }
 
-struct hp_zone_cost hp_zones_calibrate(void)
+struct hp_zone_cost hp_zones_calibrate(bool is_quick)
 {
     struct miniature mini;
     struct hotpath_head_ *before = hotpath_v1_head;
     build(&mini);
+    mini.rounds = is_quick ? QUICK_ROUNDS : ROUNDS;
     hotpath_v1_head = &mini.head.hot;
     const struct hp_zone_cost cost = zone_cost(&mini);
     hotpath_v1_head = before;

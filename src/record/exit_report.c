@@ -236,7 +236,7 @@ static void look_around(struct work *work, bool is_in_handler)
 {
     struct hp_signals held;
     const bool is_locked = hp_lock(&held);
-    work->settings = work->owned->settings;
+    hp_settings_copy(&work->settings, &work->owned->settings);
     work->reporter = is_in_handler ? NULL : hp_runtime->reporter;
     work->reporter_context = hp_runtime->reporter_context;
     if (is_locked)

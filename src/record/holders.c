@@ -64,7 +64,7 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
         session = new_record();
     if (session == NULL)
         return NULL;
-    session->settings = *settings;
+    hp_settings_copy(&session->settings, settings);
     if (hp_store_create(&session->store, settings, hp_sys_process_id(), session->place) != NULL) {
         set_phase(session, HP_PHASE_FREE);
         return NULL;

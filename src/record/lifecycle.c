@@ -121,19 +121,38 @@ static struct hp_session *make_session(const struct hp_settings *settings)
     return session;
 }
 
-/* Once for all sessions of the process and for its children: they are on the same machine. */
-static void calibrate(void)
+/* Readers may be at it. */
+static void note_zone_cost(struct hp_header *header)
+{
+    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
+    __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
+}
+
+/*
+ * Once for all sessions of the process and for its children: they are on the same machine. Most processes of a run have no zones;
+ * there it is done quickly, and again when the program turns out to use macros.
+ */
+static void calibrate(bool is_quick)
 {
     struct hp_signals held;
-    if (__atomic_exchange_n(&hp_runtime->is_calibrated, true, __ATOMIC_RELAXED))
+    const uint32_t wanted = is_quick ? 1 : 2;
+    if (__atomic_load_n(&hp_runtime->calibrated, __ATOMIC_RELAXED) >= wanted ||
+        __atomic_exchange_n(&hp_runtime->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
         return;
     hp_signals_hold(&held);
-    const struct hp_zone_cost cost = hp_zones_calibrate();
+    const struct hp_zone_cost cost = hp_zones_calibrate(is_quick);
     hp_signals_release(&held);
-    if (hp_lock(&held)) {
-        hp_runtime->zone_cost = cost;
-        hp_unlock(&held);
-    }
+    if (!hp_lock(&held))
+        return;
+    hp_runtime->zone_cost = cost;
+    if (is_active())
+        note_zone_cost(hp_store_header(hp_runtime->store));
+    hp_unlock(&held);
 }
 
 /* All that recording may ever ask the kernel for beside the store, so that from now on it need not. */
@@ -160,7 +179,7 @@ static void prune(struct hp_session *session)
 static void set_settings(const struct hp_settings *settings)
 {
     struct hp_wishes *wishes = &hp_runtime->wishes;
-    hp_runtime->settings = *settings;
+    hp_settings_copy(&hp_runtime->settings, settings);
     HOTPATH_PUT_(wishes->record, settings->record);
     HOTPATH_PUT_(wishes->time_period, settings->time_period);
     HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
@@ -175,12 +194,7 @@ static void open_session(struct hp_session *session)
     hp_seal(false);
     __atomic_store_n(&hp_runtime->epoch, hp_epoch() + 1, __ATOMIC_RELAXED);
     hp_runtime->store = &session->store;
-    header->zone_cost_ps = hp_runtime->zone_cost.ps;
-    header->zone_inner_ps = hp_runtime->zone_cost.inner_ps;
-    header->counted_cost_ps = hp_runtime->zone_cost.counted_ps;
-    header->function_cost_ps = hp_runtime->zone_cost.function_ps;
-    header->function_counted_ps = hp_runtime->zone_cost.function_counted_ps;
-    header->alloc_cost_ps = hp_runtime->zone_cost.alloc_ps;
+    note_zone_cost(header);
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
     hp_waits_begin();
@@ -234,6 +248,23 @@ bool hp_session_begin_child(void)
     return session != NULL;
 }
 
+/* The parent may have shut itself in, and the child with it. Its session is still mapped here. */
+static bool may_make_system_calls(void)
+{
+    const struct hp_store *store = hp_runtime->store;
+    return !__atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED) && store != NULL &&
+           (hp_store_header(store)->features & HP_FEATURE_SANDBOXED) == 0 && hp_clock_may_be_read();
+}
+
+/* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
+void hp_session_follow_fork(void)
+{
+    const int saved = errno;
+    if (hp_runtime->settings.is_run && is_active() && may_make_system_calls())
+        hp_thread_head_for_pools();
+    errno = saved;
+}
+
 void hp_session_follow_up(void)
 {
     if (!__atomic_load_n(&hp_runtime->has_to_prune, __ATOMIC_RELAXED) ||
@@ -253,6 +284,7 @@ struct wish {
     struct hp_settings settings;
     struct hp_site_choice *choice; /* of the settings; afterwards, what is not needed any more */
     struct hp_session *session;    /* made for it */
+    bool is_quick;                 /* the program may not even know of us */
     bool is_new;                   /* and it runs now */
 };
 
@@ -288,7 +320,7 @@ static int begin_locked(struct wish *wish)
     if (wish->is_new)
         open_session(wish->session);
     else
-        hp_runtime->session->settings = wish->settings;
+        hp_settings_copy(&hp_runtime->session->settings, &wish->settings);
     agree(wish);
     return HOTPATH_OK;
 }
@@ -307,9 +339,11 @@ static int begin_once(struct wish *wish)
 static int begin_or_join(struct wish *wish)
 {
     const int status = begin_once(wish);
+    if (status == HOTPATH_OK)
+        calibrate(false);
     if (status != HOTPATH_E_INACTIVE)
         return status;
-    calibrate();
+    calibrate(wish->is_quick);
     hp_sessions_tidy();
     wish->session = make_session(&wish->settings);
     return wish->session != NULL ? begin_once(wish) : HOTPATH_E_SPACE;
@@ -373,6 +407,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings->record_is_off || settings->record == 0)
         return HOTPATH_E_OFF;
+    wish->is_quick = settings->is_run && options == NULL;
     if (!is_auto() && !settings->is_run)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))

@@ -34,6 +34,7 @@ static void empty_in_child(void)
         memset(head, 0, sizeof *head);
     }
     memset(page, 0, sizeof *page);
+    hp_session_follow_fork();
 }
 
 void hp_skip_zones(bool is_off)

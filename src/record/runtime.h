@@ -163,7 +163,7 @@ struct hp_recorder {
     uint32_t session_places;
     struct hp_settings settings; /* of the session that runs or ran last; under the lock */
     struct hp_wishes wishes;
-    uint32_t is_calibrated; /* somebody has measured, or is measuring, the following */
+    uint32_t calibrated; /* somebody has measured, or is measuring, the following: 1 quickly, 2 well */
     struct hp_zone_cost zone_cost;
     uintptr_t
         allocates_for_us; /* the address of hotpath_v1_head of a thread whose allocations are not the host's; 0: none */
@@ -425,8 +425,8 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
 void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
 
 /* --- calibration.c */
-/* Measures what one zone costs on this machine, and what else there is to be paid. Signals held. */
-struct hp_zone_cost hp_zones_calibrate(void);
+/* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
+struct hp_zone_cost hp_zones_calibrate(bool is_quick);
 
 /* --- functions.c */
 /* Calls of a function that the compiler measures, which is that site: so that what they cost can be measured. */
@@ -456,6 +456,8 @@ void hp_zone_leave_site(uint32_t site, uint64_t now);
 /* --- lifecycle.c */
 /* Begins the session of a forked child, if its parent was recording. Under the lock. */
 bool hp_session_begin_child(void);
+/* In a forked child: begins its session at once if a run is to report on it, whether it will have zones or not. */
+void hp_session_follow_fork(void);
 void hp_session_suggest_main(uint32_t site);
 /* Stores the present moment as the session's latest. */
 struct hp_clock_pair hp_session_touch(struct hp_store *store);

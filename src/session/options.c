@@ -1101,6 +1101,31 @@ static void finish_record(const struct resolution *resolution)
     choose_cpu(resolution);
 }
 
+#define LISTS_BEGIN offsetof(struct hp_settings, focus)
+#define LISTS_END offsetof(struct hp_settings, label)
+
+static const size_t lists[] = {offsetof(struct hp_settings, focus), offsetof(struct hp_settings, filter),
+                               offsetof(struct hp_settings, skip), offsetof(struct hp_settings, log)};
+_Static_assert(LISTS_END - LISTS_BEGIN == sizeof lists / sizeof lists[0] * HP_PATTERN_LIST_BYTES, "all of them");
+
+void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from)
+{
+    memcpy(to, from, LISTS_BEGIN);
+    for (size_t at = 0; at < sizeof lists / sizeof lists[0]; at++) {
+        const char *list = (const char *)from + lists[at];
+        memcpy((char *)to + lists[at], list, strlen(list) + 1);
+    }
+    memcpy((char *)to + LISTS_END, (const char *)from + LISTS_END, sizeof *to - LISTS_END);
+}
+
+static void clear(struct hp_settings *settings)
+{
+    memset(settings, 0, LISTS_BEGIN);
+    for (size_t at = 0; at < sizeof lists / sizeof lists[0]; at++)
+        *((char *)settings + lists[at]) = '\0';
+    memset((char *)settings + LISTS_END, 0, sizeof *settings - LISTS_END);
+}
+
 void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_options *options, hp_lookup *lookup,
                          void *lookup_context, hp_warn *warn, void *warn_context)
 {
@@ -1112,7 +1137,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
         .warn = warn,
         .warn_context = warn_context,
     };
-    memset(settings, 0, sizeof *settings);
+    clear(settings);
     apply_level(&resolution, LEVEL_DEFAULT);
     settings->functions_limit_is_given = false;
     apply_level(&resolution, LEVEL_PROGRAM);

@@ -93,6 +93,9 @@ struct hp_settings {
     char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
 };
 
+/* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */
+void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from);
+
 /* Looks a variable up: getenv, or a stand-in for tests. */
 typedef const char *hp_lookup(const char *name, void *context);
 /* Receives one warning: a whole line without its end. */

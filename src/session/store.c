@@ -25,7 +25,7 @@
 #define MFD_CLOEXEC 1u
 #endif
 
-#define FIRST_BYTES (128u << 10)
+#define FIRST_BYTES (64u << 10)
 #define DEFAULT_CAPACITY (UINT64_C(64) << 20)
 #define PAGE UINT64_C(65536) /* the largest page size of the platforms we know */
 
