@@ -6299,7 +6299,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1544u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6349,15 +6349,16 @@ enum hp_loss {
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
     HP_LOSS_FOREIGN,   /* zones closed on another thread */
     HP_LOSS_DEPTH, /* zones deeper than the stack of zones can grow, or in handlers that interrupt one another too often */
-    HP_LOSS_CLOCK,    /* durations below zero, clamped */
-    HP_LOSS_CHILDREN, /* forked children that could not begin a session */
-    HP_LOSS_CALLS,    /* calls that were to be kept and found no space */
-    HP_LOSS_ALLOCS,   /* calls whose allocations are in no row: no space */
-    HP_LOSS_SAMPLES,  /* samples for whose zone there was no space: their time is counted as outside of all */
-    HP_LOSS_STACKS,   /* threads that are sampled no more: the program's stacks have no place for it */
-    HP_LOSS_ENDED,    /* zones in the last destructors of a thread, after all of it was put away */
-    HP_LOSS_SEALED,   /* zones of threads that came after everything was reserved */
-    HP_LOSSES = 16    /* room for more */
+    HP_LOSS_CLOCK,     /* durations below zero, clamped */
+    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
+    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
+    HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after all of it was put away */
+    HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
+    HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
+    HP_LOSSES = 16
 };
 
 /* Where the session is. */
@@ -6449,6 +6450,8 @@ struct hp_header {
     uint64_t function_counted_ps; /* of one that is counted and not timed */
     uint64_t alloc_cost_ps;       /* to count an allocation and its free */
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
+    uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
+    uint32_t others; /* from outside: further processes it stands for that are in no session of the run */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -11594,6 +11597,7 @@ struct hp_arena;
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
     size_t count;
+    size_t process_count; /* a process that became another program has a session for each */
     const struct hp_snapshot **left_out;
     size_t left_out_count;
     double ns_per_tick;
@@ -17262,14 +17266,23 @@ HP_SHARED const struct hp_section_type hotpath_section_processes_;
  */
 
 #define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
+#define HP_PROCESSES_MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
+#define HP_PROCESSES_MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
 
+/* A session, or those of all processes of one program. */
 struct hp_processes_process {
-    const struct hp_session_sums *sums;
-    uint64_t measured; /* ticks */
+    const struct hp_snapshot *snapshot; /* of the first */
+    uint64_t measured;                  /* ticks */
+    uint64_t cpu_ns, calls, threads;
+    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
+    uint64_t count;             /* processes */
+    size_t number;              /* in the order they were given in */
+    bool is_program, is_scaled;
 };
 
 struct hp_processes_columns {
-    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command, scaled;
+    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
+        reason, scaled;
 };
 
 struct hp_processes_view {
@@ -17278,7 +17291,7 @@ struct hp_processes_view {
     uint64_t whole; /* ticks that all of them measured */
 };
 
-static struct hp_processes_columns hp_processes_describe(struct hotpath_section *section)
+static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
 {
     struct hp_processes_columns columns;
     columns.name =
@@ -17286,6 +17299,8 @@ static struct hp_processes_columns hp_processes_describe(struct hotpath_section 
     columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
     columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
     columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
+    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
+                                        hp_run_has_feature(run, HP_FEATURE_CPU));
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
@@ -17295,49 +17310,77 @@ static struct hp_processes_columns hp_processes_describe(struct hotpath_section 
     columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
     columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
     columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
+    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
     columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
-/* "1234 ./server --worker" */
-static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_snapshot *snapshot)
+static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
 {
-    char bytes[16 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
+    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
+    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
+}
+
+/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
+static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_processes_process *process)
+{
+    char bytes[64 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
     struct hp_text name;
-    const char *command = hp_snapshot_text(snapshot, snapshot->header.command);
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *command =
+        process->is_program ? hp_processes_program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
     hp_text_init(&name, bytes, sizeof bytes);
-    hp_text_u64(&name, snapshot->header.pid);
-    if (command[0] != '\0') {
-        hp_text_char(&name, ' ');
-        hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
+    if (process->count == 1 && !process->is_program) {
+        hp_text_u64(&name, snapshot->header.pid);
+        hp_text_string(&name, command[0] != '\0' ? " " : "");
+    }
+    hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
+    if (process->count > 1) {
+        hp_text_string(&name, " (");
+        hp_text_u64(&name, process->count);
+        hp_text_string(&name, " processes)");
     }
     return hp_arena_copy(arena, bytes, name.length);
+}
+
+static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
+{
+    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
 }
 
 static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
 {
     const struct hp_processes_columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
-    const struct hp_snapshot *snapshot = process->sums->snapshot;
-    const char *name = hp_processes_name_process(view->results->arena, snapshot);
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const struct hp_header *header = &snapshot->header;
+    const char *name = hp_processes_name_process(view->results->arena, process);
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
-    hp_section_set_text(row, columns->state, hp_snapshot_state_name(hp_snapshot_state(snapshot)));
-    hp_section_set_number(row, columns->started, (double)hp_run_started_ns(run, snapshot));
-    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, hp_snapshot_elapsed(snapshot)));
-    hp_section_set_count(row, columns->threads, snapshot->header.threads_seen);
-    hp_section_set_count(row, columns->calls, process->sums->calls);
+    hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
+    hp_section_set_number(row, columns->started, (double)process->began_ns);
+    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
+    if (header->features & HP_FEATURE_CPU)
+        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
+    hp_section_set_count(row, columns->threads, process->threads);
+    hp_section_set_count(row, columns->calls, process->calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
-    row->is_sampled = process->sums->is_scaled;
+    row->is_sampled = process->is_scaled;
     hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, false));
-    hp_section_set_count(row, columns->pid, snapshot->header.pid);
-    hp_section_set_count(row, columns->parent_pid, snapshot->header.parent_pid);
-    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, snapshot->header.command));
+    hp_section_set_count(row, columns->pid, header->pid);
+    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
+    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
+    hp_section_set_count(row, columns->count, process->count);
+    if (header->outside != 0)
+        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
     return true;
 }
+
+/* -------------------------------------------------------------------------------------------------- processes */
 
 static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
@@ -17346,37 +17389,136 @@ static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, 
     return session->total > apart ? session->total - apart : 0;
 }
 
-/* Those that measured the same stay in the order they were given in. */
+static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
+{
+    const struct hp_session_sums *sums = &results->profile->sessions[at];
+    const struct hp_header *header = &sums->snapshot->header;
+    *process = (struct hp_processes_process){
+        .snapshot = sums->snapshot,
+        .measured = hp_processes_measured_by(sums, results->settings),
+        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
+        .calls = sums->calls,
+        .threads = header->threads_seen,
+        .began_ns = hp_run_started_ns(&results->run, sums->snapshot),
+        .elapsed = hp_snapshot_elapsed(sums->snapshot),
+        .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
+        .number = at,
+        .is_scaled = sums->is_scaled,
+    };
+}
+
+/* The most time first, of the same the most processor time; else in the order they were given in. */
 static int hp_processes_compare_processes(const void *a, const void *b)
 {
     const struct hp_processes_process *x = a, *y = b;
     if (x->measured != y->measured)
         return x->measured > y->measured ? -1 : 1;
-    return x->sums == y->sums ? 0 : x->sums < y->sums ? -1 : 1;
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int hp_processes_compare_programs(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    const int order = strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot));
+    if (order != 0)
+        return order;
+    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
+    if (reason != 0)
+        return reason;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool hp_processes_is_same_program(const struct hp_processes_process *x, const struct hp_processes_process *y)
+{
+    return strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot)) == 0 &&
+           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
+}
+
+static void hp_processes_add_process(const struct hp_run *run, struct hp_processes_process *sum, const struct hp_processes_process *process)
+{
+    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
+    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
+    sum->is_program = true;
+    sum->is_scaled |= process->is_scaled;
+    sum->measured += process->measured;
+    sum->cpu_ns += process->cpu_ns;
+    sum->calls += process->calls;
+    sum->threads += process->threads;
+    sum->count += process->count;
+    sum->elapsed = hp_processes_higher(sum->elapsed, end);
+}
+
+/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
+static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_process **order, size_t count)
+{
+    size_t kept = 0;
+    hp_sort(order, count, hp_processes_compare_programs);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && hp_processes_is_same_program(order[kept - 1], order[at]))
+            hp_processes_add_process(run, order[kept - 1], order[at]);
+        else
+            order[kept++] = order[at];
+    return kept;
 }
 
 /* The processes in order; NULL: no memory. */
-static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view)
+static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
 {
-    const size_t count = view->results->run.count;
-    struct hp_processes_process *processes = hp_arena_take_array(view->results->arena, count, sizeof *processes);
-    struct hp_processes_process **order = hp_arena_take_array(view->results->arena, count, sizeof(void *));
+    const struct hotpath_results *results = view->results;
+    const size_t count = results->run.count;
+    struct hp_processes_process *processes = hp_arena_take_array(results->arena, count, sizeof *processes);
+    struct hp_processes_process **order = hp_arena_take_array(results->arena, count, sizeof(void *));
     if (processes == NULL || order == NULL)
         return NULL;
     for (size_t at = 0; at < count; at++) {
-        processes[at].sums = &view->results->profile->sessions[at];
-        processes[at].measured = hp_processes_measured_by(processes[at].sums, view->results->settings);
+        hp_processes_fill_process(&processes[at], results, at);
         view->whole += processes[at].measured;
         order[at] = &processes[at];
     }
-    hp_sort(order, count, hp_processes_compare_processes);
+    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->run, order, count) : count;
+    hp_sort(order, *ret_count, hp_processes_compare_processes);
     return order;
 }
 
-static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section)
+/* ------------------------------------------------------------------------------------------------------ notes */
+
+/* "1234 /bin/busybox could not be followed: it is linked statically" */
+static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_processes_process *process)
 {
+    char bytes[600];
+    struct hp_text text;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *name = hp_processes_name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name != NULL ? name : "");
+    hp_text_string(&text, " could not be followed: ");
+    hp_utf8_put_fitted(&text, reason, strlen(reason), HP_PROCESSES_COMMAND_COLUMNS * 2);
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section,
+                      struct hp_processes_process **order, size_t count)
+{
+    size_t named = 0, outside = 0;
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    for (size_t at = 0; at < count; at++) {
+        if (order[at]->snapshot->header.outside == 0)
+            continue;
+        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->arena, order[at]) : NULL;
+        if (note != NULL)
+            hp_section_note(section, note);
+        named += note != NULL;
+        outside++;
+    }
+    if (outside > named)
+        hp_section_note(section, "more could not be followed; the column 'reason' says why");
     bool has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;
@@ -17388,24 +17530,28 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
 
 static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(section)};
+    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->run, section)};
+    size_t count = 0;
     hp_section_show_columns(results, section);
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
-    section->total_rows = results->run.count;
-    struct hp_processes_process **order = hp_processes_rank(&view);
-    if (order == NULL || !hp_section_make_rows(results, section, results->run.count))
+    struct hp_processes_process **order = hp_processes_rank(&view, &count);
+    section->total_rows = count;
+    if (order == NULL || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t row = 0; row < section->row_count; row++)
         if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
             return false;
-    hp_processes_add_notes(results, section);
+    hp_processes_add_notes(results, section, order, count);
     return hp_order_apply(results, section, results->settings->functions_limit);
 }
 
-static bool hp_processes_has_data(const struct hotpath_results *results) { return results->run.count > 1; }
+static bool hp_processes_has_data(const struct hotpath_results *results)
+{
+    return results->run.count > 1 || results->run.sessions[0]->header.outside != 0;
+}
 
 const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
 
@@ -19039,6 +19185,37 @@ static void hp_run_count_states(struct hp_run *run)
     }
 }
 
+static int hp_run_by_process(const void *a, const void *b)
+{
+    const struct hp_header *x = &((const struct hp_snapshot *)a)->header,
+                           *y = &((const struct hp_snapshot *)b)->header;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->process_start < y->process_start ? -1 : x->process_start > y->process_start;
+}
+
+/* When a process began is not known of those that were seen from outside: they are the same as what has their id. */
+static bool hp_run_is_same_process(const struct hp_header *x, const struct hp_header *y)
+{
+    return x->pid == y->pid &&
+           (x->process_start == y->process_start || x->process_start == 0 || y->process_start == 0);
+}
+
+static bool hp_run_count_processes(struct hp_run *run, struct hp_arena *arena)
+{
+    const struct hp_snapshot **order = hp_arena_take_array(arena, run->count, sizeof(void *));
+    if (order == NULL)
+        return false;
+    memcpy(order, run->sessions, run->count * sizeof(void *));
+    hp_sort(order, run->count, hp_run_by_process);
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &order[at]->header;
+        run->process_count += at == 0 || !hp_run_is_same_process(header, &order[at - 1]->header);
+        run->process_count += header->others;
+    }
+    return true;
+}
+
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
     *run = (struct hp_run){.read_name = snapshots->read_name};
@@ -19048,7 +19225,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
     hp_run_set_times(run);
     hp_run_set_costs(run);
     hp_run_count_states(run);
-    return true;
+    return hp_run_count_processes(run, arena);
 }
 
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
@@ -20747,6 +20924,8 @@ const struct hp_loss_words hotpath_loss_words_[] = {
                        "zones were not recorded: their threads had ended, but for their last destructors"},
     [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
                         "zones were not recorded: their threads came when no more system calls could be made"},
+    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
+                           "processes could not be followed, only seen from outside"},
 };
 
 const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
@@ -21545,7 +21724,7 @@ static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results 
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_put_u64(json, "processes", results->run.count);
+    hp_json_put_u64(json, "processes", results->run.process_count);
     hp_json_end_object(json);
 }
 
@@ -22329,9 +22508,9 @@ static void hp_table_put_title(const hotpath_results *results, struct hp_text *l
 {
     hp_text_string(line, "[hotpath] ");
     hp_units_ns(line, (double)hp_run_elapsed_ns(&results->run));
-    if (results->run.count > 1) {
+    if (results->run.process_count > 1) {
         hp_text_string(line, ", ");
-        hp_text_u64(line, results->run.count);
+        hp_text_u64(line, results->run.process_count);
         hp_text_string(line, " processes");
     }
     const char *before = "";
@@ -22382,7 +22561,13 @@ static void hp_table_put_ended(const hotpath_results *results, struct hp_text *l
 {
     const struct hp_run *run = &results->run;
     const size_t ended = run->states[HP_SNAPSHOT_ENDED];
-    if (run->count > 1 && ended > 0) {
+    if (run->count > run->process_count && ended > 0) {
+        hp_text_u64(line, ended);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->count);
+        hp_text_string(line,
+                       " sessions were left unfinished, by a signal, _exit or exec; this is all they had measured");
+    } else if (run->count > 1 && ended > 0) {
         hp_text_u64(line, ended);
         hp_text_string(line, " of ");
         hp_text_u64(line, run->count);
@@ -23958,7 +24143,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x943892c824bd904b)
+#define HP_SHARED_LAYOUT UINT64_C(0x8a9c7270ef1e2945)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

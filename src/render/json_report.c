@@ -65,7 +65,7 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_put_u64(json, "processes", results->run.count);
+    hp_json_put_u64(json, "processes", results->run.process_count);
     hp_json_end_object(json);
 }
 

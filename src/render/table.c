@@ -419,9 +419,9 @@ static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
     hp_units_ns(line, (double)hp_run_elapsed_ns(&results->run));
-    if (results->run.count > 1) {
+    if (results->run.process_count > 1) {
         hp_text_string(line, ", ");
-        hp_text_u64(line, results->run.count);
+        hp_text_u64(line, results->run.process_count);
         hp_text_string(line, " processes");
     }
     const char *before = "";
@@ -472,7 +472,13 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
 {
     const struct hp_run *run = &results->run;
     const size_t ended = run->states[HP_SNAPSHOT_ENDED];
-    if (run->count > 1 && ended > 0) {
+    if (run->count > run->process_count && ended > 0) {
+        hp_text_u64(line, ended);
+        hp_text_string(line, " of ");
+        hp_text_u64(line, run->count);
+        hp_text_string(line,
+                       " sessions were left unfinished, by a signal, _exit or exec; this is all they had measured");
+    } else if (run->count > 1 && ended > 0) {
         hp_text_u64(line, ended);
         hp_text_string(line, " of ");
         hp_text_u64(line, run->count);

@@ -17,14 +17,23 @@
 #include "utf8.h"
 
 #define COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
+#define MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
+#define MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
 
+/* A session, or those of all processes of one program. */
 struct process {
-    const struct hp_session_sums *sums;
-    uint64_t measured; /* ticks */
+    const struct hp_snapshot *snapshot; /* of the first */
+    uint64_t measured;                  /* ticks */
+    uint64_t cpu_ns, calls, threads;
+    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
+    uint64_t count;             /* processes */
+    size_t number;              /* in the order they were given in */
+    bool is_program, is_scaled;
 };
 
 struct columns {
-    size_t name, state, started, elapsed, threads, calls, total, percent, pid, parent_pid, command, scaled;
+    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
+        reason, scaled;
 };
 
 struct view {
@@ -33,7 +42,7 @@ struct view {
     uint64_t whole; /* ticks that all of them measured */
 };
 
-static struct columns describe(struct hotpath_section *section)
+static struct columns describe(const struct hp_run *run, struct hotpath_section *section)
 {
     struct columns columns;
     columns.name =
@@ -41,6 +50,8 @@ static struct columns describe(struct hotpath_section *section)
     columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
     columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
     columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
+    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
+                                        hp_run_has_feature(run, HP_FEATURE_CPU));
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
     columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
@@ -50,49 +61,77 @@ static struct columns describe(struct hotpath_section *section)
     columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
     columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
     columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
+    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
     columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     return columns;
 }
 
-/* "1234 ./server --worker" */
-static const char *name_process(struct hp_arena *arena, const struct hp_snapshot *snapshot)
+static const char *program_of(const struct hp_snapshot *snapshot)
 {
-    char bytes[16 + 4 * COMMAND_COLUMNS];
+    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
+    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
+}
+
+/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
+static const char *name_process(struct hp_arena *arena, const struct process *process)
+{
+    char bytes[64 + 4 * COMMAND_COLUMNS];
     struct hp_text name;
-    const char *command = hp_snapshot_text(snapshot, snapshot->header.command);
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *command =
+        process->is_program ? program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
     hp_text_init(&name, bytes, sizeof bytes);
-    hp_text_u64(&name, snapshot->header.pid);
-    if (command[0] != '\0') {
-        hp_text_char(&name, ' ');
-        hp_utf8_put_fitted(&name, command, strlen(command), COMMAND_COLUMNS);
+    if (process->count == 1 && !process->is_program) {
+        hp_text_u64(&name, snapshot->header.pid);
+        hp_text_string(&name, command[0] != '\0' ? " " : "");
+    }
+    hp_utf8_put_fitted(&name, command, strlen(command), COMMAND_COLUMNS);
+    if (process->count > 1) {
+        hp_text_string(&name, " (");
+        hp_text_u64(&name, process->count);
+        hp_text_string(&name, " processes)");
     }
     return hp_arena_copy(arena, bytes, name.length);
+}
+
+static const char *state_of(const struct hp_snapshot *snapshot)
+{
+    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
 }
 
 static bool fill_row(const struct view *view, struct hp_row *row, const struct process *process)
 {
     const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->run;
-    const struct hp_snapshot *snapshot = process->sums->snapshot;
-    const char *name = name_process(view->results->arena, snapshot);
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const struct hp_header *header = &snapshot->header;
+    const char *name = name_process(view->results->arena, process);
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
-    hp_section_set_text(row, columns->state, hp_snapshot_state_name(hp_snapshot_state(snapshot)));
-    hp_section_set_number(row, columns->started, (double)hp_run_started_ns(run, snapshot));
-    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, hp_snapshot_elapsed(snapshot)));
-    hp_section_set_count(row, columns->threads, snapshot->header.threads_seen);
-    hp_section_set_count(row, columns->calls, process->sums->calls);
+    hp_section_set_text(row, columns->state, state_of(snapshot));
+    hp_section_set_number(row, columns->started, (double)process->began_ns);
+    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
+    if (header->features & HP_FEATURE_CPU)
+        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
+    hp_section_set_count(row, columns->threads, process->threads);
+    hp_section_set_count(row, columns->calls, process->calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
-    row->is_sampled = process->sums->is_scaled;
+    row->is_sampled = process->is_scaled;
     hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, false));
-    hp_section_set_count(row, columns->pid, snapshot->header.pid);
-    hp_section_set_count(row, columns->parent_pid, snapshot->header.parent_pid);
-    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, snapshot->header.command));
+    hp_section_set_count(row, columns->pid, header->pid);
+    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
+    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
+    hp_section_set_count(row, columns->count, process->count);
+    if (header->outside != 0)
+        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
     return true;
 }
+
+/* -------------------------------------------------------------------------------------------------- processes */
 
 static uint64_t measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
@@ -101,37 +140,136 @@ static uint64_t measured_by(const struct hp_session_sums *session, const struct 
     return session->total > apart ? session->total - apart : 0;
 }
 
-/* Those that measured the same stay in the order they were given in. */
+static uint64_t higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static void fill_process(struct process *process, const struct hotpath_results *results, size_t at)
+{
+    const struct hp_session_sums *sums = &results->profile->sessions[at];
+    const struct hp_header *header = &sums->snapshot->header;
+    *process = (struct process){
+        .snapshot = sums->snapshot,
+        .measured = measured_by(sums, results->settings),
+        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
+        .calls = sums->calls,
+        .threads = header->threads_seen,
+        .began_ns = hp_run_started_ns(&results->run, sums->snapshot),
+        .elapsed = hp_snapshot_elapsed(sums->snapshot),
+        .count = higher(header->losses[HP_LOSS_PROCESSES], 1),
+        .number = at,
+        .is_scaled = sums->is_scaled,
+    };
+}
+
+/* The most time first, of the same the most processor time; else in the order they were given in. */
 static int compare_processes(const void *a, const void *b)
 {
     const struct process *x = a, *y = b;
     if (x->measured != y->measured)
         return x->measured > y->measured ? -1 : 1;
-    return x->sums == y->sums ? 0 : x->sums < y->sums ? -1 : 1;
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int compare_programs(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+    const int order = strcmp(program_of(x->snapshot), program_of(y->snapshot));
+    if (order != 0)
+        return order;
+    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
+    if (reason != 0)
+        return reason;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool is_same_program(const struct process *x, const struct process *y)
+{
+    return strcmp(program_of(x->snapshot), program_of(y->snapshot)) == 0 &&
+           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
+}
+
+static void add_process(const struct hp_run *run, struct process *sum, const struct process *process)
+{
+    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
+    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
+    sum->is_program = true;
+    sum->is_scaled |= process->is_scaled;
+    sum->measured += process->measured;
+    sum->cpu_ns += process->cpu_ns;
+    sum->calls += process->calls;
+    sum->threads += process->threads;
+    sum->count += process->count;
+    sum->elapsed = higher(sum->elapsed, end);
+}
+
+/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
+static size_t merge(const struct hp_run *run, struct process **order, size_t count)
+{
+    size_t kept = 0;
+    hp_sort(order, count, compare_programs);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && is_same_program(order[kept - 1], order[at]))
+            add_process(run, order[kept - 1], order[at]);
+        else
+            order[kept++] = order[at];
+    return kept;
 }
 
 /* The processes in order; NULL: no memory. */
-static struct process **rank(struct view *view)
+static struct process **rank(struct view *view, size_t *ret_count)
 {
-    const size_t count = view->results->run.count;
-    struct process *processes = hp_arena_take_array(view->results->arena, count, sizeof *processes);
-    struct process **order = hp_arena_take_array(view->results->arena, count, sizeof(void *));
+    const struct hotpath_results *results = view->results;
+    const size_t count = results->run.count;
+    struct process *processes = hp_arena_take_array(results->arena, count, sizeof *processes);
+    struct process **order = hp_arena_take_array(results->arena, count, sizeof(void *));
     if (processes == NULL || order == NULL)
         return NULL;
     for (size_t at = 0; at < count; at++) {
-        processes[at].sums = &view->results->profile->sessions[at];
-        processes[at].measured = measured_by(processes[at].sums, view->results->settings);
+        fill_process(&processes[at], results, at);
         view->whole += processes[at].measured;
         order[at] = &processes[at];
     }
-    hp_sort(order, count, compare_processes);
+    *ret_count = count > MOST_SINGLE ? merge(&results->run, order, count) : count;
+    hp_sort(order, *ret_count, compare_processes);
     return order;
 }
 
-static void add_notes(const struct hotpath_results *results, struct hotpath_section *section)
+/* ------------------------------------------------------------------------------------------------------ notes */
+
+/* "1234 /bin/busybox could not be followed: it is linked statically" */
+static const char *explain(struct hp_arena *arena, const struct process *process)
 {
+    char bytes[600];
+    struct hp_text text;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *name = name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name != NULL ? name : "");
+    hp_text_string(&text, " could not be followed: ");
+    hp_utf8_put_fitted(&text, reason, strlen(reason), COMMAND_COLUMNS * 2);
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+static void add_notes(const struct hotpath_results *results, struct hotpath_section *section,
+                      struct process **order, size_t count)
+{
+    size_t named = 0, outside = 0;
     if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    for (size_t at = 0; at < count; at++) {
+        if (order[at]->snapshot->header.outside == 0)
+            continue;
+        const char *note = named < MOST_REASONS ? explain(results->arena, order[at]) : NULL;
+        if (note != NULL)
+            hp_section_note(section, note);
+        named += note != NULL;
+        outside++;
+    }
+    if (outside > named)
+        hp_section_note(section, "more could not be followed; the column 'reason' says why");
     bool has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;
@@ -143,23 +281,27 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .columns = describe(section)};
+    struct view view = {.results = results, .columns = describe(&results->run, section)};
+    size_t count = 0;
     hp_section_show_columns(results, section);
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->description = "Time in zones, process by process.";
     section->percent_of = "rows";
-    section->total_rows = results->run.count;
-    struct process **order = rank(&view);
-    if (order == NULL || !hp_section_make_rows(results, section, results->run.count))
+    struct process **order = rank(&view, &count);
+    section->total_rows = count;
+    if (order == NULL || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t row = 0; row < section->row_count; row++)
         if (!fill_row(&view, &section->rows[row], order[row]))
             return false;
-    add_notes(results, section);
+    add_notes(results, section, order, count);
     return hp_order_apply(results, section, results->settings->functions_limit);
 }
 
-static bool has_data(const struct hotpath_results *results) { return results->run.count > 1; }
+static bool has_data(const struct hotpath_results *results)
+{
+    return results->run.count > 1 || results->run.sessions[0]->header.outside != 0;
+}
 
 const struct hp_section_type hp_section_processes = {.name = "processes", .has_data = has_data, .fill = fill};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "sort.h"
 #include "units.h"
 
 static bool can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *principal)
@@ -92,6 +93,37 @@ static void count_states(struct hp_run *run)
     }
 }
 
+static int by_process(const void *a, const void *b)
+{
+    const struct hp_header *x = &((const struct hp_snapshot *)a)->header,
+                           *y = &((const struct hp_snapshot *)b)->header;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->process_start < y->process_start ? -1 : x->process_start > y->process_start;
+}
+
+/* When a process began is not known of those that were seen from outside: they are the same as what has their id. */
+static bool is_same_process(const struct hp_header *x, const struct hp_header *y)
+{
+    return x->pid == y->pid &&
+           (x->process_start == y->process_start || x->process_start == 0 || y->process_start == 0);
+}
+
+static bool count_processes(struct hp_run *run, struct hp_arena *arena)
+{
+    const struct hp_snapshot **order = hp_arena_take_array(arena, run->count, sizeof(void *));
+    if (order == NULL)
+        return false;
+    memcpy(order, run->sessions, run->count * sizeof(void *));
+    hp_sort(order, run->count, by_process);
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &order[at]->header;
+        run->process_count += at == 0 || !is_same_process(header, &order[at - 1]->header);
+        run->process_count += header->others;
+    }
+    return true;
+}
+
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
     *run = (struct hp_run){.read_name = snapshots->read_name};
@@ -101,7 +133,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
     set_times(run);
     set_costs(run);
     count_states(run);
-    return true;
+    return count_processes(run, arena);
 }
 
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }

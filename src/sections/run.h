@@ -18,6 +18,7 @@ struct hp_arena;
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
     size_t count;
+    size_t process_count; /* a process that became another program has a session for each */
     const struct hp_snapshot **left_out;
     size_t left_out_count;
     double ns_per_tick;

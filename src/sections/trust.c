@@ -39,6 +39,8 @@ const struct hp_loss_words hp_loss_words[] = {
                        "zones were not recorded: their threads had ended, but for their last destructors"},
     [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
                         "zones were not recorded: their threads came when no more system calls could be made"},
+    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
+                           "processes could not be followed, only seen from outside"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

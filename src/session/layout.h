@@ -37,7 +37,7 @@
 #define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1536u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1544u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -87,15 +87,16 @@ enum hp_loss {
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
     HP_LOSS_FOREIGN,   /* zones closed on another thread */
     HP_LOSS_DEPTH, /* zones deeper than the stack of zones can grow, or in handlers that interrupt one another too often */
-    HP_LOSS_CLOCK,    /* durations below zero, clamped */
-    HP_LOSS_CHILDREN, /* forked children that could not begin a session */
-    HP_LOSS_CALLS,    /* calls that were to be kept and found no space */
-    HP_LOSS_ALLOCS,   /* calls whose allocations are in no row: no space */
-    HP_LOSS_SAMPLES,  /* samples for whose zone there was no space: their time is counted as outside of all */
-    HP_LOSS_STACKS,   /* threads that are sampled no more: the program's stacks have no place for it */
-    HP_LOSS_ENDED,    /* zones in the last destructors of a thread, after all of it was put away */
-    HP_LOSS_SEALED,   /* zones of threads that came after everything was reserved */
-    HP_LOSSES = 16    /* room for more */
+    HP_LOSS_CLOCK,     /* durations below zero, clamped */
+    HP_LOSS_CHILDREN,  /* forked children that could not begin a session */
+    HP_LOSS_CALLS,     /* calls that were to be kept and found no space */
+    HP_LOSS_ALLOCS,    /* calls whose allocations are in no row: no space */
+    HP_LOSS_SAMPLES,   /* samples for whose zone there was no space: their time is counted as outside of all */
+    HP_LOSS_STACKS,    /* threads that are sampled no more: the program's stacks have no place for it */
+    HP_LOSS_ENDED,     /* zones in the last destructors of a thread, after all of it was put away */
+    HP_LOSS_SEALED,    /* zones of threads that came after everything was reserved */
+    HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
+    HP_LOSSES = 16
 };
 
 /* Where the session is. */
@@ -187,6 +188,8 @@ struct hp_header {
     uint64_t function_counted_ps; /* of one that is counted and not timed */
     uint64_t alloc_cost_ps;       /* to count an allocation and its free */
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
+    uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
+    uint32_t others; /* from outside: further processes it stands for that are in no session of the run */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

@@ -602,6 +602,60 @@ static void processes_are_limited_and_ties_keep_their_order(void **state)
     assert_int_equal(hotpath_section_rows(section_named("processes")), 6);
 }
 
+static void a_process_that_becomes_another_is_one(void **state)
+{
+    (void)state;
+    struct session_builder *second = fixture_add_session(), *third = fixture_add_session();
+    builder_header(second)->pid = builder_header(&builder)->pid;
+    builder_header(second)->process_start = builder_header(&builder)->process_start = 77;
+    builder_header(third)->process_start = 78;
+    fixture_build();
+    assert_int_equal(results->run.count, 3);
+    assert_int_equal(results->run.process_count, 2);
+    assert_int_equal(hotpath_section_rows(section_named("processes")), 3);
+    builder_header(third)->pid = builder_header(&builder)->pid; /* used again, by another process */
+    fixture_build();
+    assert_int_equal(results->run.process_count, 2);
+}
+
+static void who_left_no_session_is_named(void **state)
+{
+    (void)state;
+    struct session_builder *second = fixture_add_session();
+    struct hp_header *header = builder_header(second);
+    header->outside = builder_text(second, "it is linked statically");
+    header->command = builder_text(second, "busybox");
+    header->losses[HP_LOSS_PROCESSES] = 3;
+    header->others = 2;
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_latest_ns = 5000;
+    const char *report = fixture_render(0, false);
+    assert_null(strstr(report, "nothing was lost"));
+    assert_non_null(strstr(report, "; 3 processes could not be followed, only seen from outside\n"));
+    assert_non_null(strstr(report, ", 4 processes | "));
+    fixture_build();
+    assert_true(has_note("processes", "busybox (3 processes) could not be followed: it is linked statically"));
+    const hotpath_section *processes = section_named("processes");
+    const size_t row = strcmp(cell_of(processes, 0, "state").text, "outside") == 0 ? 0 : 1;
+    assert_string_equal(cell_of(processes, row, "reason").text, "it is linked statically");
+    assert_float_equal(cell_of(processes, row, "cpu_ns").number, 5000, 0.001);
+}
+
+static void very_many_share_a_row_with_their_program(void **state)
+{
+    (void)state;
+    settings.functions_limit = HOTPATH_NO_LIMIT;
+    for (unsigned session = 0; session < 120; session++) {
+        struct session_builder *each = session == 0 ? &builder : fixture_add_session();
+        builder_header(each)->executable = builder_text(each, session < 50 ? "/bin/one" : "/bin/other");
+    }
+    fixture_build();
+    const hotpath_section *processes = section_named("processes");
+    assert_int_equal(hotpath_section_rows(processes), 2);
+    assert_string_equal(cell_of(processes, 0, "name").text, "/bin/one (50 processes)");
+    assert_int_equal(cell_of(processes, 1, "processes").count, 70);
+}
+
 static void long_commands_are_shortened_in_names_only(void **state)
 {
     (void)state;
@@ -790,6 +844,9 @@ int main(void)
         TEST(what_main_does_itself_can_be_left_out),
         TEST(one_process_is_shown_on_request),
         TEST(processes_are_limited_and_ties_keep_their_order),
+        TEST(a_process_that_becomes_another_is_one),
+        TEST(who_left_no_session_is_named),
+        TEST(very_many_share_a_row_with_their_program),
         TEST(long_commands_are_shortened_in_names_only),
         TEST(a_hundred_sessions_add_up),
         TEST(running_out_of_memory_is_an_answer),
