@@ -441,12 +441,27 @@ def cost_of_run(build):
     return added[len(added) // 2]
 
 
+EXECS = 200
+EXEC_TURNS = 7
+EXEC_MUST_MS = 0.7
+
+
+def cost_of_exec(build):
+    """What it adds to a program that another one starts: the median over pairs of a loop, with and without."""
+    loop = [os.path.join(build, "bench", "execs_off"), str(EXECS), shutil.which("true")]
+    followed = [os.path.join(build, "bin", "hotpath"), "run", "--format", "none", "--", *loop]
+    return middle([(float(run(followed)) - float(run(loop))) / 1e6 for _ in range(EXEC_TURNS)])
+
+
 def scale(build, folder, gate):
     found = dict(re.findall(r"^(\w+) +([\d.]+) us$", run([os.path.join(folder, "scale")]), re.M))
     times = [(title, float(found[name]), "", "") for name, title in SCALE.items()]
     added = cost_of_run(build)
     times.append(("fixed cost of run: `hotpath run true` against `true`", added * 1e3, "%d ms" % RUN_MUST_MS,
                   gate.verdict("fixed cost of run", added, RUN_MUST_MS, None)))
+    followed = cost_of_exec(build)
+    times.append(("a program that is started in a run, and followed", followed * 1e3, "%g ms" % EXEC_MUST_MS,
+                  gate.verdict("a followed exec", followed, EXEC_MUST_MS, None)))
     return table("Paid once", [("what", "time", "must", "verdict")] + [
         (title, "%.1f us" % us if us < 1000 else "%.1f ms" % (us / 1000), must, verdict)
         for title, us, must, verdict in times])
