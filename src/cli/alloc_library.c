@@ -235,6 +235,16 @@ static bool gets_rights(int fd)
 
 /* ------------------------------------------------------------------------------------------------- the decision */
 
+/* Of an obstacle: the dynamic linker never sees LD_PRELOAD there, so it may be for what the program starts. */
+static const char is_static[] = "it is linked statically, and not with libhotpath_alloc_wrap.a";
+static const char has_rights[] = "it gets rights that you do not have";
+static const char has_all[] = ""; /* its own copy steps aside */
+
+bool hp_alloc_library_may_pass(const char *obstacle)
+{
+    return obstacle == is_static || obstacle == has_rights || obstacle == has_all;
+}
+
 static const char *obstacle_in(int fd, const struct image *library)
 {
     struct image image;
@@ -242,15 +252,15 @@ static const char *obstacle_in(int fd, const struct image *library)
     if (!read_image(&image, fd))
         return NULL;
     if (has_them(fd))
-        return "";
+        return has_all;
     if (!is_same_machine(&image, library))
         return "it is a program for another machine";
     if (image.linker[0] == '\0')
-        return "it is linked statically, and not with libhotpath_alloc_wrap.a";
+        return is_static;
     if (!is_same_linker(&image))
         return "it has another C library than hotpath";
     if (gets_rights(fd))
-        return "it gets rights that you do not have";
+        return has_rights;
     if (is_sanitized(&image))
         return "a sanitizer in it has malloc for itself";
     return NULL;
@@ -298,17 +308,71 @@ const char *hp_alloc_library_obstacle(const char *library, const char *program)
     return obstacle;
 }
 
-void hp_alloc_library_preload(const char *library, bool with_children)
+/* Puts an item in front of, or behind, those that a variable has. */
+static void add_item(const char *variable, const char *item, bool is_first)
 {
-    const char *others = getenv("LD_PRELOAD");
+    const char *others = getenv(variable);
     char *list = NULL;
     if (others == NULL || others[0] == '\0')
-        setenv("LD_PRELOAD", library, 1);
-    else if (asprintf(&list, "%s:%s", library, others) >= 0)
-        setenv("LD_PRELOAD", list, 1);
+        setenv(variable, item, 1);
+    else if (asprintf(&list, "%s:%s", is_first ? item : others, is_first ? others : item) >= 0)
+        setenv(variable, list, 1);
     free(list);
-    if (with_children)
-        setenv("HOTPATH_PRELOAD", "all", 1);
-    else
+}
+
+/*
+ * What it starts may be anything, and its files cannot be looked at before. One kind would refuse to start: programs with the
+ * AddressSanitizer of gcc, which wants to be first. It can be told not to insist; malloc stays its own (src/alloc/watch.c).
+ */
+static void let_sanitizers_be(void) { add_item("ASAN_OPTIONS", "verify_asan_link_order=0", false); }
+
+/*
+ * A program with another C library would fail to start with ours. Its dynamic linker ignores what it does not find, and only that of
+ * glibc knows what $LIB is: a folder of libraries, from which this leads back to the root.
+ */
+#ifdef __GLIBC__
+#define FOR_THIS_C_LIBRARY "/$LIB/../../../../.."
+#else
+#define FOR_THIS_C_LIBRARY ""
+#endif
+
+/* Elsewhere than in these folders, $LIB may be none that exists. */
+static int note_c_library(struct dl_phdr_info *object, size_t size, void *context)
+{
+    bool *is_usual = context;
+    (void)size;
+    if (strstr(object->dlpi_name, "/libc.so") != NULL)
+        *is_usual = strncmp(object->dlpi_name, "/lib", 4) == 0 || strncmp(object->dlpi_name, "/usr/lib", 8) == 0;
+    return 0;
+}
+
+static void preload(const char *library)
+{
+    char *path = NULL;
+    bool is_usual = false;
+    dl_iterate_phdr(note_c_library, &is_usual);
+    if (asprintf(&path, "%s%s", is_usual ? FOR_THIS_C_LIBRARY : "", library) >= 0)
+        add_item("LD_PRELOAD", path, true);
+    free(path);
+}
+
+/* Its partner as well, by its path: the dynamic linker would look for it in a score of folders, in each process anew. */
+static void preload_both(const char *library)
+{
+    char partner[2 * PATH_MAX], whole[PATH_MAX];
+    snprintf(partner, sizeof partner, "%.*s/%s", (int)(strrchr(library, '/') - library), library, PARTNER);
+    if (realpath(partner, whole) != NULL && strpbrk(whole, ": ") == NULL)
+        preload(whole);
+    preload(library);
+}
+
+void hp_alloc_library_preload(const char *library, bool with_children)
+{
+    preload_both(library);
+    if (!with_children) {
         unsetenv("HOTPATH_PRELOAD");
+        return;
+    }
+    setenv("HOTPATH_PRELOAD", "all", 1);
+    let_sanitizers_be();
 }

@@ -17,6 +17,9 @@ bool hp_alloc_library_find(const char *given, char *path, size_t size);
  */
 const char *hp_alloc_library_obstacle(const char *library, const char *program);
 
+/* Whether a program with this obstacle can have the library in its environment all the same, for what it starts. */
+bool hp_alloc_library_may_pass(const char *obstacle);
+
 /* In the new process: puts the library in front of what LD_PRELOAD has already. */
 void hp_alloc_library_preload(const char *library, bool with_children);
 

@@ -17,8 +17,11 @@
 
 #include "alloc_library.h"
 #include "arguments.h"
+#include "census.h"
+#include "clock.h"
 #include "command.h"
 #include "launch.h"
+#include "outside.h"
 #include "places.h"
 #include "process.h"
 #include "sessions.h"
@@ -30,6 +33,8 @@ struct run {
     struct hp_settings settings;
     char folder[1000];            /* as long as HOTPATH_DIR can be; "": none could be made */
     char alloc_library[PATH_MAX]; /* to be preloaded; "": none */
+    bool is_preloaded;            /* the program can take it, or pass it on to those that it starts */
+    struct hp_clock_pair began;
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
@@ -85,6 +90,11 @@ static void choose_recording(const struct run *run)
         setenv("HOTPATH_CPU", "1", 1);
 }
 
+static bool wants_children(const struct run *run)
+{
+    return hp_arguments_flag(run->arguments, "no-children") == NULL;
+}
+
 static bool wants_allocations(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "no-preload") == NULL &&
@@ -106,13 +116,12 @@ static void find_alloc_library(struct run *run)
         return;
     }
     char problem[PATH_MAX + 100];
-    const char *obstacle = hp_alloc_library_is_trusted(run->alloc_library, problem, sizeof problem)
-                               ? hp_alloc_library_obstacle(run->alloc_library, program)
-                               : problem;
-    if (obstacle == NULL)
-        return;
-    run->alloc_library[0] = '\0';
-    if (obstacle[0] != '\0')
+    const bool is_trusted = hp_alloc_library_is_trusted(run->alloc_library, problem, sizeof problem);
+    const char *obstacle = is_trusted ? hp_alloc_library_obstacle(run->alloc_library, program) : problem;
+    run->is_preloaded = obstacle == NULL || (wants_children(run) && hp_alloc_library_may_pass(obstacle));
+    if (!is_trusted || (!run->is_preloaded && obstacle[0] == '\0'))
+        run->alloc_library[0] = '\0';
+    if (obstacle != NULL && obstacle[0] != '\0')
         hp_fail("what '%s' allocates is not counted: %s", program, obstacle);
 }
 
@@ -138,8 +147,8 @@ static void prepare(const void *context)
     const struct run *run = context;
     choose_recording(run);
     pass_options(run);
-    if (run->alloc_library[0] != '\0')
-        hp_alloc_library_preload(run->alloc_library, hp_arguments_flag(run->arguments, "preload-children") != NULL);
+    if (run->is_preloaded)
+        hp_alloc_library_preload(run->alloc_library, wants_children(run));
     if (run->folder[0] == '\0')
         return;
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
@@ -148,11 +157,13 @@ static void prepare(const void *context)
 }
 
 /* From outside, so the program has no part in it. */
-static void watch(const void *context)
+static void watch(const void *context, pid_t pid)
 {
     const struct run *run = context;
-    if (run->folder[0] != '\0' && hp_arguments_flag(run->arguments, "no-waits") == NULL)
-        hp_watcher_start(run->folder);
+    if (run->folder[0] == '\0')
+        return;
+    hp_census_begin((uint32_t)pid);
+    hp_watcher_start(run->folder, hp_arguments_flag(run->arguments, "no-waits") == NULL);
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -184,7 +195,24 @@ static void show(struct run *run, const struct hp_sessions *sessions)
     hp_show(sessions, &run->settings, stderr, false);
 }
 
-static void report(struct run *run)
+/* Of the program alone, if that is wanted. The others stay where they are: they may still be recording. */
+static void leave_children_out(const struct run *run, struct hp_sessions *sessions, pid_t program)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < sessions->count; at++)
+        if (wants_children(run) || sessions->all[at].pid == (uint32_t)program)
+            sessions->all[count++] = sessions->all[at];
+    sessions->count = count;
+}
+
+static void add_from_outside(const struct run *run)
+{
+    const struct hp_outside outside = {
+        .folder = run->folder, .census = hp_census_end(), .library = run->alloc_library, .began = run->began};
+    hp_outside_add(&outside);
+}
+
+static void report(struct run *run, pid_t program)
 {
     struct hp_sessions sessions = {0};
     if (run->folder[0] == '\0')
@@ -194,8 +222,10 @@ static void report(struct run *run)
                 run->folder);
         return;
     }
+    add_from_outside(run);
     if (!hp_sessions_in(&sessions, run->folder))
         return;
+    leave_children_out(run, &sessions, program);
     if (sessions.count == 0) {
         explain_nothing(run);
         hp_run_remove(run->folder);
@@ -227,6 +257,7 @@ static int execute(struct run *run)
                                .is_stopping = hp_watcher_look_now};
     make_folder(run);
     find_alloc_library(run);
+    hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
     hp_watcher_end();
     if (!is_started)
@@ -237,7 +268,7 @@ static int execute(struct run *run)
     if (launch.is_asked_to_end)
         hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],
                 (unsigned)run->settings.shutdown_ms);
-    report(run);
+    report(run, launch.pid);
     if (run->folder[0] != '\0')
         hp_runs_forget(run->folder, run->settings.keep > 0 ? run->settings.keep - 1 : 0);
     hp_launch_end_like(launch.status);
@@ -257,8 +288,9 @@ static const struct hp_flag flags[] = {
     {"tree", 't', NULL, "Show the call tree too."},
     {"cold", 0, NULL, "Show the functions that the compiler measures and nobody called, too."},
     {"no-preload", 0, NULL, "Do not count what a program allocates that is not linked for that."},
+    {"no-children", 0, NULL, "Report on the program alone, without the processes that it starts."},
     {"preload-children", 0, NULL,
-     "Measure allocations, processor time and waiting also of programs that the program starts."},
+     "The default now, and without effect: programs that it starts are measured, too."},
     {"no-cpu", 0, NULL, "Do not sample whose processor time it is."},
     {"no-waits", 0, NULL, "Do not watch what the program waits for."},
     {"alloc-library", 0, "PATH", "The libhotpath_alloc.so that counts, if it is not beside hotpath."},
@@ -270,11 +302,11 @@ const struct hp_command hp_command_run = {
     .operand = HP_OPERAND_PROGRAM,
     .summary = "Runs a program and reports when it ends, however it ends.",
     .details = "The program, its input, output, signals and terminal are left as they are; the\n"
-               "report goes to standard error, or to the file of --output. Programs that it\n"
-               "starts, or becomes, are part of the report if they have measured functions;\n"
-               "with --preload-children all of them are. The exit status is the program's\n"
-               "own; 127 and 126 say that it was not found or could not be run.\n"
-               "Options win over the environment.\n",
+               "report goes to standard error, or to the file of --output. All processes that it\n"
+               "starts, or becomes, are part of the report, unless --no-children is given; those\n"
+               "that could not be measured from inside are named with the reason. The exit\n"
+               "status is the program's own; 127 and 126 say that it was not found or could not\n"
+               "be run. Options win over the environment.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_RECORD | HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,

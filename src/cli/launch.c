@@ -57,7 +57,7 @@ static int let_go(struct hp_launch *launch, int link)
     int error = 0;
     ssize_t length;
     if (launch->is_starting != NULL)
-        launch->is_starting(launch->context);
+        launch->is_starting(launch->context, launch->pid);
     send(link, "", 1, MSG_NOSIGNAL);
     do
         length = recv(link, &error, sizeof error, 0);

@@ -14,12 +14,13 @@ struct hp_launch {
     uint32_t timeout_ms;                  /* 0: never */
     void (*prepare)(const void *context); /* in the new process, before the program */
     const void *context;
-    void (*is_starting)(const void *context); /* in this one, before the program runs, with all signals held; */
-    void (*is_stopping)(void);                /* the program has stopped, and now we do; both may be NULL */
-    pid_t pid;                                /* out: of the program */
-    int status;                               /* out: as waitpid gives it */
-    int error;                                /* out: why it could not be started; 0: it was */
-    bool is_asked_to_end;                     /* out: its time was over */
+    /* In this one, before the program runs, with all signals held. */
+    void (*is_starting)(const void *context, pid_t pid);
+    void (*is_stopping)(void); /* the program has stopped, and now we do; both may be NULL */
+    pid_t pid;                 /* out: of the program */
+    int status;                /* out: as waitpid gives it */
+    int error;                 /* out: why it could not be started; 0: it was */
+    bool is_asked_to_end;      /* out: its time was over */
 };
 
 /* Starts the program and waits for its end. False: it could not be started. */

@@ -4,6 +4,7 @@
  * Sessions are found by their files in the folder of the run, and read and written by offset: a mapping of a file that
  * somebody cuts off would be the end of us. SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE 1 /* fallocate */
 #include "watcher.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "census.h"
 #include "clock.h"
 #include "files.h"
 #include "held_signals.h"
@@ -32,6 +34,7 @@
 #define MOST_FILES 256u     /* of the kernel's, kept open */
 #define SCAN_NS UINT64_C(100000000)
 #define PATIENCE_NS 200000000L
+#define PAGE UINT64_C(4096)
 
 struct process {
     int fd; /* of its session */
@@ -50,7 +53,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t news;   /* for the thread */
     pthread_cond_t looked; /* from it */
-    bool is_started, is_ready, is_over, is_asked;
+    bool is_started, is_ready, is_over, is_asked, has_waits;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
     size_t count;
@@ -124,10 +127,29 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
     return write_at(process->fd, offset, from, bytes);
 }
 
+/*
+ * A run can have thousands of processes, and a session takes more of the memory than it has used. Its length stays: somebody may have it
+ * in his memory still.
+ */
+static void give_space_back(int fd)
+{
+    struct stat status;
+    struct hp_header header;
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || fstat(fd, &status) != 0)
+        return;
+    const bool is_over = header.state == HP_STATE_FINISHED ||
+                         hp_process_life(header.pid, header.process_start, header.pid_namespace) == HP_LIFE_OVER;
+    const off_t from =
+        header.used < (uint64_t)status.st_size ? (off_t)((header.used + PAGE - 1) & ~(PAGE - 1)) : status.st_size;
+    if (is_over && from < status.st_size)
+        fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, status.st_size - from);
+}
+
 static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
     hp_watch_end(&process->watch);
+    give_space_back(process->fd);
     close(process->fd);
     free(process);
     watcher.processes[at] = watcher.processes[--watcher.count];
@@ -219,6 +241,8 @@ static void visit_file(const char *name, void *context)
     watcher.is_unready |= !is_session;
     const bool is_to_be_watched = is_session && is_watchable(&header);
     if (is_to_be_watched)
+        hp_census_meet(header.pid, header.parent_pid);
+    if (is_to_be_watched)
         end_earlier(header.pid);
     if (is_to_be_watched && watcher.count == MOST_PROCESSES) {
         leave_unwatched(fd, &header);
@@ -226,10 +250,13 @@ static void visit_file(const char *name, void *context)
     }
     if (is_session)
         remember(&watcher.known, hash);
-    if (is_to_be_watched)
+    if (is_to_be_watched) {
         begin_process(fd, &header, name);
-    else
-        close(fd);
+        return;
+    }
+    if (is_session)
+        give_space_back(fd);
+    close(fd);
 }
 
 /* Looks for new sessions where there may be some. */
@@ -296,6 +323,9 @@ static uint32_t at_work_beside(size_t process)
 static void look_at_all(void)
 {
     uint64_t before = hp_clock_thread_ns();
+    hp_census_look();
+    if (!watcher.has_waits)
+        return;
     scan();
     for (size_t at = 0; at < watcher.count;) {
         struct hp_watch *watch = &watcher.processes[at]->watch;
@@ -359,11 +389,12 @@ static bool prepare(void)
  * Signals, which are all held here, are for the thread that waits for the program. The C library lets its own through where there
  * are threads, in both of them.
  */
-void hp_watcher_start(const char *folder)
+void hp_watcher_start(const char *folder, bool with_waits)
 {
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
+    watcher.has_waits = with_waits;
     watcher.is_started = pthread_create(&watcher.thread, NULL, watch_run, NULL) == 0;
     hp_held_begin();
     pthread_mutex_lock(&watcher.lock);

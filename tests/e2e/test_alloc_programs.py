@@ -104,12 +104,12 @@ def test_sqlite3(bench):
 
 
 def test_python(bench):
-    check(bench.same(sys.executable, "-c", PYTHON), 1000)
+    check(bench.same(sys.executable, "-c", PYTHON, options=["--no-children"]), 1000)
 
 
 def test_perl(bench):
     need("perl")
-    check(bench.same("perl", "-e", PERL), 1000)
+    check(bench.same("perl", "-e", PERL, options=["--no-children"]), 1000)
 
 
 def test_git(bench):

@@ -220,7 +220,7 @@ SCENES = {
              r"|The bottleneck is outside of all measured functions, in (the|a child) process",
     "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
     "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
-    "filter": r"The bottleneck is read_line: \d+ % of the time, waiting \(pipe: read\)",
+    "filter": r"The bottleneck is read_line: \d+ % of the time(?: that is not idle)?, waiting \(pipe: read\)",
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,

@@ -1,0 +1,358 @@
+/* Who belongs to a run. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* DT_DIR */
+#include "census.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "task_events.h"
+#include "task_files.h"
+
+#define MOST_CITIZENS 100000u
+#define MOST_LIVING 512u /* that are looked for where the kernel does not tell */
+
+static struct {
+    struct hp_census census;
+    size_t capacity;
+    uint32_t *places; /* by pid: the newest citizen with it, plus one; open addressing */
+    size_t place_count;
+    uint64_t *programs; /* of citizens that are looked for: hp_task_executable */
+    uint32_t *living;   /* as many as there is room for citizens */
+    size_t living_count;
+    bool is_begun;
+} state;
+
+/* ------------------------------------------------------------------------------------------------- citizens */
+
+static struct hp_citizen *find(uint32_t pid)
+{
+    for (size_t at = pid * 2654435761u; state.place_count > 0; at++) {
+        const uint32_t place = state.places[at & (state.place_count - 1)];
+        if (place == 0)
+            break;
+        if (state.census.all[place - 1].pid == pid)
+            return &state.census.all[place - 1];
+    }
+    return NULL;
+}
+
+static void put_place(uint32_t citizen)
+{
+    const uint32_t pid = state.census.all[citizen].pid;
+    size_t at = pid * 2654435761u & (state.place_count - 1);
+    while (state.places[at] != 0 && state.census.all[state.places[at] - 1].pid != pid)
+        at = (at + 1) & (state.place_count - 1);
+    state.places[at] = citizen + 1;
+}
+
+static bool grow_places(void)
+{
+    const size_t count = state.place_count > 0 ? 2 * state.place_count : 256;
+    uint32_t *places = calloc(count, sizeof *places);
+    if (places == NULL)
+        return false;
+    free(state.places);
+    state.places = places;
+    state.place_count = count;
+    for (uint32_t at = 0; at < state.census.count; at++)
+        put_place(at);
+    return true;
+}
+
+static bool grow_citizens(void)
+{
+    const size_t capacity = 2 * state.capacity + 64;
+    struct hp_citizen *all = realloc(state.census.all, capacity * sizeof *all);
+    if (all == NULL)
+        return false;
+    state.census.all = all;
+    uint32_t *living = realloc(state.living, capacity * sizeof *living);
+    if (living == NULL)
+        return false;
+    state.living = living;
+    state.capacity = capacity;
+    return true;
+}
+
+static struct hp_image *add_image(struct hp_citizen *citizen, uint64_t ns, const char *name)
+{
+    struct hp_image *images = realloc(citizen->images, (citizen->image_count + 1) * sizeof *images);
+    if (images == NULL) {
+        state.census.has_missed = true;
+        return NULL;
+    }
+    citizen->images = images;
+    struct hp_image *image = &images[citizen->image_count++];
+    *image = (struct hp_image){.began_ns = ns};
+    snprintf(image->name, sizeof image->name, "%.15s", name);
+    return image;
+}
+
+static struct hp_citizen *add(uint32_t pid, uint32_t parent, uint64_t ns)
+{
+    struct hp_census *census = &state.census;
+    if (census->count == MOST_CITIZENS || (census->count == state.capacity && !grow_citizens()) ||
+        (2 * census->count >= state.place_count && !grow_places())) {
+        census->has_missed = true;
+        return NULL;
+    }
+    const struct hp_citizen *origin = find(parent);
+    const struct hp_image *program =
+        origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
+    struct hp_citizen *citizen = &census->all[census->count++];
+    *citizen = (struct hp_citizen){.pid = pid, .parent = parent, .began_ns = ns};
+    put_place((uint32_t)(census->count - 1));
+    state.living[state.living_count++] = (uint32_t)(census->count - 1);
+    struct hp_image *image = add_image(citizen, ns, program != NULL ? program->name : "");
+    if (image != NULL && program != NULL && program->file != NULL)
+        image->file = strdup(program->file);
+    return citizen;
+}
+
+static char *command_of(uint32_t pid)
+{
+    char path[HP_TASK_PATH], text[1024];
+    FILE *file = fopen(hp_task_path(path, pid, 0, "cmdline"), "re");
+    if (file == NULL)
+        return NULL;
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    for (size_t at = 0; at + 1 < length; at++)
+        text[at] = text[at] == '\0' ? ' ' : text[at];
+    text[length] = '\0';
+    return length > 0 ? strdup(text) : NULL;
+}
+
+/* -------------------------------------------------------------------------------------------- what is told */
+
+static void take(const struct hp_task_event *event)
+{
+    struct hp_citizen *citizen = event->kind == HP_TASK_MISSED ? NULL : find(event->pid);
+    struct hp_image *image =
+        citizen != NULL && citizen->image_count > 0 ? &citizen->images[citizen->image_count - 1] : NULL;
+    switch (event->kind) {
+    case HP_TASK_FORKED:
+        add(event->pid, event->parent, event->ns);
+        break;
+    case HP_TASK_EXECUTED:
+        image = citizen != NULL ? add_image(citizen, event->ns, event->text) : NULL;
+        if (image != NULL)
+            image->command = command_of(event->pid);
+        break;
+    case HP_TASK_MAPPED:
+        if (image != NULL && image->file == NULL && event->text[0] == '/')
+            image->file = strdup(event->text);
+        break;
+    case HP_TASK_ENDED:
+        if (image != NULL && image->file == NULL && citizen->image_count > 1)
+            citizen->is_hidden = true; /* before its own code was mapped: it goes on, and we are not to know */
+        else if (citizen != NULL)
+            citizen->ended_ns = event->ns;
+        break;
+    case HP_TASK_MISSED:
+        state.census.has_missed = true;
+        break;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- what is looked for */
+
+/* Processor time of all its threads, those that ended included. 0: there is no such process. */
+static uint64_t cpu_of(uint32_t pid)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* While there is something to read: what a process has used is gone with it. */
+static void read_clocks(uint64_t now)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < state.living_count; at++) {
+        struct hp_citizen *citizen = &state.census.all[state.living[at]];
+        const uint64_t cpu = cpu_of(citizen->pid);
+        if (cpu != 0 && cpu >= citizen->seen_cpu_ns) {
+            citizen->seen_cpu_ns = cpu;
+            citizen->seen_ns = now;
+        }
+        if (cpu == 0 && citizen->is_hidden)
+            citizen->ended_ns = now;
+        if (citizen->ended_ns == 0)
+            state.living[count++] = state.living[at];
+    }
+    state.living_count = count;
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static void note_program(struct hp_citizen *citizen, uint64_t now)
+{
+    char path[HP_TASK_PATH], name[32] = "", file[1024];
+    hp_task_read(citizen->pid, 0, "comm", name, sizeof name);
+    name[strcspn(name, "\n")] = '\0';
+    struct hp_image *image = add_image(citizen, now, name);
+    if (image == NULL)
+        return;
+    const ssize_t length = readlink(hp_task_path(path, citizen->pid, 0, "exe"), file, sizeof file - 1);
+    file[length > 0 ? length : 0] = '\0';
+    image->file = length > 0 ? strdup(file) : NULL;
+    image->command = command_of(citizen->pid);
+}
+
+static void add_children_of(uint32_t pid, const char *tid, uint64_t now)
+{
+    char path[64 + 32], text[4096];
+    snprintf(path, sizeof path, "/proc/%u/task/%.20s/children", (unsigned)pid, tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    for (const char *at = text; at[strspn(at, " ")] != '\0';) {
+        const uint32_t child = (uint32_t)hp_task_number(&at);
+        const struct hp_citizen *known = find(child);
+        if (child == 0)
+            break;
+        if (known == NULL || known->ended_ns != 0)
+            add(child, pid, now);
+    }
+}
+
+static void look_for_children(uint32_t pid, uint64_t now)
+{
+    char path[HP_TASK_PATH];
+    DIR *tasks = opendir(hp_task_path(path, pid, 0, "task"));
+    if (tasks == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;)
+        if (entry->d_name[0] != '.')
+            add_children_of(pid, entry->d_name, now);
+    closedir(tasks);
+}
+
+static bool is_program_of(uint32_t pid, uint64_t program)
+{
+    const struct hp_citizen *citizen = find(pid);
+    return citizen != NULL && state.programs[citizen - state.census.all] == program;
+}
+
+/* A new program is noticed by its file; a zombie has none any more, and has ended. */
+static void look_at(size_t at, uint64_t now)
+{
+    const uint32_t pid = state.census.all[at].pid;
+    uint64_t start;
+    const char letter = hp_task_state(pid, 0, &start);
+    const uint64_t program = letter != 'Z' && letter != 'X' ? hp_task_executable(pid) : 0;
+    struct hp_citizen *citizen = &state.census.all[at];
+    if (letter == 'Z' || letter == 'X') {
+        citizen->ended_ns = now;
+        return;
+    }
+    if (program != 0 && program != state.programs[at]) {
+        const bool is_parents = state.programs[at] == 0 && is_program_of(citizen->parent, program);
+        state.programs[at] = program;
+        if (!is_parents)
+            note_program(citizen, now);
+    }
+    look_for_children(pid, now);
+}
+
+/* Those that are found now are looked at the next time. */
+static void look_around(uint64_t now)
+{
+    const size_t count = least(state.living_count, MOST_LIVING);
+    for (size_t at = 0; state.programs != NULL && at < count; at++)
+        look_at(state.living[at], now);
+}
+
+/* ----------------------------------------------------------------------------------------------------- all */
+
+void hp_census_begin(uint32_t pid)
+{
+    state.census.is_exact = hp_task_events_begin(pid);
+    state.is_begun = add(pid, (uint32_t)getpid(), hp_clock_monotonic_ns()) != NULL;
+    if (state.census.is_exact)
+        return;
+    state.programs = calloc(MOST_CITIZENS, sizeof *state.programs);
+    if (state.programs != NULL)
+        state.programs[0] = hp_task_executable(pid); /* ours, which it still is */
+}
+
+void hp_census_meet(uint32_t pid, uint32_t parent)
+{
+    const struct hp_citizen *known = find(pid);
+    if (state.is_begun && !state.census.is_exact && (known == NULL || known->ended_ns != 0))
+        add(pid, parent, hp_clock_monotonic_ns());
+}
+
+const struct hp_citizen *hp_census_find(uint32_t pid) { return find(pid); }
+
+void hp_census_look(void)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    if (!state.is_begun)
+        return;
+    if (state.census.is_exact)
+        hp_task_events_take(take, false);
+    else
+        look_around(now);
+    read_clocks(now);
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+/* From the last look at it, or from its beginning, to its end. */
+static uint64_t unseen_of(const struct hp_citizen *citizen)
+{
+    const uint64_t from = citizen->seen_ns > citizen->began_ns ? citizen->seen_ns : citizen->began_ns;
+    return citizen->ended_ns > from ? citizen->ended_ns - from : 0;
+}
+
+/*
+ * All who were waited for have left what they used with us. What is more than was seen was used after the last looks, mostly by those
+ * who ended before anybody looked: it is shared out by how long that was, and nobody has more than that.
+ */
+static void share_out(void)
+{
+    struct rusage usage;
+    uint64_t seen = 0, unseen = 0;
+    const uint64_t all =
+        getrusage(RUSAGE_CHILDREN, &usage) == 0 ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
+    for (size_t at = 0; at < state.census.count; at++) {
+        seen += state.census.all[at].seen_cpu_ns;
+        unseen += unseen_of(&state.census.all[at]);
+    }
+    const double share = unseen > 0 && all > seen ? (double)(all - seen) / (double)unseen : 0;
+    for (size_t at = 0; at < state.census.count; at++) {
+        struct hp_citizen *citizen = &state.census.all[at];
+        citizen->cpu_ns = citizen->seen_cpu_ns + (uint64_t)((share < 1 ? share : 1) * (double)unseen_of(citizen));
+    }
+}
+
+const struct hp_census *hp_census_end(void)
+{
+    if (!state.is_begun)
+        return &state.census;
+    if (state.census.is_exact) {
+        hp_task_events_take(take, true);
+        hp_task_events_end();
+    } else {
+        look_around(hp_clock_monotonic_ns());
+    }
+    read_clocks(hp_clock_monotonic_ns());
+    share_out();
+    return &state.census;
+}

@@ -1,0 +1,441 @@
+/*
+ * A process and its sessions belong together by its id and by time: a session begins while the program runs that it is about. Where
+ * the census is not exact, programs are told apart by their files. SPDX-License-Identifier: MIT
+ */
+#include "outside.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc_library.h"
+#include "clock.h"
+#include "files.h"
+#include "places.h"
+#include "process.h"
+#include "regular_file.h"
+#include "text.h"
+
+#define MOST_ROWS 64u /* of processes that left no session; further ones are added up by program */
+#define SLACK_NS                                                                                                   \
+    UINT64_C(20000000) /* what /proc is behind, and how short a process may be that runs nothing of its own */
+
+/* A session that a process left. */
+struct left {
+    uint32_t pid;
+    uint32_t features;
+    uint32_t state;
+    uint64_t began_ns;
+    uint64_t cpu_start_ns, cpu_latest_ns;
+    char name[64]; /* of the file */
+    char executable[256];
+};
+
+/* Programs of the same file that left none for the same reason. */
+struct stranger {
+    const char *reason;
+    const struct hp_image *image;
+    const struct hp_citizen *citizen;
+    uint64_t began_ns, ended_ns, cpu_ns;
+    uint32_t count;
+    uint32_t others; /* of them, after the first: those that left nothing at all */
+};
+
+static struct {
+    const struct hp_outside *given;
+    int folder;
+    struct left *left;
+    size_t left_count, left_capacity;
+    struct stranger strangers[MOST_ROWS * 2];
+    size_t stranger_count;
+    struct hp_clock_pair now;
+    uint32_t clock_kind;
+    char *judged; /* the latest file that was looked into, and what was found */
+    const char *judgement;
+} work;
+
+/* ------------------------------------------------------------------------------------------------- sessions */
+
+static void read_executable(int fd, const struct hp_header *header, struct left *left)
+{
+    uint32_t length = 0;
+    if (header->executable < HP_HEADER_BYTES ||
+        pread(fd, &length, sizeof length, (off_t)header->executable) != sizeof length)
+        return;
+    const size_t room = sizeof left->executable - 1;
+    const ssize_t got = pread(fd, left->executable, length < room ? length : room,
+                              (off_t)header->executable + (off_t)sizeof length);
+    left->executable[got > 0 ? got : 0] = '\0';
+}
+
+static void visit(const char *name, void *context)
+{
+    struct hp_header header;
+    (void)context;
+    const int fd = hp_text_has_suffix(name, HP_SESSION_SUFFIX) && strlen(name) < sizeof work.left->name
+                       ? hp_regular_open(work.folder, name, O_RDONLY | O_NOFOLLOW)
+                       : -1;
+    if (fd < 0)
+        return;
+    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        memcmp(header.magic, HP_MAGIC, sizeof header.magic) == 0 && header.version == HP_LAYOUT_VERSION) {
+        if (work.left_count == work.left_capacity) {
+            const size_t capacity = 2 * work.left_capacity + 64;
+            struct left *more = realloc(work.left, capacity * sizeof *more);
+            if (more == NULL) {
+                close(fd);
+                return;
+            }
+            work.left = more;
+            work.left_capacity = capacity;
+        }
+        struct left *left = &work.left[work.left_count++];
+        *left = (struct left){.pid = header.pid,
+                              .features = header.features,
+                              .state = header.state,
+                              .began_ns = header.clock_start.ns,
+                              .cpu_start_ns = header.cpu_start_ns,
+                              .cpu_latest_ns = header.cpu_latest_ns};
+        memcpy(left->name, name, strlen(name) + 1);
+        read_executable(fd, &header, left);
+    }
+    close(fd);
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->began_ns < y->began_ns ? -1 : x->began_ns > y->began_ns;
+}
+
+/* The first session of a process; those of one lie side by side. */
+static size_t first_of(uint32_t pid)
+{
+    size_t from = 0, to = work.left_count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (work.left[middle].pid < pid)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* ----------------------------------------------------------------------------------------------------- images */
+
+static uint64_t end_of(const struct hp_citizen *citizen, size_t image)
+{
+    if (image + 1 < citizen->image_count)
+        return citizen->images[image + 1].began_ns;
+    return citizen->ended_ns != 0 ? citizen->ended_ns : UINT64_MAX;
+}
+
+static bool has_any(const struct hp_citizen *citizen)
+{
+    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++)
+        if (work.left[at].began_ns >= citizen->began_ns &&
+            work.left[at].began_ns <= end_of(citizen, citizen->image_count - 1))
+            return true;
+    return false;
+}
+
+/* The session of one of its programs; NULL: it left none. */
+static struct left *session_of(const struct hp_citizen *citizen, size_t image)
+{
+    for (size_t at = first_of(citizen->pid); at < work.left_count && work.left[at].pid == citizen->pid; at++) {
+        struct left *left = &work.left[at];
+        const char *file = citizen->images[image].file;
+        if (work.given->census->is_exact
+                ? left->began_ns >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image)
+                : file != NULL && strcmp(left->executable, file) == 0)
+            return left;
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------------ ends */
+
+static uint64_t ticks_at(uint64_t ns)
+{
+    const struct hp_clock_pair *from = &work.given->began, *to = &work.now;
+    if (to->ns <= from->ns)
+        return from->ticks;
+    const double rate = (double)(to->ticks - from->ticks) / (double)(to->ns - from->ns);
+    return ns >= from->ns ? from->ticks + (uint64_t)((double)(ns - from->ns) * rate)
+                          : from->ticks - (uint64_t)((double)(from->ns - ns) * rate);
+}
+
+static void write_field(int fd, size_t offset, const void *from, size_t bytes)
+{
+    (void)!pwrite(fd, from, bytes, (off_t)offset);
+}
+
+#define FIELD(member) offsetof(struct hp_header, member), &header.member, sizeof header.member
+
+/* The process has left it for good, so nobody else writes there. */
+static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_ns)
+{
+    struct hp_header header;
+    const int fd = hp_regular_open(work.folder, left->name, O_RDWR | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.state == HP_STATE_LIVE &&
+        header.clock_kind == work.clock_kind && header.clock_latest.ns < end_ns) {
+        header.clock_latest = (struct hp_clock_pair){ticks_at(end_ns), end_ns};
+        write_field(fd, FIELD(clock_latest));
+        if ((header.features & HP_FEATURE_CPU) && cpu_ns > header.cpu_latest_ns) {
+            header.cpu_latest_ns = cpu_ns;
+            write_field(fd, FIELD(cpu_latest_ns));
+        }
+    }
+    close(fd);
+}
+
+/* ---------------------------------------------------------------------------------------------------- reasons */
+
+#define UNKNOWN "it got no word of being measured (a cleared environment), or could not leave a session"
+
+static const char *reason_of(const struct hp_citizen *citizen, size_t at)
+{
+    const struct hp_image *image = &citizen->images[at];
+    if (citizen->is_hidden && at + 1 == citizen->image_count)
+        return "it gets rights that you do not have";
+    if (image->file == NULL)
+        return UNKNOWN;
+    if (work.judged == NULL || strcmp(work.judged, image->file) != 0) {
+        const char *obstacle = hp_alloc_library_obstacle(work.given->library, image->file);
+        free(work.judged);
+        work.judged = strdup(image->file);
+        work.judgement = obstacle != NULL && obstacle[0] != '\0' ? obstacle : UNKNOWN;
+    }
+    return work.judgement;
+}
+
+static bool is_same(const struct stranger *stranger, const struct hp_image *image, const char *reason)
+{
+    const char *file = stranger->image->file;
+    return stranger->reason == reason && strcmp(stranger->image->name, image->name) == 0 &&
+           (file == NULL ? image->file == NULL : image->file != NULL && strcmp(file, image->file) == 0);
+}
+
+/* The last place is for all that would be too many even so. */
+static struct stranger *place_for(const struct hp_image *image, const char *reason)
+{
+    const size_t most = sizeof work.strangers / sizeof work.strangers[0];
+    for (size_t at = 0; work.stranger_count >= MOST_ROWS && at < work.stranger_count; at++)
+        if (is_same(&work.strangers[at], image, reason))
+            return &work.strangers[at];
+    return work.stranger_count < most ? &work.strangers[work.stranger_count++] : &work.strangers[most - 1];
+}
+
+static void add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns, const char *reason)
+{
+    const struct hp_image *image = &citizen->images[at];
+    struct stranger *stranger = place_for(image, reason);
+    const uint64_t end = end_of(citizen, at), ended = end != UINT64_MAX ? end : work.now.ns;
+    if (stranger->count++ == 0) {
+        stranger->reason = reason;
+        stranger->image = image;
+        stranger->citizen = citizen;
+        stranger->began_ns = image->began_ns;
+    }
+    stranger->others += stranger->count > 1 && !has_any(citizen) && at + 1 == citizen->image_count;
+    stranger->cpu_ns += cpu_ns;
+    stranger->ended_ns = ended > stranger->ended_ns ? ended : stranger->ended_ns;
+}
+
+/* From fork to exec a process runs nothing of its own; and one that ends at once did not find what it was to run. */
+static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
+{
+    if (work.given->library[0] == '\0')
+        return false; /* nobody wanted it to be followed */
+    if (at > 0)
+        return true;
+    const uint64_t end = end_of(citizen, 0) < work.now.ns ? end_of(citizen, 0) : work.now.ns;
+    return citizen->image_count == 1 && citizen != work.given->census->all &&
+           (citizen->cpu_ns > SLACK_NS / 20 || end > citizen->began_ns + SLACK_NS);
+}
+
+/* From its last program back to the first: what each used is what it had used when the next one began, less what was before. */
+static void settle(const struct hp_citizen *citizen)
+{
+    uint64_t cpu_end = citizen->cpu_ns;
+    for (size_t at = citizen->image_count; at-- > 0;) {
+        const struct left *left = session_of(citizen, at);
+        const struct left *before = at > 0 ? session_of(citizen, at - 1) : NULL;
+        const uint64_t end = end_of(citizen, at);
+        if (left != NULL) {
+            if (end != UINT64_MAX)
+                end_session(left, end, cpu_end);
+            cpu_end = left->cpu_start_ns;
+            continue;
+        }
+        if (!is_worth_a_word(citizen, at))
+            continue;
+        const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
+        add_stranger(citizen, at, cpu_end - cpu_begin,
+                     at > 0 ? reason_of(citizen, at)
+                            : "it was begun without fork, or by one that was not followed");
+        cpu_end = cpu_begin;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------ unseen */
+
+#define UNSEEN "they were too short to be seen, and the kernel does not tell of them where perf is not allowed"
+#define MISSED "there were too many at once for all of them to be noticed"
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+/* What a process had used when it was last heard of. */
+static uint64_t known_of(const struct left *left, size_t count)
+{
+    uint64_t known = 0;
+    for (size_t at = 0; at < count; at++)
+        known = left[at].cpu_latest_ns > known ? left[at].cpu_latest_ns : known;
+    const struct hp_citizen *citizen = hp_census_find(left->pid);
+    return citizen != NULL && citizen->cpu_ns > known ? citizen->cpu_ns : known;
+}
+
+static uint64_t known_of_all(void)
+{
+    uint64_t known = 0;
+    for (size_t at = 0, next; at < work.left_count; at = next) {
+        for (next = at + 1; next < work.left_count && work.left[next].pid == work.left[at].pid; next++)
+            ;
+        known += known_of(&work.left[at], next - at);
+    }
+    for (size_t at = 0; at < work.stranger_count; at++)
+        known += work.strangers[at].cpu_ns;
+    return known;
+}
+
+/* Who was waited for has left its processor time with us: if that is much more than all have that are known, some are not. */
+static void look_for_unseen(void)
+{
+    static struct hp_image nobody = {.name = "(others)"};
+    static struct hp_citizen others = {.images = &nobody, .image_count = 1};
+    const struct hp_census *census = work.given->census;
+    struct rusage usage;
+    if (work.given->library[0] == '\0' || census->count == 0 || (census->is_exact && !census->has_missed) ||
+        getrusage(RUSAGE_CHILDREN, &usage) != 0)
+        return;
+    const uint64_t all = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime), known = known_of_all();
+    if (!census->has_missed && all < known + known / 10 + SLACK_NS)
+        return;
+    others.pid = others.parent = census->all[0].pid;
+    nobody.began_ns = others.began_ns = work.given->began.ns;
+    others.ended_ns = work.now.ns;
+    add_stranger(&others, 0, all > known ? all - known : 0, census->has_missed ? MISSED : UNSEEN);
+}
+
+/* --------------------------------------------------------------------------------------------------- strangers */
+
+struct file {
+    struct hp_header header;
+    char texts[6 * 1100];
+};
+
+static uint32_t put_text(struct file *file, const char *text)
+{
+    const uint32_t length = (uint32_t)strnlen(text, 1023), offset = (uint32_t)(file->header.used + 7) & ~7u;
+    if (length == 0 || offset + sizeof length + length + 1 > sizeof *file)
+        return 0;
+    memcpy((char *)file + offset, &length, sizeof length);
+    memcpy((char *)file + offset + sizeof length, text, length);
+    file->header.used = offset + sizeof length + length + 1;
+    return offset;
+}
+
+static void describe(struct file *file, const struct stranger *stranger)
+{
+    char text[1024];
+    const struct hp_image *image = stranger->image;
+    struct hp_header *header = &file->header;
+    const char *file_name = image->file != NULL ? image->file : image->name;
+    header->command = put_text(file, stranger->count > 1      ? file_name
+                                     : image->command != NULL ? image->command
+                                                              : file_name);
+    header->executable = put_text(file, image->file != NULL ? image->file : "");
+    hp_process_host(text, sizeof text);
+    header->host = put_text(file, text);
+    hp_process_system(text, sizeof text);
+    header->system = put_text(file, text);
+    header->library = put_text(file, "hotpath " HOTPATH_VERSION);
+    header->outside = put_text(file, stranger->reason);
+}
+
+static void fill(struct file *file, const struct stranger *stranger)
+{
+    struct hp_header *header = &file->header;
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    header->byte_order = HP_BYTE_ORDER;
+    header->version = HP_LAYOUT_VERSION;
+    header->header_bytes = HP_HEADER_BYTES;
+    header->used = HP_HEADER_BYTES;
+    header->features = HP_FEATURE_CPU;
+    header->state = HP_STATE_FINISHED;
+    header->pid = stranger->citizen->pid;
+    header->parent_pid = stranger->citizen->parent;
+    header->exec_count = (uint32_t)(stranger->image - stranger->citizen->images);
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns() - (work.now.ns - stranger->began_ns);
+    hp_process_boot_id(header->boot_id);
+    header->pid_namespace = hp_process_namespace();
+    header->clock_kind = work.clock_kind;
+    header->cores = hp_process_cores();
+    header->clock_start = (struct hp_clock_pair){ticks_at(stranger->began_ns), stranger->began_ns};
+    header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
+    header->cpu_latest_ns = stranger->cpu_ns;
+    header->others = stranger->others;
+    header->losses[HP_LOSS_PROCESSES] = stranger->count;
+    describe(file, stranger);
+    header->capacity = header->backed = sizeof *file;
+}
+
+static void write_stranger(const struct stranger *stranger, size_t number)
+{
+    static struct file file;
+    char name[64];
+    memset(&file, 0, sizeof file);
+    fill(&file, stranger);
+    snprintf(name, sizeof name, "%u-0-%zu%s", (unsigned)stranger->citizen->pid, 10000 + number, HP_SESSION_SUFFIX);
+    const int fd = openat(work.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    hp_file_write(fd, (const char *)&file, sizeof file);
+    close(fd);
+}
+
+void hp_outside_add(const struct hp_outside *outside)
+{
+    const enum hp_counter counter = hp_clock_counter();
+    work.given = outside;
+    work.folder = open(outside->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (work.folder < 0)
+        return;
+    work.clock_kind = hp_clock_kind_of(counter);
+    hp_clock_pair(counter, &work.now.ticks, &work.now.ns);
+    hp_file_each(outside->folder, visit, NULL);
+    if (work.left_count > 0)
+        qsort(work.left, work.left_count, sizeof *work.left, by_process);
+    for (size_t at = 0; at < outside->census->count; at++)
+        settle(&outside->census->all[at]);
+    look_for_unseen();
+    for (size_t at = 0; at < work.stranger_count; at++)
+        write_stranger(&work.strangers[at], at);
+    free(work.left);
+    free(work.judged);
+    close(work.folder);
+}

@@ -1,0 +1,259 @@
+"""Every process of a run is in its report: those that are forked, executed or started by a shell, by programs that know nothing of
+hotpath; and what could not be followed is named."""
+import os
+import shutil
+import signal
+import stat
+import subprocess
+
+import pytest
+
+from harness import IS_ROOT, PROGRAMS, between, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from test_cli import Cli
+
+pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else")]
+
+KIN = PROGRAMS / "kin"
+STATIC = PROGRAMS / "kin_static"
+MS = 1_000_000
+told_by_the_kernel = pytest.mark.skipif(not perf_is_allowed(), reason="who is short is only seen where perf is allowed")
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def rows(done, program=None):
+    return [row for row in done.report.rows("processes") if program is None or str(program) in row.command.split()[:1]]
+
+
+def pids(found):
+    return {row.pid for row in found}
+
+
+def total(done):
+    return sum(row.cpu_ns for row in done.report.rows("cpu"))
+
+
+def used(row, ms):
+    """By its own clock. What it is before that and after is more; where the kernel does not tell, the last of it is missed."""
+    return between(ms * MS * (0.85 if perf_is_allowed() else 0.3), row.cpu_ns, ms * MS * 1.15 + 20 * MS)
+
+
+def processes(done):
+    return done.report.values["meta"]["processes"]
+
+
+def outside(done):
+    return [row for row in rows(done) if row.state == "outside"]
+
+
+# --------------------------------------------------------------------------------------------------------- followed
+
+def test_forked_without_zones(cli):
+    done = cli.run(KIN, "fork", 3, 100)
+    assert processes(done) == 4 and len(rows(done, KIN)) == 4 and len(pids(rows(done))) == 4
+    parent = min(rows(done), key=lambda row: row.started_ns)
+    for row in rows(done):
+        assert row.pid == parent.pid or (used(row, 100) and row.parent_pid == parent.pid and row.elapsed_ns >= 85 * MS)
+    assert between(255 * MS, total(done), 405 * MS)
+    allocated = next(row for row in done.report.rows("alloc-bytes") if row.name == "<outside>")
+    assert allocated.total_bytes >= 3 * 100 * 1000
+    assert done.report.lost == {}
+
+
+SHIMS = {
+    "shell": ["sh", "-c", "{0} burn 100; {0} burn 100"],
+    "shell that becomes it": ["sh", "-c", "{0} burn 100; exec {0} burn 100"],
+    "pipeline": ["sh", "-c", "{0} burn 100 | {0} burn 100"],
+    "env": ["env", "A=B", "sh", "-c", "{0} burn 100 && {0} burn 100"],
+    "nohup": ["nohup", "sh", "-c", "{0} burn 100; {0} burn 100"],
+    "shell in shell": ["sh", "-c", "sh -c '{0} burn 100'; sh -c '{0} burn 100'; true"],
+}
+
+
+@pytest.mark.parametrize("shim", SHIMS)
+def test_started_by_others(cli, shim):
+    done = cli.run(*(word.format(KIN) for word in SHIMS[shim]))
+    found = rows(done, KIN)
+    assert len(found) == 2 and all(used(row, 100) for row in found), rows(done)
+    assert between(170 * MS, total(done), 300 * MS) and done.report.lost == {}
+
+
+def test_script(cli):
+    """The program that the script becomes is in the report, not only the script that uses nothing."""
+    script = cli.folder / "script"
+    script.write_text(f"#!/bin/sh\nexec {KIN} burn 200\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    done = cli.run(script)
+    assert processes(done) == 1 and len(rows(done, KIN)) == 1 and used(rows(done, KIN)[0], 200)
+    assert len(rows(done)) == 2 and between(170 * MS, total(done), 260 * MS)
+    assert cli("run", script).stderr.startswith("[hotpath] ")
+
+
+@told_by_the_kernel
+def test_becomes_another(cli):
+    """Without fork: one process, both programs, each with its own."""
+    done = cli.run(KIN, "become", 100, KIN, "burn", 200)
+    first, second = sorted(rows(done), key=lambda row: row.started_ns)
+    assert processes(done) == 1 and first.pid == second.pid
+    assert used(first, 100) and used(second, 200) and first.state == "ended"
+
+
+def test_orphans_and_bare_ones(cli):
+    done = cli.run("sh", "-c", f"{KIN} orphan 100; {KIN} bare 100")
+    assert sorted(used(row, 100) for row in rows(done, KIN)) == [False, False, True, True], rows(done)
+    assert processes(done) == 5 and done.report.lost == {}
+
+
+def test_no_children(cli):
+    done = cli.run("--no-children", KIN, "fork", 3, 50)
+    assert processes(done) == 1 and total(done) < 100 * MS
+    done = cli.run("--no-children", "sh", "-c", f"{KIN} burn 100; true")
+    assert processes(done) == 1 and not rows(done, KIN) and total(done) < 85 * MS
+
+
+def test_old_option_is_accepted(cli):
+    assert len(rows(cli.run("--preload-children", "sh", "-c", f"{KIN} burn 1; true"), KIN)) == 1
+
+
+def test_those_that_outlive_it(cli):
+    reader, writer = os.pipe()
+    done = cli.run(KIN, "stay", stdin=reader)
+    assert processes(done) == 2 and "1 process of it still runs" in done.stderr
+    os.close(writer)
+    os.close(reader)
+
+
+def test_many(cli):
+    """A row for each program, and every process counted."""
+    done = cli.run("sh", "-c", f"i=0; while [ $i -lt 150 ]; do {KIN} burn 0; i=$((i+1)); done")
+    assert processes(done) == 151
+    found = [row for row in rows(done) if str(KIN) in row.name]
+    assert len(found) == 1 and found[0].processes == 150 and len(rows(done)) <= 3
+    assert done.report.lost == {}
+
+
+def test_a_zone_in_a_child(cli):
+    """The program's own zones, and a child that has none."""
+    done = cli.run("sh", "-c", f"{PROGRAMS}/counts; {KIN} burn 50")
+    assert done.report.rows("timing") and len(rows(done, KIN)) == 1
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_sanitized_child_starts(cli):
+    """gcc's AddressSanitizer wants to be the first library."""
+    source = cli.folder / "sane.c"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(10)); return 7; }\n")
+    built = subprocess.run(["gcc", "-fsanitize=address", "-o", cli.folder / "sane", source], capture_output=True)
+    if built.returncode != 0:
+        pytest.skip("no AddressSanitizer here")
+    cli.run("sh", "-c", f"{cli.folder}/sane; exit $?", status=7)
+    cli.run("sh", "-c", f"ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=1 {cli.folder}/sane; exit $?", status=7)
+
+
+@pytest.mark.skipif(shutil.which("musl-gcc") is None, reason="no musl")
+def test_another_c_library(cli):
+    """Its dynamic linker would end the program if it were given our library."""
+    source = cli.folder / "other.c"
+    source.write_text("int main(void) { for (volatile long i = 0; i < 100000000; i++); return 7; }\n")
+    subprocess.run(["musl-gcc", "-o", cli.folder / "other", source], check=True)
+    done = cli.run("sh", "-c", f"{cli.folder}/other; exit $?", status=7)
+    assert [row.command for row in outside(done)] == [f"{cli.folder}/other"] and "C library" in outside(done)[0].reason
+    assert done.stderr == ""
+
+
+# ----------------------------------------------------------------------------------------------------- not followed
+
+def test_static_program(cli):
+    done = cli.run(STATIC, "burn", 200)
+    assert [row.state for row in rows(done)] == ["outside"] and used(rows(done)[0], 200)
+    assert "static" in rows(done)[0].reason and done.report.lost == {"processes": 1}
+    table = cli("run", STATIC, "burn", 50).stderr
+    assert "nothing was lost" not in table and "could not be followed: it is linked statically" in table
+
+
+def test_static_child(cli):
+    done = cli.run("sh", "-c", f"{STATIC} burn 200; {KIN} burn 100")
+    assert [used(row, 200) for row in outside(done)] == [True] and [used(row, 100) for row in rows(done, KIN)] == [True]
+    assert done.report.lost == {"processes": 1} and processes(done) == 3
+    assert between(255 * MS, total(done), 420 * MS)
+
+
+def test_child_of_a_static_program(cli):
+    """What it starts has the library all the same."""
+    done = cli.run(STATIC, "become", 50, KIN, "burn", 100)
+    assert [row.state for row in rows(done, KIN)] == ["ended"] and used(rows(done, KIN)[0], 100)
+    assert len(outside(done)) == 1 and "statically" in outside(done)[0].reason
+
+
+@told_by_the_kernel
+def test_cleared_environment(cli):
+    done = cli.run(KIN, "clear", KIN, "burn", 100)
+    assert len(outside(done)) == 1 and used(outside(done)[0], 100) and "environment" in outside(done)[0].reason
+    assert done.report.lost == {"processes": 1}
+
+
+@told_by_the_kernel
+def test_many_that_are_short(cli):
+    """However short they are; summed up by program when there are many."""
+    done = cli.run("sh", "-c", f"i=0; while [ $i -lt 120 ]; do {STATIC} burn 0; i=$((i+1)); done")
+    assert processes(done) == 121 and done.report.lost == {"processes": 120}
+    assert sum(row.processes for row in outside(done)) == 120
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="who is not root cannot make such a program")
+def test_more_rights(cli, box):
+    """By another user: a program that gets root's rights takes no library."""
+    program = cli.folder / "setuid"
+    shutil.copy(KIN, program)
+    os.chown(program, 1, 1)
+    program.chmod(0o6755)
+    if os.statvfs(program).f_flag & os.ST_NOSUID:
+        pytest.skip("no such programs here")
+    done = cli.run("sh", "-c", f"{program} burn 100; true")
+    assert [row.name.split()[1] for row in outside(done)] == [str(program)] and done.report.lost == {"processes": 1}
+    assert "rights" in outside(done)[0].reason and used(outside(done)[0], 100)
+
+
+@pytest.mark.parametrize("way", ["killed", "left"])
+def test_end_is_known(cli, way):
+    """A process that is killed has its time up to that."""
+    script = f"{KIN} burn 60000 & p=$!; {KIN} burn 200; kill -9 $p; wait $p; true" if way == "killed" else f"{KIN} burn 200"
+    done = cli.run("sh", "-c", script, status=None)
+    for row in rows(done, KIN):
+        assert row.state == "ended" and row.cpu_ns > 20 * MS and row.elapsed_ns >= row.cpu_ns * 0.9
+    assert done.status in (0, -signal.SIGKILL, 137)
+
+
+def test_where_the_kernel_does_not_tell(cli, box):
+    """Without perf /proc is looked through: what lives long enough is found, and what is missing altogether is noticed."""
+    cli.program = PROGRAMS / "without_perf"
+    done = cli.run(STATIC, "burn", 500)
+    assert [row.state for row in rows(done)] == ["outside"] and between(100 * MS, rows(done)[0].cpu_ns, 600 * MS)
+    done = cli.run("sh", "-c", f"{STATIC} burn 500; {KIN} burn 100")
+    assert len(rows(done, KIN)) == 1 and [str(STATIC) in row.name for row in outside(done)] == [True]
+    done = cli.run("sh", "-c", f"i=0; while [ $i -lt 100 ]; do {STATIC} burn 1; i=$((i+1)); done")
+    assert done.report.lost["processes"] > 0
+
+
+# ----------------------------------------------------------------------------------------------------------- real ones
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_make(cli):
+    (cli.folder / "Makefile").write_text(f"all:\n\t@$(MAKE) --no-print-directory one\n\t@{KIN} burn 50\none:\n\t@{KIN} burn 50; true\n")
+    done = cli.run("make")
+    assert len(rows(done, KIN)) == 2 and len([row for row in rows(done) if row.command.startswith("make")]) >= 2
+    assert done.report.lost == {}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_git_with_a_pager(cli):
+    environment = {"GIT_PAGER": "cat", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+                   "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    for words in (["init", "-q", "."], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", *words], cwd=cli.folder, env=os.environ | environment, check=True)
+    done = cli.run("git", "--paginate", "log", env=environment)
+    assert "first" in done.stdout and done.report.lost == {} and any(row.command.startswith("git") for row in rows(done))

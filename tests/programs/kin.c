@@ -1,0 +1,109 @@
+/*
+ * A program that knows nothing of hotpath, and whose processes use a known amount of processor time, in milliseconds:
+ *     kin burn MS              uses it and leaves by _exit
+ *     kin fork N MS            N children use it each and leave by _exit, and allocate 100 blocks of 1000 bytes before
+ *     kin become MS FILE ...   uses it, and becomes another program
+ *     kin bare MS              closes all descriptors first
+ *     kin clear FILE ...       becomes another program without any environment
+ *     kin orphan MS            a grandchild, in a session of its own, uses it when its parent has ended; the program waits for it
+ *     kin stay                 leaves a child behind that waits for its input to be closed
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double used(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void burn(double ms)
+{
+    const double end = used() + ms;
+    while (used() < end)
+        ;
+}
+
+static void allocate(void)
+{
+    void *(*volatile take)(size_t) = malloc;
+    for (int i = 0; i < 100; i++)
+        free(take(1000));
+}
+
+static int fork_many(int count, double ms)
+{
+    for (int i = 0; i < count; i++)
+        if (fork() == 0) {
+            allocate();
+            burn(ms);
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}
+
+/* The end of the grandchild is seen by the end of the pipe. */
+static int orphan(double ms)
+{
+    int ends[2];
+    char unused;
+    if (pipe(ends) != 0)
+        return 1;
+    if (fork() == 0) {
+        setsid();
+        if (fork() != 0)
+            _exit(0);
+        close(ends[0]);
+        burn(ms);
+        _exit(0);
+    }
+    close(ends[1]);
+    wait(NULL);
+    return read(ends[0], &unused, 1) == 0 ? 0 : 1;
+}
+
+/* It goes on when the child runs. */
+static int stay(void)
+{
+    int ends[2];
+    char unused;
+    if (pipe(ends) != 0)
+        return 1;
+    if (fork() != 0)
+        return read(ends[0], &unused, 1) == 1 ? 0 : 1;
+    close(1);
+    close(2);
+    if (write(ends[1], "", 1) != 1)
+        return 1;
+    return (int)read(0, &unused, 1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    const double ms = argc > 2 ? atof(argv[2]) : 0;
+    if (strcmp(what, "fork") == 0)
+        return fork_many((int)ms, argc > 3 ? atof(argv[3]) : 0);
+    if (strcmp(what, "orphan") == 0)
+        return orphan(ms);
+    if (strcmp(what, "stay") == 0)
+        return stay();
+    if (strcmp(what, "clear") == 0 && argc > 2) {
+        clearenv();
+        execv(argv[2], argv + 2);
+        return 1;
+    }
+    for (int fd = 0; strcmp(what, "bare") == 0 && fd < 1024; fd++)
+        close(fd);
+    burn(ms);
+    if (strcmp(what, "become") == 0 && argc > 3)
+        execv(argv[3], argv + 3);
+    _exit(0);
+}
