@@ -15868,6 +15868,7 @@ struct hp_cpu_shares {
     size_t count;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
+    double account_ns; /* what the kernel says was its own, by ticks */
     struct hp_cpu_share *memory;
     size_t capacity;
 };
@@ -16521,6 +16522,7 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     hp_cpu_shares_add_found(shares, session, cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
+    shares->account_ns = (double)cpu->kernel_ns;
     return true;
 }
 
@@ -16538,6 +16540,8 @@ static double hp_cpu_shares_room_of(const struct hp_cpu_share *share)
 
 /* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
 #define HP_CPU_SHARES_UNSEEN_PART 0.05
+/* Of all, ticks may miss so much where they are in step with the program. */
+#define HP_CPU_SHARES_MISSED_PART 0.2
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
 #define HP_CPU_SHARES_MOST_TIMES 16
 /* So many ticks are as good as what zones took. */
@@ -16580,12 +16584,28 @@ static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares_unseen *sum
 }
 
 /*
+ * Signals of perf may be lost, and then all is unseen. What neither ticks of ours nor those of the kernel's account can have missed has
+ * been found by nobody.
+ */
+static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums)
+{
+    const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
+    const double most = known + HP_CPU_SHARES_MISSED_PART * (sums->user_ns + shares->unseen_ns);
+    if (shares->unseen_ns <= most)
+        return;
+    shares->waiting_ns += shares->unseen_ns - most;
+    shares->unseen_ns = most;
+}
+
+/*
  * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
  * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
  */
 void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
 {
-    const struct hp_cpu_shares_unseen sums = hp_cpu_shares_add_up(shares);
+    struct hp_cpu_shares_unseen sums = hp_cpu_shares_add_up(shares);
+    hp_cpu_shares_put_back_lost(shares, &sums);
+    sums = hp_cpu_shares_add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * hp_cpu_shares_part_of_ticks(&sums, tick_ns);
     const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < HP_CPU_SHARES_UNSEEN_PART * all);
@@ -27560,6 +27580,7 @@ HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_samp
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define HP_SAMPLER_MOST_UNSEEN 8u
+#define HP_SAMPLER_LEAST_UNSEEN 3u  /* periods before such a signal */
 #define HP_SAMPLER_MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
 /* -------------------------------------------------------------------------------------------- recursion */
@@ -27830,7 +27851,7 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     hp_credits_count_time(head);
     const bool is_kernels = hp_sampler_is_in_kernel(sampler, &before, mode);
     const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
-                           cpu->waiting_ns > HP_SAMPLER_TIMER_PERIODS / 2 * hotpath_runtime_->sampling.period_ns;
+                           cpu->waiting_ns > HP_SAMPLER_LEAST_UNSEEN * hotpath_runtime_->sampling.period_ns;
     const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
     const bool is_alone = !has_perf || is_unseen;
     uint32_t nodes[HP_SAMPLER_MAX_FOLDED], count = is_alone || is_kernels ? hp_sampler_find_folded(head, frame, nodes) : 0;

@@ -25,6 +25,7 @@
 
 /* Signals of the timer that perf should have come before: its last one, after which it has to be started again, was lost. */
 #define MOST_UNSEEN 8u
+#define LEAST_UNSEEN 3u  /* periods before such a signal */
 #define MOST_WITHOUT 64u /* the same without perf: what was refused once may be had now */
 
 /* -------------------------------------------------------------------------------------------- recursion */
@@ -295,7 +296,7 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     hp_credits_count_time(head);
     const bool is_kernels = is_in_kernel(sampler, &before, mode);
     const bool is_unseen = has_perf && !is_kernels && sampler->seen_count == 0 &&
-                           cpu->waiting_ns > TIMER_PERIODS / 2 * hp_runtime->sampling.period_ns;
+                           cpu->waiting_ns > LEAST_UNSEEN * hp_runtime->sampling.period_ns;
     const uint64_t now_ns = cpu->user_ns + cpu->kernel_ns;
     const bool is_alone = !has_perf || is_unseen;
     uint32_t nodes[MAX_FOLDED], count = is_alone || is_kernels ? find_folded(head, frame, nodes) : 0;

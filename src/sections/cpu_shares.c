@@ -102,6 +102,7 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     add_found(shares, session, cpu);
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
+    shares->account_ns = (double)cpu->kernel_ns;
     return true;
 }
 
@@ -119,6 +120,8 @@ static double room_of(const struct hp_cpu_share *share)
 
 /* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
 #define UNSEEN_PART 0.05
+/* Of all, ticks may miss so much where they are in step with the program. */
+#define MISSED_PART 0.2
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
 #define MOST_TIMES 16
 /* So many ticks are as good as what zones took. */
@@ -161,12 +164,28 @@ static double part_of_ticks(const struct unseen *sums, double tick_ns)
 }
 
 /*
+ * Signals of perf may be lost, and then all is unseen. What neither ticks of ours nor those of the kernel's account can have missed has
+ * been found by nobody.
+ */
+static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums)
+{
+    const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
+    const double most = known + MISSED_PART * (sums->user_ns + shares->unseen_ns);
+    if (shares->unseen_ns <= most)
+        return;
+    shares->waiting_ns += shares->unseen_ns - most;
+    shares->unseen_ns = most;
+}
+
+/*
  * Ticks say who was in the kernel. They are few, and may be in step with what the program does. Who has been seen by perf for much
  * less time than his zones took, compared with the others, has been there, too: unless he waited, of which perf knows nothing.
  */
 void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
 {
-    const struct unseen sums = add_up(shares);
+    struct unseen sums = add_up(shares);
+    put_back_lost(shares, &sums);
+    sums = add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
     const double by_ticks = shares->unseen_ns * part_of_ticks(&sums, tick_ns);
     const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < UNSEEN_PART * all);

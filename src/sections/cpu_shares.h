@@ -35,6 +35,7 @@ struct hp_cpu_shares {
     size_t count;
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
+    double account_ns; /* what the kernel says was its own, by ticks */
     struct hp_cpu_share *memory;
     size_t capacity;
 };

@@ -130,7 +130,7 @@ static void build_unseen(uint64_t main_ticks, uint64_t load_ticks, uint64_t unse
     builder_cpu(&builder, thread, main_node, 30, 300, 0);
     builder_cpu(&builder, thread, load, 10, 100, 0);
     cpu->unseen_ns = unseen_ns;
-    cpu->user_ns += unseen_ns;
+    cpu->kernel_ns += unseen_ns;
     builder_header(&builder)->cpu_latest_ns += unseen_ns;
 }
 
@@ -167,6 +167,19 @@ static void a_little_that_perf_has_not_seen_is_user_time(void **state)
     fixture_build();
     assert_sums("main", 30, 312, 0);
     assert_sums("load", 10, 104, 0);
+}
+
+/* Nothing else knows of so much kernel time: signals were lost. */
+static void what_cannot_have_been_the_kernels_is_user_time(void **state)
+{
+    (void)state;
+    build_unseen(5000, 5000, 300);
+    cpu->kernel_ns -= 300;
+    cpu->user_ns += 300;
+    fixture_build();
+    assert_in_range(total_named("kernel_ns"), 130, 240);
+    assert_int_equal(total_named("cpu_ns"), 700);
+    assert_float_equal(sum_of("cpu_ns"), 700, 0.1);
 }
 
 /* What is too much for main is load's, in the modes that it has. */
@@ -634,6 +647,7 @@ int main(void)
         TEST(what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel),
         TEST(without_ticks_it_is_of_who_was_seen_too_seldom),
         TEST(a_little_that_perf_has_not_seen_is_user_time),
+        TEST(what_cannot_have_been_the_kernels_is_user_time),
         TEST(nobody_uses_more_than_his_zones_took),
         TEST(who_was_never_found_has_what_others_cannot_have),
         TEST(inclusive_counts_all_above),
