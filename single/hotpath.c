@@ -5098,6 +5098,9 @@ HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
 HP_PRIVATE uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
 
+/* How much the kernel forbids it (seccomp), as a number that grows: whether there is anything, and how many filters. */
+HP_PRIVATE uint64_t hp_task_confinement(uint32_t pid);
+
 /* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
 HP_PRIVATE uint64_t hp_task_executable(uint32_t pid);
 
@@ -6203,6 +6206,17 @@ uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
     return hp_task_number(&at);
 }
 
+uint64_t hp_task_confinement(uint32_t pid)
+{
+    char text[4096];
+    if (!hp_task_read(pid, 0, "status", text, sizeof text))
+        return 0;
+    const char *mode = strstr(text, "\nSeccomp:"), *filters = strstr(text, "\nSeccomp_filters:");
+    const char *mode_at = mode != NULL ? mode + strlen("\nSeccomp:") : "0";
+    const char *filters_at = filters != NULL ? filters + strlen("\nSeccomp_filters:") : "0";
+    return (hp_task_number(&mode_at) != 0) + hp_task_number(&filters_at);
+}
+
 uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];
@@ -7036,6 +7050,9 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 #define HP_RECORD_USUAL (HP_RECORD_TIMING | HP_RECORD_ALLOC) /* by HOTPATH=1; processor time only if it is named */
 
 #define HP_MAX_CPU_RATE 10000u
+
+/* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
+#define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
 
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
@@ -24163,7 +24180,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x8a9c7270ef1e2945)
+#define HP_SHARED_LAYOUT UINT64_C(0x001753d0baff3d54)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -26733,6 +26750,20 @@ __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
     errno = saved;
 }
 
+/*
+ * A program that was started in a sandbox, but for the one that the whole run is in: what may be done there nobody can tell. To read
+ * may, or the program would not have been loaded.
+ */
+static bool hp_lifecycle_was_shut_in(void)
+{
+    const char *around = hp_environment(HP_RUN_CONFINEMENT);
+    const uint64_t expected = around != NULL ? hp_task_number(&around) : 0;
+    const bool is = hp_task_confinement(0) > expected;
+    if (is)
+        __atomic_store_n(&hotpath_runtime_->is_confined, true, __ATOMIC_RELAXED);
+    return is;
+}
+
 /* Whether the environment asks for a session by itself. */
 static bool hp_lifecycle_is_asked_for(void)
 {
@@ -26743,7 +26774,7 @@ static bool hp_lifecycle_is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record_is_set;
+    const bool is_set = settings->record_is_set && !(settings->is_run && hp_lifecycle_was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

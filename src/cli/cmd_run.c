@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include "process.h"
 #include "sessions.h"
 #include "show.h"
+#include "task_files.h"
 #include "watcher.h"
 
 struct run {
@@ -142,6 +144,18 @@ static void pass_options(const struct run *run)
     pass_list("HOTPATH_SKIP", run->settings.skip);
 }
 
+/* Programs have to know whether they are in a sandbox that we are not in. */
+static void hand_down_confinement(void)
+{
+    char text[32];
+    const uint64_t ours = hp_task_confinement(0);
+    snprintf(text, sizeof text, "%" PRIu64, ours);
+    if (ours != 0)
+        setenv(HP_RUN_CONFINEMENT, text, 1);
+    else
+        unsetenv(HP_RUN_CONFINEMENT);
+}
+
 static void prepare(const void *context)
 {
     const struct run *run = context;
@@ -153,6 +167,7 @@ static void prepare(const void *context)
         return;
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* we see to that */
     setenv("HOTPATH_RUN", "1", 1);
+    hand_down_confinement();
     setenv("HOTPATH_DIR", run->folder, 1);
 }
 

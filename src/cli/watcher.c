@@ -282,18 +282,6 @@ static void scan(void)
 
 /* ------------------------------------------------------------------------------------------ sandboxes */
 
-/* How much the kernel forbids a process, as a number that grows: its mode, and how many filters it has. */
-static uint64_t confinement_of(uint32_t pid)
-{
-    char text[4096];
-    if (!hp_task_read(pid, 0, "status", text, sizeof text))
-        return 0;
-    const char *mode = strstr(text, "\nSeccomp:"), *filters = strstr(text, "\nSeccomp_filters:");
-    const char *mode_at = mode != NULL ? mode + strlen("\nSeccomp:") : "0";
-    const char *filters_at = filters != NULL ? filters + strlen("\nSeccomp_filters:") : "0";
-    return (hp_task_number(&mode_at) != 0) + hp_task_number(&filters_at);
-}
-
 /*
  * The process cannot ask, since the answer takes system calls. What we are in ourselves (a container) it was in before it began.
  * Only the byte is written that is for us.
@@ -303,7 +291,7 @@ static void note_sandbox(struct process *process)
     const uint32_t offset = (uint32_t)offsetof(struct hp_header, features);
     const uint32_t features = HP_FEATURE_SANDBOXED;
     const uint32_t place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0;
-    if (process->is_sandboxed || confinement_of(process->watch.target.pid) <= watcher.confinement)
+    if (process->is_sandboxed || hp_task_confinement(process->watch.target.pid) <= watcher.confinement)
         return;
     process->is_sandboxed = write_at(process->fd, offset + place, (const char *)&features + place, 1);
 }
@@ -381,7 +369,7 @@ static bool prepare(void)
         pthread_condattr_init(&monotonic) == 0 && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
         pthread_cond_init(&watcher.news, &monotonic) == 0 && pthread_cond_init(&watcher.looked, &monotonic) == 0;
     watcher.files = MOST_FILES;
-    watcher.confinement = confinement_of((uint32_t)getpid());
+    watcher.confinement = hp_task_confinement((uint32_t)getpid());
     return is_ready;
 }
 

@@ -93,6 +93,17 @@ uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
     return hp_task_number(&at);
 }
 
+uint64_t hp_task_confinement(uint32_t pid)
+{
+    char text[4096];
+    if (!hp_task_read(pid, 0, "status", text, sizeof text))
+        return 0;
+    const char *mode = strstr(text, "\nSeccomp:"), *filters = strstr(text, "\nSeccomp_filters:");
+    const char *mode_at = mode != NULL ? mode + strlen("\nSeccomp:") : "0";
+    const char *filters_at = filters != NULL ? filters + strlen("\nSeccomp_filters:") : "0";
+    return (hp_task_number(&mode_at) != 0) + hp_task_number(&filters_at);
+}
+
 uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];

@@ -27,6 +27,9 @@ char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
 
+/* How much the kernel forbids it (seccomp), as a number that grows: whether there is anything, and how many filters. */
+uint64_t hp_task_confinement(uint32_t pid);
+
 /* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
 uint64_t hp_task_executable(uint32_t pid);
 

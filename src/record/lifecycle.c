@@ -18,6 +18,7 @@
 #include "process.h"
 #include "runtime.h"
 #include "sys.h"
+#include "task_files.h"
 #include "waits.h"
 
 #ifdef __clang__
@@ -546,6 +547,20 @@ __attribute__((destructor(101))) static void at_exit(void)
     errno = saved;
 }
 
+/*
+ * A program that was started in a sandbox, but for the one that the whole run is in: what may be done there nobody can tell. To read
+ * may, or the program would not have been loaded.
+ */
+static bool was_shut_in(void)
+{
+    const char *around = hp_environment(HP_RUN_CONFINEMENT);
+    const uint64_t expected = around != NULL ? hp_task_number(&around) : 0;
+    const bool is = hp_task_confinement(0) > expected;
+    if (is)
+        __atomic_store_n(&hp_runtime->is_confined, true, __ATOMIC_RELAXED);
+    return is;
+}
+
 /* Whether the environment asks for a session by itself. */
 static bool is_asked_for(void)
 {
@@ -556,7 +571,7 @@ static bool is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record_is_set;
+    const bool is_set = settings->record_is_set && !(settings->is_run && was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

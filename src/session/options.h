@@ -45,6 +45,9 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 #define HP_MAX_CPU_RATE 10000u
 
+/* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
+#define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
+
 struct hp_settings {
     double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
     double min_percent;                     /* rows with a smaller share are not shown; 0: all are */

@@ -34,12 +34,20 @@ def survivor(cli, *arguments):
 def test_it_survives_at_once(cli, program, how):
     """Nothing is allowed but to write and to end: who asks the kernel first whether that is so is dead."""
     report = survivor(cli, PROGRAMS / program, how)
-    assert ("sandbox" in report.trust) == (how not in ("counter", "early"))  # which has no session
+    assert ("sandbox" in report.trust) == (how != "counter")
     if program != "shut_in_off" and how in ("at_once", "syscall"):
         assert report.calls("dive") == 301 + 2000 * 4
         assert report.calls("work") == 6000
     elif program != "shut_in_off" and how != "early":
         assert report.calls("work") == 3000  # and none where there is no clock
+
+
+@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@without_sanitizer("it makes system calls of its own")
+def test_a_program_that_is_started_in_a_sandbox(cli, program):
+    """What is forbidden there it cannot know, so nothing is done; and the report says that it was not followed."""
+    report = survivor(cli, PROGRAMS / program, "exec")
+    assert report.calls("dive") == 0
 
 
 @without_sanitizer("it makes system calls of its own")
