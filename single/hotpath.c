@@ -3469,6 +3469,9 @@ HP_PRIVATE uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
+/* Sends the calling thread a signal like a timer's of that owner. */
+HP_PRIVATE void hp_cpu_timer_pretend(int signal, void *owner);
+
 /* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf (for the last time), or somebody else. */
 HP_PRIVATE enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 
@@ -3713,6 +3716,13 @@ int hp_cpu_perf_prepare(void **ret_mapping)
 }
 
 /* ----------------------------------------------------------------------------------------------- signals */
+
+void hp_cpu_timer_pretend(int signal, void *owner)
+{
+    siginfo_t info = {.si_signo = signal, .si_code = SI_TIMER};
+    info.si_value.sival_ptr = owner;
+    hp_raw(SYS_rt_tgsigqueueinfo, hp_raw(SYS_getpid, 0), hp_raw(SYS_gettid, 0), signal, &info);
+}
 
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
@@ -14380,7 +14390,9 @@ static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, c
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
-        const uint64_t ns = waits.idle_by_cause[cause];
+        const uint64_t idle_ns = waits.idle_by_cause[cause];
+        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
+        const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
         const bool is_long = ns >= least, was_long = deepest->ns >= least;
         const unsigned depth = hp_bottlenecks_depth_of(cause), before = hp_bottlenecks_depth_of(deepest->cause);
         if (ns == 0 || is_long < was_long)
@@ -24180,7 +24192,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x001753d0baff3d54)
+#define HP_SHARED_LAYOUT UINT64_C(0xfcb05501e7c1d31f)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -28170,9 +28182,11 @@ static bool hp_sampler_is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_altern
 static void hp_sampler_meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
 {
     uint64_t bytes;
-    const bool is_aside =
-        hp_alternate_is_usual() && hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS && hp_sampler_is_roomy(bytes);
+    const bool is_hosts = hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS;
+    const bool is_aside = is_hosts && hp_sampler_is_roomy(bytes) && hp_alternate_is_usual();
     hp_sampler_sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &hp_sampler_everywhere : own, held);
+    if (is_hosts && !hp_sampler_is_roomy(bytes) && hp_sampler_has_source(&head->sampler))
+        hp_cpu_timer_pretend(hp_sampler_signal_of(&head->sampler), hotpath_runtime_); /* here: the next may come there */
 }
 
 static void hp_sampler_meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)

@@ -238,6 +238,13 @@ int hp_cpu_perf_prepare(void **ret_mapping)
 
 /* ----------------------------------------------------------------------------------------------- signals */
 
+void hp_cpu_timer_pretend(int signal, void *owner)
+{
+    siginfo_t info = {.si_signo = signal, .si_code = SI_TIMER};
+    info.si_value.sival_ptr = owner;
+    hp_raw(SYS_rt_tgsigqueueinfo, hp_raw(SYS_getpid, 0), hp_raw(SYS_gettid, 0), signal, &info);
+}
+
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner)
 {
     const siginfo_t *sent = info;

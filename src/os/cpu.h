@@ -60,6 +60,9 @@ uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
+/* Sends the calling thread a signal like a timer's of that owner. */
+void hp_cpu_timer_pretend(int signal, void *owner);
+
 /* Who sent a signal, by what it says of itself (a siginfo_t): a timer of that owner, something like perf (for the last time), or somebody else. */
 enum hp_cpu_source hp_cpu_source_of(const void *info, const void *owner);
 

@@ -584,9 +584,11 @@ static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least()
 static void meet_on_own_stack(struct hp_head *head, const struct hp_stack *own, const struct hp_signals *held)
 {
     uint64_t bytes;
-    const bool is_aside =
-        hp_alternate_is_usual() && hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS && is_roomy(bytes);
+    const bool is_hosts = hp_alternate_present(&bytes) == HP_ALTERNATE_HOSTS;
+    const bool is_aside = is_hosts && is_roomy(bytes) && hp_alternate_is_usual();
     sample_by(head, is_aside ? HP_SIGNAL_ASIDE : HP_SIGNAL_HERE, is_aside ? &everywhere : own, held);
+    if (is_hosts && !is_roomy(bytes) && has_source(&head->sampler))
+        hp_cpu_timer_pretend(signal_of(&head->sampler), hp_runtime); /* here: the next may come there */
 }
 
 static void meet_on_other_stack(struct hp_head *head, const struct hp_signals *held)

@@ -668,7 +668,9 @@ static void find_deeper(const struct view *view, const struct hp_site_sums *site
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
-        const uint64_t ns = waits.idle_by_cause[cause];
+        const uint64_t idle_ns = waits.idle_by_cause[cause];
+        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
+        const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
         const bool is_long = ns >= least, was_long = deepest->ns >= least;
         const unsigned depth = depth_of(cause), before = depth_of(deepest->cause);
         if (ns == 0 || is_long < was_long)

@@ -371,17 +371,27 @@ static void work_aside(int number)
 }
 
 /* A handler that takes its time on a stack that is large enough for it, and holds all signals that it can. */
-static void busy_alternate(void)
+static void *work_on_alternate(void *with)
 {
     stack_t stack = {.ss_sp = make_stack(8192), .ss_size = 8192};
     struct sigaction action = {.sa_handler = work_aside, .sa_flags = SA_ONSTACK};
     sigfillset(&action.sa_mask);
     MUST(sigaltstack(&stack, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
-    busy(20);
+    busy(*(const unsigned *)with);
     for (int i = 0; i < 3; i++)
         raise(SIGUSR1);
+    return NULL;
+}
+
+/* It is there before the first zone of its thread. At once: no sample has come before the first one there is due. */
+static void busy_alternate_after(unsigned ms)
+{
+    pthread_join(start(work_on_alternate, &ms), NULL);
     say("survived", 1);
 }
+
+static void busy_alternate(void) { busy_alternate_after(20); }
+static void busy_alternate_at_once(void) { busy_alternate_after(1); }
 
 static void freed_alternate(void)
 {
@@ -614,6 +624,7 @@ static int run(int argc, char **argv)
                  {"set_user", set_user},
                  {"freed_alternate", freed_alternate},
                  {"busy_alternate", busy_alternate},
+                 {"busy_alternate_at_once", busy_alternate_at_once},
                  {"vforks", vforks},
                  {"no_queue", no_queue},
                  {"real_time", real_time}};

@@ -376,6 +376,22 @@ static void an_idle_server_says_so(void **state)
                         "bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
 }
 
+/* On a busy machine who wakes up to wait again waits for a processor most of the time. */
+static void the_run_queue_is_no_reason_to_idle(void **state)
+{
+    (void)state;
+    build_pool();
+    const uint32_t listener = builder_thread(&builder);
+    const uint32_t listen = call_of(listener, 0, "listen", 20 * SECOND);
+    builder_wait(&builder, listen, HP_WAIT_POLL, SYS_ppoll, "", 6 * SECOND);
+    builder_wait(&builder, listen, HP_WAIT_RUN_QUEUE, -1, "", 14 * SECOND)->beside_ns = 14 * SECOND;
+    builder_elapse(&builder, 20 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The program is idle for 70 % of the time: listen waits (poll: ppoll). Otherwise, the "
+                        "bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
+}
+
 static void a_child_is_named(void **state)
 {
     (void)state;
@@ -577,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lock_is_work, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(an_idle_server_says_so, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_child_is_named, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_threads_that_wait, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_but_time_has_none, fixture_set_up, fixture_tear_down),
