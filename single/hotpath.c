@@ -16570,7 +16570,9 @@ static double hp_cpu_shares_room_of(const struct hp_cpu_share *share)
 /* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
 #define HP_CPU_SHARES_UNSEEN_PART 0.05
 /* Of all, ticks may miss so much where they are in step with the program. */
-#define HP_CPU_SHARES_MISSED_PART 0.2
+#define HP_CPU_SHARES_MISSED_PART 0.1
+/* Otherwise, there may be so many times what they have found. */
+#define HP_CPU_SHARES_MORE_TIMES 1.3
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
 #define HP_CPU_SHARES_MOST_TIMES 16
 /* So many ticks are as good as what zones took. */
@@ -16619,7 +16621,8 @@ static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares_unseen *sum
 static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
-    const double most = known + HP_CPU_SHARES_MISSED_PART * (sums->user_ns + shares->unseen_ns);
+    const double missed = HP_CPU_SHARES_MISSED_PART * (sums->user_ns + shares->unseen_ns), more = HP_CPU_SHARES_MORE_TIMES * known;
+    const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
         return;
     shares->waiting_ns += shares->unseen_ns - most;

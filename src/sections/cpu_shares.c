@@ -121,7 +121,9 @@ static double room_of(const struct hp_cpu_share *share)
 /* Time between samples, as when a thread is switched: so much of all may be unseen without having been of the kernel. */
 #define UNSEEN_PART 0.05
 /* Of all, ticks may miss so much where they are in step with the program. */
-#define MISSED_PART 0.2
+#define MISSED_PART 0.1
+/* Otherwise, there may be so many times what they have found. */
+#define MORE_TIMES 1.3
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
 #define MOST_TIMES 16
 /* So many ticks are as good as what zones took. */
@@ -170,7 +172,8 @@ static double part_of_ticks(const struct unseen *sums, double tick_ns)
 static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums)
 {
     const double known = sums->ticked_ns > shares->account_ns ? sums->ticked_ns : shares->account_ns;
-    const double most = known + MISSED_PART * (sums->user_ns + shares->unseen_ns);
+    const double missed = MISSED_PART * (sums->user_ns + shares->unseen_ns), more = MORE_TIMES * known;
+    const double most = missed > more ? missed : more;
     if (shares->unseen_ns <= most)
         return;
     shares->waiting_ns += shares->unseen_ns - most;
