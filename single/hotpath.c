@@ -16615,7 +16615,7 @@ static double hp_cpu_shares_part_of_ticks(const struct hp_cpu_shares_unseen *sum
 }
 
 /*
- * Signals of perf may be lost, and then all is unseen. What neither ticks of ours nor those of the kernel's account can have missed has
+ * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
  * been found by nobody.
  */
 static void hp_cpu_shares_put_back_lost(struct hp_cpu_shares *shares, const struct hp_cpu_shares_unseen *sums)
@@ -17058,8 +17058,7 @@ static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
     else if (hp_cpu_table_has_rough_row(view))
         hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
     if (view->cpu->has_timers || !view->cpu->has_perf)
-        hp_section_note(section,
-                        "sampled on the kernel's ticks alone: what is in step with them may be off by a third");
+        hp_section_note(section, "sampled on the kernel's ticks alone: what is in step with them may be far off");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }

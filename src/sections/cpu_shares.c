@@ -166,7 +166,7 @@ static double part_of_ticks(const struct unseen *sums, double tick_ns)
 }
 
 /*
- * Signals of perf may be lost, and then all is unseen. What neither ticks of ours nor those of the kernel's account can have missed has
+ * perf sees too little at times, as where many share the processors. What neither ticks of ours nor those of the kernel's account can have missed has
  * been found by nobody.
  */
 static void put_back_lost(struct hp_cpu_shares *shares, const struct unseen *sums)

@@ -303,8 +303,7 @@ static void add_notes(struct view *view)
     else if (has_rough_row(view))
         hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
     if (view->cpu->has_timers || !view->cpu->has_perf)
-        hp_section_note(section,
-                        "sampled on the kernel's ticks alone: what is in step with them may be off by a third");
+        hp_section_note(section, "sampled on the kernel's ticks alone: what is in step with them may be far off");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
 }
