@@ -17549,7 +17549,7 @@ static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, name != NULL ? name : "");
     hp_text_string(&text, " could not be followed: ");
-    hp_utf8_put_fitted(&text, reason, strlen(reason), HP_PROCESSES_COMMAND_COLUMNS * 2);
+    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * HP_PROCESSES_COMMAND_COLUMNS);
     return hp_arena_copy(arena, bytes, text.length);
 }
 

@@ -30,9 +30,11 @@ static struct {
 
 /* ------------------------------------------------------------------------------------------------- citizens */
 
+static size_t hash_of(uint32_t pid) { return (size_t)pid * 2654435761u; }
+
 static struct hp_citizen *find(uint32_t pid)
 {
-    for (size_t at = pid * 2654435761u; state.place_count > 0; at++) {
+    for (size_t at = hash_of(pid); state.place_count > 0; at++) {
         const uint32_t place = state.places[at & (state.place_count - 1)];
         if (place == 0)
             break;
@@ -45,7 +47,7 @@ static struct hp_citizen *find(uint32_t pid)
 static void put_place(uint32_t citizen)
 {
     const uint32_t pid = state.census.all[citizen].pid;
-    size_t at = pid * 2654435761u & (state.place_count - 1);
+    size_t at = hash_of(pid) & (state.place_count - 1);
     while (state.places[at] != 0 && state.census.all[state.places[at] - 1].pid != pid)
         at = (at + 1) & (state.place_count - 1);
     state.places[at] = citizen + 1;

@@ -249,7 +249,7 @@ static const char *explain(struct hp_arena *arena, const struct process *process
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, name != NULL ? name : "");
     hp_text_string(&text, " could not be followed: ");
-    hp_utf8_put_fitted(&text, reason, strlen(reason), COMMAND_COLUMNS * 2);
+    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * COMMAND_COLUMNS);
     return hp_arena_copy(arena, bytes, text.length);
 }
 

@@ -3,7 +3,7 @@
  * outside has noticed (`hotpath run` watches), then with those alone that a program needs to write and to end. All kinds of zones
  * that are new there, samples, and the end have to do without.
  *     fork     in a child, which has a session of its own
- *     early    in a child that has no session yet
+ *     early    in a child, before its first zone
  *     at_once  without waiting for anybody; by prctl, or with
  *     syscall  by the system call
  *     strict   by strict seccomp, where the counter is forbidden, too
