@@ -14448,19 +14448,29 @@ static const char *hp_bottlenecks_base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* If it is not the first one: " in the process sort", " in a child process". */
-static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session)
+static const char *hp_bottlenecks_program_of(const struct hp_run *run, size_t session)
+{
+    const struct hp_snapshot *its = run->sessions[session];
+    return hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
+}
+
+static bool hp_bottlenecks_is_same_program(const struct hp_run *run, size_t one, size_t other)
+{
+    return strcmp(hp_bottlenecks_program_of(run, one), hp_bottlenecks_program_of(run, other)) == 0;
+}
+
+/* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
+static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session, bool is_one_of_many)
 {
     const struct hp_run *run = &view->results->run;
     if (session == 0 || session >= run->count)
         return;
-    const struct hp_snapshot *first = run->sessions[0], *its = run->sessions[session];
-    const char *name = hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
-    if (name[0] == '\0' || strcmp(name, hp_bottlenecks_base_name(hp_snapshot_text(first, first->header.executable))) == 0) {
-        hp_text_string(line, " in a child process");
+    const char *name = hp_bottlenecks_program_of(run, session);
+    if (name[0] == '\0' || hp_bottlenecks_is_same_program(run, session, 0)) {
+        hp_text_string(line, is_one_of_many ? " in child processes" : " in a child process");
         return;
     }
-    hp_text_string(line, " in the process ");
+    hp_text_string(line, is_one_of_many ? " in the processes of " : " in the process ");
     hp_utf8_put_safe(line, name, strlen(name));
 }
 
@@ -14476,7 +14486,7 @@ static const char *hp_bottlenecks_measure_of(const struct hp_bottlenecks_view *v
 static void hp_bottlenecks_put_entry(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *entry)
 {
     hp_bottlenecks_put_name(line, entry->site);
-    hp_bottlenecks_put_process(line, view, entry->site->session);
+    hp_bottlenecks_put_process(line, view, entry->site->session, false);
     hp_text_string(line, ": ");
     hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(entry->work_ns, view->whole_ns));
     hp_text_string(line, hp_bottlenecks_measure_of(view));
@@ -14498,16 +14508,38 @@ static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottl
     hp_bottlenecks_put_entry(line, view, first);
 }
 
-/* The process without measured functions that used most of that much; 0: the first one, or none. */
-static size_t hp_bottlenecks_busiest_process(const struct hp_bottlenecks_view *view, double ns)
+/* Processor time of a process without measured functions; 0: it has some. */
+static double hp_bottlenecks_unmeasured_ns(const struct hp_bottlenecks_view *view, size_t session)
 {
-    const struct hp_profile *profile = view->results->profile;
-    for (size_t at = 1; at < profile->run->count; at++) {
-        const struct hp_header *header = &profile->run->sessions[at]->header;
-        if (profile->sessions[at].calls == 0 && 2 * (double)(header->cpu_latest_ns - header->cpu_start_ns) > ns)
-            return at;
+    const struct hp_header *header = &view->results->run.sessions[session]->header;
+    const bool has_calls = view->results->profile->sessions[session].calls != 0;
+    return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
+}
+
+/*
+ * A session of the program without measured functions that used most of that much, in one process or many; 0: the first one, or none.
+ * Who has more than all others together is found by letting each take from the one in front what it has.
+ */
+static size_t hp_bottlenecks_busiest_program(const struct hp_bottlenecks_view *view, double ns, bool *ret_is_one_of_many)
+{
+    const struct hp_run *run = &view->results->run;
+    size_t front = 0, processes = 0;
+    double lead = 0, sum = 0;
+    for (size_t at = 1; at < run->count; at++) {
+        const double its = hp_bottlenecks_unmeasured_ns(view, at);
+        lead += front != 0 && hp_bottlenecks_is_same_program(run, at, front) ? its : -its;
+        if (lead < 0) {
+            front = at;
+            lead = -lead;
+        }
     }
-    return 0;
+    for (size_t at = 1; at < run->count && front != 0; at++) {
+        const double its = hp_bottlenecks_is_same_program(run, at, front) ? hp_bottlenecks_unmeasured_ns(view, at) : 0;
+        sum += its;
+        processes += its > 0;
+    }
+    *ret_is_one_of_many = processes > 1;
+    return 2 * sum > ns ? front : 0;
 }
 
 /*
@@ -14520,8 +14552,10 @@ static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bot
     const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
     const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
     if (outside->cpu_ns + outside->waiting_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+        bool is_one_of_many;
+        const size_t hp_bottlenecks_busiest = hp_bottlenecks_busiest_program(view, outside->cpu_ns, &is_one_of_many);
         hp_text_string(line, "The bottleneck is outside of all measured functions,");
-        hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest_process(view, outside->cpu_ns));
+        hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest, is_one_of_many);
         hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
         hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside->cpu_ns, total_cpu_ns));
         hp_text_string(line, " of the processor time. ");
