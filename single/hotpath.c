@@ -22920,11 +22920,12 @@ struct hp_head {
     struct hp_store *store;   /* the session it works for, which may have ended */
     struct hp_thread *record; /* in the session */
     uint32_t record_offset;
-    uint32_t thread_id;  /* 0: the head is free */
-    uint32_t copies;     /* copies of the library whose hotpath_v1_head points here */
-    uint32_t generation; /* of the record while this thread has it */
-    uint32_t slot_count; /* slots in use */
-    uint32_t space;      /* next free byte of this thread's piece of the session */
+    uint32_t thread_id;      /* 0: the head is free */
+    uint32_t is_one_of_many; /* there are, or were, others; written by any thread, and so a word of its own */
+    uint32_t copies;         /* copies of the library whose hotpath_v1_head points here */
+    uint32_t generation;     /* of the record while this thread has it */
+    uint32_t slot_count;     /* slots in use */
+    uint32_t space;          /* next free byte of this thread's piece of the session */
     uint32_t space_end;
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
@@ -22935,7 +22936,6 @@ struct hp_head {
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
     uint16_t *owner_leaf;
-    bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool is_blind;          /* the thread may not read the counter any more */
     bool index_is_complete; /* every node and stat of the record is in the slots */
@@ -24228,7 +24228,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xfcb05501e7c1d31f)
+#define HP_SHARED_LAYOUT UINT64_C(0xbd43fac182f06df1)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -30858,12 +30858,21 @@ static int hp_find_look_at(struct dl_phdr_info *object, size_t size, void *conte
     return place->image != NULL;
 }
 
-/* Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. */
+static bool hp_find_has_sanitizer_;
+
+/*
+ * Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. But sanitizers
+ * stand in front of the other function, and may not have begun.
+ */
 static const void *hp_find_image_of(const void *function)
 {
     struct hp_find_place place = {(uintptr_t)function, NULL};
-    if (function != NULL)
-        dl_iterate_phdr(hp_find_look_at, &place);
+    Dl_info info;
+    if (function == NULL)
+        return NULL;
+    if (hp_find_has_sanitizer_)
+        return dladdr(function, &info) != 0 ? info.dli_fbase : NULL;
+    dl_iterate_phdr(hp_find_look_at, &place);
     return place.image;
 }
 
@@ -30884,8 +30893,6 @@ static bool hp_find_is_complete(const void *image, void *const *functions, size_
             return false;
     return true;
 }
-
-static bool hp_find_has_sanitizer_;
 
 static void hp_find_look_for_sanitizer(void)
 {
@@ -30985,8 +30992,8 @@ bool hp_find_next(void)
     const int saved = errno;
     const uintptr_t around = hotpath_inside_;
     hotpath_inside_ = HP_INSIDE_OURSELVES;
-    const void *const image = hp_find_image_of(hp_find_symbol("malloc"));
     hp_find_look_for_sanitizer();
+    const void *const image = hp_find_image_of(hp_find_symbol("malloc"));
     hp_next_usable_size *const of_copy_behind = hp_find_silence_copy_behind();
     __atomic_store_n(&hp_find_image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
     hp_find_find_aligned(image);

@@ -147,12 +147,21 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *context)
     return place->image != NULL;
 }
 
-/* Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. */
+static bool has_sanitizer;
+
+/*
+ * Something that only the image has that the function is in; NULL without one. dladdr would go through all symbols of it. But sanitizers
+ * stand in front of the other function, and may not have begun.
+ */
 static const void *image_of(const void *function)
 {
     struct place place = {(uintptr_t)function, NULL};
-    if (function != NULL)
-        dl_iterate_phdr(look_at, &place);
+    Dl_info info;
+    if (function == NULL)
+        return NULL;
+    if (has_sanitizer)
+        return dladdr(function, &info) != 0 ? info.dli_fbase : NULL;
+    dl_iterate_phdr(look_at, &place);
     return place.image;
 }
 
@@ -173,8 +182,6 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
             return false;
     return true;
 }
-
-static bool has_sanitizer;
 
 static void look_for_sanitizer(void)
 {
@@ -274,8 +281,8 @@ bool hp_find_next(void)
     const int saved = errno;
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
-    const void *const image = image_of(hp_find_symbol("malloc"));
     look_for_sanitizer();
+    const void *const image = image_of(hp_find_symbol("malloc"));
     hp_next_usable_size *const of_copy_behind = silence_copy_behind();
     __atomic_store_n(&image_of_malloc, of_copy_behind == NULL ? image : NULL, __ATOMIC_RELAXED);
     find_aligned(image);

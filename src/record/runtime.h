@@ -62,11 +62,12 @@ struct hp_head {
     struct hp_store *store;   /* the session it works for, which may have ended */
     struct hp_thread *record; /* in the session */
     uint32_t record_offset;
-    uint32_t thread_id;  /* 0: the head is free */
-    uint32_t copies;     /* copies of the library whose hotpath_v1_head points here */
-    uint32_t generation; /* of the record while this thread has it */
-    uint32_t slot_count; /* slots in use */
-    uint32_t space;      /* next free byte of this thread's piece of the session */
+    uint32_t thread_id;      /* 0: the head is free */
+    uint32_t is_one_of_many; /* there are, or were, others; written by any thread, and so a word of its own */
+    uint32_t copies;         /* copies of the library whose hotpath_v1_head points here */
+    uint32_t generation;     /* of the record while this thread has it */
+    uint32_t slot_count;     /* slots in use */
+    uint32_t space;          /* next free byte of this thread's piece of the session */
     uint32_t space_end;
     uint32_t farewells; /* rounds of thread-exit destructors seen */
     uint32_t skip_runs; /* in use of the following */
@@ -77,7 +78,6 @@ struct hp_head {
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
     uint16_t *owner_leaf;
-    bool is_one_of_many;    /* there are, or were, others; written by any thread */
     bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
     bool is_blind;          /* the thread may not read the counter any more */
     bool index_is_complete; /* every node and stat of the record is in the slots */

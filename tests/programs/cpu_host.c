@@ -675,18 +675,23 @@ static void *be_busy_a_while(void *unused)
     return unused;
 }
 
+static uint64_t began_ns; /* before the session: the first perf event of a machine may take ten milliseconds */
+
+static uint64_t process_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Whatever limits leave of the engines. */
 static void work(void)
 {
     pthread_t thread;
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    const uint64_t from = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     busy(60);
     MUST(pthread_create(&thread, NULL, be_busy_a_while, NULL) == 0);
     pthread_join(thread, NULL);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    tell_aside("all", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - from);
+    tell_aside("all", process_ns() - began_ns);
     say("done", 1);
 }
 
@@ -763,6 +768,7 @@ static const struct {
 
 static int run(const char *name)
 {
+    began_ns = process_ns();
     HOTPATH_MAIN();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (strcmp(cases[i].name, name) == 0) {
