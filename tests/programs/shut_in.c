@@ -65,8 +65,8 @@ static void fill(void)
 #define NEEDED ALLOW(write), ALLOW(exit_group), ALLOW(exit), ALLOW(rt_sigreturn)
 #define FOR_SAMPLES                                                                                                \
     ALLOW(clock_gettime), ALLOW(getrusage), ALLOW(gettid), ALLOW(timer_create), ALLOW(timer_settime),              \
-        ALLOW(timer_delete), ALLOW(perf_event_open), ALLOW(fcntl), ALLOW_MAPPING, ALLOW(munmap), ALLOW(close),     \
-        ALLOW(rt_sigaction), ALLOW(rt_sigprocmask)
+        ALLOW(timer_delete), ALLOW(perf_event_open), ALLOW(fcntl), ALLOW(ioctl), ALLOW(prlimit64), ALLOW_MAPPING,  \
+        ALLOW(munmap), ALLOW(close), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask)
 
 static bool shut_in(bool is_noticed)
 {
