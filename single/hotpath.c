@@ -23087,6 +23087,7 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hotpath_runtime_->epoch, __ATOMIC_RELAXED); }
+static inline uint64_t hp_zone_ticks(void) { return HOTPATH_GET_(hotpath_runtime_->zone_cost.ticks); }
 static inline bool hp_is_child(void) { return __atomic_load_n(&hotpath_runtime_->is_child, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {
@@ -24228,7 +24229,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xbd43fac182f06df1)
+#define HP_SHARED_LAYOUT UINT64_C(0xf45bb1f63fc5cb5d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -26385,6 +26386,15 @@ static void hp_lifecycle_note_zone_cost(struct hp_header *header)
     __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
 }
 
+/* Word by word: threads that record look at some of it. */
+static void hp_lifecycle_set_zone_cost(const struct hp_zone_cost *cost)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)cost;
+    uint64_t *to = (uint64_t *)(void *)&hotpath_runtime_->zone_cost;
+    for (size_t at = 0; at < sizeof *cost / sizeof *to; at++)
+        HOTPATH_PUT_(to[at], from[at]);
+}
+
 /*
  * Once for all sessions of the process and for its children: they are on the same machine. Most processes of a run have no zones;
  * there it is done quickly, and again when the program turns out to use macros.
@@ -26401,7 +26411,7 @@ static void hp_lifecycle_calibrate(bool is_quick)
     hp_signals_release(&held);
     if (!hp_lock(&held))
         return;
-    hotpath_runtime_->zone_cost = cost;
+    hp_lifecycle_set_zone_cost(&cost);
     if (hp_lifecycle_is_active())
         hp_lifecycle_note_zone_cost(hp_store_header(hotpath_runtime_->store));
     hp_unlock(&held);
@@ -27906,7 +27916,7 @@ static uint64_t hp_sampler_ticks_now(void) { return hp_clock_ticks_raw(hotpath_r
 static void hp_sampler_weigh_perf(const struct hp_head *head)
 {
     struct hp_header *header = hp_store_header(head->store);
-    const uint64_t zone = hotpath_runtime_->zone_cost.ticks;
+    const uint64_t zone = hp_zone_ticks();
     if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
         return;
     const uint64_t ticks = hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
@@ -28000,7 +28010,7 @@ static bool hp_sampler_enter(struct hp_head *head)
 static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones)
 {
     if (head->sampler.since != 0) {
-        const uint64_t ticks = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hotpath_runtime_->zone_cost.ticks;
+        const uint64_t ticks = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
         HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
     }
     head->sampler.since = 0;
@@ -28753,7 +28763,7 @@ void hp_slow_way_end(const struct hp_head *head, uint64_t from)
     if (from == 0)
         return;
     const uint64_t ticks = hp_now() - from;
-    if (ticks < HP_SLOW_WAYS_MOST_ZONES * hotpath_runtime_->zone_cost.ticks)
+    if (ticks < HP_SLOW_WAYS_MOST_ZONES * hp_zone_ticks())
         HOTPATH_ADD_(head->record->slow_ticks, ticks);
 }
 
@@ -29543,9 +29553,9 @@ static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 /* The longest call, by the clock, of whose time measuring is more than the bound. */
 static uint64_t hp_tree_longest_short_call(void)
 {
-    const struct hp_zone_cost *cost = &hotpath_runtime_->zone_cost;
     const uint64_t bound = HOTPATH_GET_(hotpath_runtime_->wishes.measuring_bound);
-    return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
+    const uint64_t inner = HOTPATH_GET_(hotpath_runtime_->zone_cost.inner_ticks);
+    return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
 
 /* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
@@ -29707,7 +29717,7 @@ void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
     struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
     if (stat->typical == 0 || stat->period <= 1)
         return;
-    stat->long_calls = ticks > HP_TREE_LONG_ZONES * hotpath_runtime_->zone_cost.ticks ? stat->long_calls + 1 : 0;
+    stat->long_calls = ticks > HP_TREE_LONG_ZONES * hp_zone_ticks() ? stat->long_calls + 1 : 0;
     if (stat->long_calls > 0)
         HOTPATH_PUT_(stat->countdown, 1);
     if (stat->long_calls >= HP_TREE_LONG_CALLS)

@@ -134,6 +134,15 @@ static void note_zone_cost(struct hp_header *header)
     __atomic_store_n(&header->alloc_cost_ps, cost->alloc_ps, __ATOMIC_RELAXED);
 }
 
+/* Word by word: threads that record look at some of it. */
+static void set_zone_cost(const struct hp_zone_cost *cost)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)cost;
+    uint64_t *to = (uint64_t *)(void *)&hp_runtime->zone_cost;
+    for (size_t at = 0; at < sizeof *cost / sizeof *to; at++)
+        HOTPATH_PUT_(to[at], from[at]);
+}
+
 /*
  * Once for all sessions of the process and for its children: they are on the same machine. Most processes of a run have no zones;
  * there it is done quickly, and again when the program turns out to use macros.
@@ -150,7 +159,7 @@ static void calibrate(bool is_quick)
     hp_signals_release(&held);
     if (!hp_lock(&held))
         return;
-    hp_runtime->zone_cost = cost;
+    set_zone_cost(&cost);
     if (is_active())
         note_zone_cost(hp_store_header(hp_runtime->store));
     hp_unlock(&held);

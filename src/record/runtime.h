@@ -229,6 +229,7 @@ static inline struct hp_fork_page *hp_page(void)
 }
 /* The number of the session. Relaxed: whoever must not be wrong looks at the gate as well, or holds the lock. */
 static inline uint32_t hp_epoch(void) { return __atomic_load_n(&hp_runtime->epoch, __ATOMIC_RELAXED); }
+static inline uint64_t hp_zone_ticks(void) { return HOTPATH_GET_(hp_runtime->zone_cost.ticks); }
 static inline bool hp_is_child(void) { return __atomic_load_n(&hp_runtime->is_child, __ATOMIC_RELAXED); }
 static inline void hp_seal(bool is_sealed)
 {

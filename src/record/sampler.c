@@ -272,7 +272,7 @@ static uint64_t ticks_now(void) { return hp_clock_ticks_raw(hp_runtime->counter)
 static void weigh_perf(const struct hp_head *head)
 {
     struct hp_header *header = hp_store_header(head->store);
-    const uint64_t zone = hp_runtime->zone_cost.ticks;
+    const uint64_t zone = hp_zone_ticks();
     if (head->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
         return;
     const uint64_t ticks = hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
@@ -366,7 +366,7 @@ static bool enter(struct hp_head *head)
 static void leave(struct hp_head *head, uint64_t most_zones)
 {
     if (head->sampler.since != 0) {
-        const uint64_t ticks = ticks_now() - head->sampler.since, most = most_zones * hp_runtime->zone_cost.ticks;
+        const uint64_t ticks = ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
         HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
     }
     head->sampler.since = 0;

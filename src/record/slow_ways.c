@@ -21,6 +21,6 @@ void hp_slow_way_end(const struct hp_head *head, uint64_t from)
     if (from == 0)
         return;
     const uint64_t ticks = hp_now() - from;
-    if (ticks < MOST_ZONES * hp_runtime->zone_cost.ticks)
+    if (ticks < MOST_ZONES * hp_zone_ticks())
         HOTPATH_ADD_(head->record->slow_ticks, ticks);
 }

@@ -353,9 +353,9 @@ static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 /* The longest call, by the clock, of whose time measuring is more than the bound. */
 static uint64_t longest_short_call(void)
 {
-    const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
     const uint64_t bound = HOTPATH_GET_(hp_runtime->wishes.measuring_bound);
-    return bound == 0 ? 0 : cost->inner_ticks + cost->ticks * (100 - bound) / bound;
+    const uint64_t inner = HOTPATH_GET_(hp_runtime->zone_cost.inner_ticks);
+    return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
 
 /* The same site may be called for more elsewhere. With room for some calls during which the thread lost its CPU. */
@@ -517,7 +517,7 @@ void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks)
     struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, node)->stat);
     if (stat->typical == 0 || stat->period <= 1)
         return;
-    stat->long_calls = ticks > LONG_ZONES * hp_runtime->zone_cost.ticks ? stat->long_calls + 1 : 0;
+    stat->long_calls = ticks > LONG_ZONES * hp_zone_ticks() ? stat->long_calls + 1 : 0;
     if (stat->long_calls > 0)
         HOTPATH_PUT_(stat->countdown, 1);
     if (stat->long_calls >= LONG_CALLS)

@@ -217,7 +217,9 @@ SCENES = {
             + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl does not say who holds it
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
     "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
-             r"|The bottleneck is outside of all measured functions, in the processes of (sh|dash), with \d+ % of the processor time",
+             r"|The bottleneck is outside of all measured functions, in "
+             + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # into which it is not preloaded
+             + r", with \d+ % of the processor time",
     "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
     "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
     "filter": r"The bottleneck is read_line: \d+ % of the time(?: that is not idle)?, waiting \(pipe: read\)",
