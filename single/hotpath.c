@@ -3664,7 +3664,7 @@ static void *hp_cpu_start_event(int signal, uint64_t period_ns, long samples, in
 void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
     if (hp_cpu_has_queue())
-        return hp_cpu_start_event(signal, period_ns, samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES,
+        return hp_cpu_start_event(signal, period_ns, (long)(samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES),
                            ret_refusal);
     *ret_refusal = EAGAIN;
     return NULL;

@@ -185,7 +185,7 @@ static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_
 void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
     if (has_queue())
-        return start_event(signal, period_ns, samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES,
+        return start_event(signal, period_ns, (long)(samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES),
                            ret_refusal);
     *ret_refusal = EAGAIN;
     return NULL;
