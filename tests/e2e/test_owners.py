@@ -30,6 +30,7 @@ def test_begin_while_another_thread_ends(box):
     assert result.stdout == "survived\n"
 
 
+@without_emulator("its own memory is among it")
 def test_nothing_is_left_of_200_sessions(box):
     result = box.run("owners", "leak", 200)
     assert result.told["left_kb"] <= 1024
