@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arith.h"
 #include "clock.h"
 #include "task_events.h"
 #include "task_files.h"
@@ -323,24 +324,41 @@ static uint64_t unseen_of(const struct hp_citizen *citizen)
     return citizen->ended_ns > from ? citizen->ended_ns - from : 0;
 }
 
+/* How busy it was while it was looked at, of 1; who was never seen may have been so all the time. */
+static double busyness_of(const struct hp_citizen *citizen)
+{
+    const uint64_t watched = hp_less(citizen->seen_ns, citizen->began_ns);
+    if (watched == 0 || citizen->seen_cpu_ns >= watched)
+        return 1;
+    return (double)(citizen->seen_cpu_ns + 1) / (double)watched;
+}
+
+static double part_of(const struct hp_citizen *citizen)
+{
+    return busyness_of(citizen) * (double)unseen_of(citizen);
+}
+
 /*
  * All who were waited for have left what they used with us. What is more than was seen was used after the last looks, mostly by those
- * who ended before anybody looked: it is shared out by how long that was, and nobody has more than that.
+ * who ended before anybody looked: it is shared out by how long that was and how busy they had been, since one may have waited for
+ * another all the time; and nobody has more than that.
  */
 static void share_out(void)
 {
     struct rusage usage;
-    uint64_t seen = 0, unseen = 0;
+    uint64_t seen = 0;
+    double parts = 0;
     const uint64_t all =
         getrusage(RUSAGE_CHILDREN, &usage) == 0 ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
     for (size_t at = 0; at < state.census.count; at++) {
         seen += state.census.all[at].seen_cpu_ns;
-        unseen += unseen_of(&state.census.all[at]);
+        parts += part_of(&state.census.all[at]);
     }
-    const double share = unseen > 0 && all > seen ? (double)(all - seen) / (double)unseen : 0;
+    const double share = parts > 0 && all > seen ? (double)(all - seen) / parts : 0;
     for (size_t at = 0; at < state.census.count; at++) {
         struct hp_citizen *citizen = &state.census.all[at];
-        citizen->cpu_ns = citizen->seen_cpu_ns + (uint64_t)((share < 1 ? share : 1) * (double)unseen_of(citizen));
+        const double most = (double)unseen_of(citizen), its = share * part_of(citizen);
+        citizen->cpu_ns = citizen->seen_cpu_ns + (uint64_t)(its < most ? its : most);
     }
 }
 
