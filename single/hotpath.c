@@ -9521,6 +9521,12 @@ HP_PRIVATE void hp_store_forget(struct hp_store *store);
 /* The session never began: its file goes. */
 HP_PRIVATE void hp_store_remove(const struct hp_store *store);
 
+/* Whether the process has said, or somebody outside has seen, that it is in a sandbox. */
+static inline bool hp_header_is_sandboxed(const struct hp_header *header)
+{
+    return (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED) != 0;
+}
+
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {
     return (struct hp_header *)(void *)store->range.base;
@@ -9867,7 +9873,7 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
 static bool hp_store_space_is_worth_asking(struct hp_store *store)
 {
     const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
+    if (hp_header_is_sandboxed(hp_store_header(store)))
         return false;
     if (refusals != 0)
         __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
@@ -23101,7 +23107,7 @@ static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
     return __atomic_load_n(&hotpath_runtime_->is_confined, __ATOMIC_RELAXED) ||
-           (header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED));
+           (header != NULL && hp_header_is_sandboxed(header));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
 /* Threads that have no head yet know it from those that have. */
@@ -24209,8 +24215,10 @@ void hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
-    if (hp_page() == NULL || !hp_lock(&held))
+    if (hp_page() == NULL || !hp_lock(&held)) {
+        errno = saved;
         return;
+    }
     struct hp_head *head = !hp_is_forked_child() ? hp_thread_of_any_copy() : NULL;
     if (what != 0)
         hp_confined_shut_in(head, what);
@@ -24229,7 +24237,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xf45bb1f63fc5cb5d)
+#define HP_SHARED_LAYOUT UINT64_C(0xd3a0ab0d93ce1f17)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -26515,7 +26523,7 @@ static bool hp_lifecycle_may_make_system_calls(void)
 {
     const struct hp_store *store = hotpath_runtime_->store;
     return !__atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED) && store != NULL &&
-           (hp_store_header(store)->features & HP_FEATURE_SANDBOXED) == 0 && hp_clock_may_be_read();
+           !hp_header_is_sandboxed(hp_store_header(store)) && hp_clock_may_be_read();
 }
 
 /* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
@@ -26791,11 +26799,12 @@ static void hp_lifecycle_finish(bool is_in_handler)
 static bool hp_lifecycle_is_shut_in(void)
 {
     struct hp_session *session = hp_session_hold();
-    if (session == NULL)
-        return hp_is_sandboxed();
-    const uint32_t features = __atomic_load_n(&hp_store_header(&session->store)->features, __ATOMIC_RELAXED);
-    hp_session_let_go(session);
-    return (features & HP_FEATURE_SANDBOXED) || hp_is_sandboxed();
+    bool is_noted = false;
+    if (session != NULL) {
+        is_noted = hp_header_is_sandboxed(hp_store_header(&session->store));
+        hp_session_let_go(session);
+    }
+    return is_noted || hp_is_sandboxed();
 }
 
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */

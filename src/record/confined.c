@@ -49,8 +49,10 @@ void hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
-    if (hp_page() == NULL || !hp_lock(&held))
+    if (hp_page() == NULL || !hp_lock(&held)) {
+        errno = saved;
         return;
+    }
     struct hp_head *head = !hp_is_forked_child() ? hp_thread_of_any_copy() : NULL;
     if (what != 0)
         shut_in(head, what);

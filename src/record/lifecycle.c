@@ -263,7 +263,7 @@ static bool may_make_system_calls(void)
 {
     const struct hp_store *store = hp_runtime->store;
     return !__atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED) && store != NULL &&
-           (hp_store_header(store)->features & HP_FEATURE_SANDBOXED) == 0 && hp_clock_may_be_read();
+           !hp_header_is_sandboxed(hp_store_header(store)) && hp_clock_may_be_read();
 }
 
 /* Children of programs that report on themselves begin with their first zone: most of them have none and run something else. */
@@ -539,11 +539,12 @@ static void finish(bool is_in_handler)
 static bool is_shut_in(void)
 {
     struct hp_session *session = hp_session_hold();
-    if (session == NULL)
-        return hp_is_sandboxed();
-    const uint32_t features = __atomic_load_n(&hp_store_header(&session->store)->features, __ATOMIC_RELAXED);
-    hp_session_let_go(session);
-    return (features & HP_FEATURE_SANDBOXED) || hp_is_sandboxed();
+    bool is_noted = false;
+    if (session != NULL) {
+        is_noted = hp_header_is_sandboxed(hp_store_header(&session->store));
+        hp_session_let_go(session);
+    }
+    return is_noted || hp_is_sandboxed();
 }
 
 /* Priority 101: after all destructors of the program, so that zones in those are still in the report. */

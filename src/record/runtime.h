@@ -243,7 +243,7 @@ static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
     return __atomic_load_n(&hp_runtime->is_confined, __ATOMIC_RELAXED) ||
-           (header != NULL && (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED));
+           (header != NULL && hp_header_is_sandboxed(header));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
 /* Threads that have no head yet know it from those that have. */

@@ -49,6 +49,12 @@ void hp_store_forget(struct hp_store *store);
 /* The session never began: its file goes. */
 void hp_store_remove(const struct hp_store *store);
 
+/* Whether the process has said, or somebody outside has seen, that it is in a sandbox. */
+static inline bool hp_header_is_sandboxed(const struct hp_header *header)
+{
+    return (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED) != 0;
+}
+
 static inline struct hp_header *hp_store_header(const struct hp_store *store)
 {
     return (struct hp_header *)(void *)store->range.base;

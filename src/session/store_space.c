@@ -19,7 +19,7 @@
 static bool is_worth_asking(struct hp_store *store)
 {
     const uint32_t refusals = __atomic_load_n(&store->refusals, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&hp_store_header(store)->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED)
+    if (hp_header_is_sandboxed(hp_store_header(store)))
         return false;
     if (refusals != 0)
         __atomic_store_n(&store->refusals, refusals + 1, __ATOMIC_RELAXED);
