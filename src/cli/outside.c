@@ -32,6 +32,8 @@ struct left {
     uint32_t state;
     uint64_t began_ns;
     uint64_t cpu_start_ns, cpu_latest_ns;
+    uint64_t
+        unwritten; /* forked children that could not write one: it counts them as lost, and does not know who they are */
     char name[64]; /* of the file */
     char executable[256];
 };
@@ -43,7 +45,8 @@ struct stranger {
     const struct hp_citizen *citizen;
     uint64_t began_ns, ended_ns, cpu_ns;
     uint32_t count;
-    uint32_t others; /* of them, after the first: those that left nothing at all */
+    uint32_t counted; /* of them: those that their parents have counted as lost already */
+    uint32_t others;  /* of them, after the first: those that left nothing at all */
 };
 
 static struct {
@@ -100,7 +103,8 @@ static void visit(const char *name, void *context)
                               .state = header.state,
                               .began_ns = header.clock_start.ns,
                               .cpu_start_ns = header.cpu_start_ns,
-                              .cpu_latest_ns = header.cpu_latest_ns};
+                              .cpu_latest_ns = header.cpu_latest_ns,
+                              .unwritten = header.losses[HP_LOSS_CHILDREN]};
         memcpy(left->name, name, strlen(name) + 1);
         read_executable(fd, &header, left);
     }
@@ -161,6 +165,17 @@ static struct left *session_of(const struct hp_citizen *citizen, size_t image)
     return NULL;
 }
 
+/* Whether its parent has counted it as lost; each of those is taken for one child. */
+static bool is_counted_by_parent(const struct hp_citizen *citizen)
+{
+    for (size_t at = first_of(citizen->parent); at < work.left_count && work.left[at].pid == citizen->parent; at++)
+        if (work.left[at].unwritten > 0 && work.left[at].began_ns <= citizen->began_ns) {
+            work.left[at].unwritten--;
+            return true;
+        }
+    return false;
+}
+
 /* ------------------------------------------------------------------------------------------------------ ends */
 
 static uint64_t ticks_at(uint64_t ns)
@@ -201,6 +216,8 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 
 /* ---------------------------------------------------------------------------------------------------- reasons */
 
+#define UNWRITTEN "it could not write a session file where its parent did (another root or user, or no space)"
+#define UNFORKED "it was begun without fork, or by one that was not followed"
 #define UNKNOWN "it got no word of being measured (a cleared environment), or could not leave a session"
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
@@ -236,7 +253,8 @@ static struct stranger *place_for(const struct hp_image *image, const char *reas
     return work.stranger_count < most ? &work.strangers[work.stranger_count++] : &work.strangers[most - 1];
 }
 
-static void add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns, const char *reason)
+static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns,
+                                     const char *reason)
 {
     const struct hp_image *image = &citizen->images[at];
     struct stranger *stranger = place_for(image, reason);
@@ -250,6 +268,7 @@ static void add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t c
     stranger->others += stranger->count > 1 && !has_any(citizen) && at + 1 == citizen->image_count;
     stranger->cpu_ns += cpu_ns;
     stranger->ended_ns = ended > stranger->ended_ns ? ended : stranger->ended_ns;
+    return stranger;
 }
 
 /* From fork to exec a process runs nothing of its own; and one that ends at once did not find what it was to run. */
@@ -278,12 +297,15 @@ static void settle(const struct hp_citizen *citizen)
             cpu_end = left->cpu_start_ns;
             continue;
         }
-        if (!is_worth_a_word(citizen, at))
+        const bool is_counted = at == 0 && is_counted_by_parent(citizen);
+        if (!is_counted && !is_worth_a_word(citizen, at))
             continue;
         const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
-        add_stranger(citizen, at, cpu_end - cpu_begin,
-                     at > 0 ? reason_of(citizen, at)
-                            : "it was begun without fork, or by one that was not followed");
+        struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin,
+                                                 at > 0       ? reason_of(citizen, at)
+                                                 : is_counted ? UNWRITTEN
+                                                              : UNFORKED);
+        stranger->counted += is_counted;
         cpu_end = cpu_begin;
     }
 }
@@ -399,7 +421,7 @@ static void fill(struct file *file, const struct stranger *stranger)
     header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
     header->cpu_latest_ns = stranger->cpu_ns;
     header->others = stranger->others;
-    header->losses[HP_LOSS_PROCESSES] = stranger->count;
+    header->losses[HP_LOSS_PROCESSES] = stranger->count - stranger->counted;
     describe(file, stranger);
     header->capacity = header->backed = sizeof *file;
 }

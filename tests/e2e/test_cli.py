@@ -421,6 +421,8 @@ def test_root_and_user_changed(cli, args):
     assert done.stdout == "done\n"
     assert done.report.calls("work") == 3  # the child's five cannot be written where we look
     assert done.report.lost == {"children": 1}
+    child = next(row for row in done.report.rows("processes") if row.state == "outside")
+    assert "could not write a session file" in child.reason
 
 
 def test_a_pipeline_is_not_disturbed(cli):

@@ -145,6 +145,7 @@ static int go_on(void)
     fflush(stdout);
     if (fork() == 0) {
         work_times(5);
+        spin_us(30000); /* long enough to be missed */
         exit(0);
     }
     wait_for_all();
