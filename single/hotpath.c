@@ -24056,7 +24056,7 @@ static void hp_calibration_choose_key(struct hp_calibration_miniature *mini, boo
     struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, HP_CALIBRATION_OFFSET(root), 0);
     slot->key = (uint64_t)HP_CALIBRATION_OFFSET(root) << 32 | (is_timed ? 0 : HOTPATH_SAMPLED_KEY_);
     slot->node = HP_CALIBRATION_OFFSET(node);
-    slot->stat = HP_CALIBRATION_OFFSET(stat);
+    slot->stat = HP_CALIBRATION_OFFSET(stat) | (is_timed ? 0 : HOTPATH_UNTIMED_);
     mini->stat.period = mini->stat.countdown = UINT32_MAX;
     mini->node.calls = mini->node.total = 0;
 }
@@ -24237,7 +24237,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xd3a0ab0d93ce1f17)
+#define HP_SHARED_LAYOUT UINT64_C(0xfbbd4f2988d78642)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -29549,7 +29549,7 @@ void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *fr
     HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
 }
 
-/* Where calls of a node are counted, with the flags that hold for it now. */
+/* Where calls of a node are counted, with the flags that hold for all of them now. */
 static uint32_t hp_tree_slot_stat(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
@@ -29579,12 +29579,19 @@ static bool hp_tree_is_short_path(const struct hotpath_node_ *node)
  * Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. Nor on a path where
  * calls are longer than on the one for which the site was limited.
  */
-static uint64_t hp_tree_sampled_key(const struct hp_head *head, uint32_t offset)
+static bool hp_tree_is_sampled(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
-    return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
+    return stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || hp_tree_is_short_path(node));
+}
+
+/* What zones have to mind that come to a slot, whose node it has already. */
+static void hp_tree_set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
+{
+    const bool is = hp_tree_is_sampled(head, slot->node);
+    slot->stat = hp_tree_slot_stat(head, slot->node) | (is ? HOTPATH_UNTIMED_ : 0);
+    slot->key = hp_tree_plain_key(slot) | (is ? HOTPATH_SAMPLED_KEY_ : 0);
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
@@ -29650,8 +29657,8 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, 
     if (slot->key != 0)
         return slot;
     spare->node = hp_tree_find_node(head, parent, site);
-    spare->stat = hp_tree_slot_stat(head, spare->node);
-    spare->key = hp_tree_slot_key(parent, site) | hp_tree_sampled_key(head, spare->node);
+    spare->key = hp_tree_slot_key(parent, site);
+    hp_tree_set_flags(head, spare);
     hp_tree_add_slot(head, spare);
     /* The first call on a path is timed. */
     HOTPATH_PUT_(hp_stat_at(head, hp_node_at(head, spare->node)->stat)->countdown, 1);
@@ -29663,8 +29670,7 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
     struct hotpath_slot_ *slot = hp_tree_find_slot(&head->hot, parent, hp_node_at(head, node)->site);
     if (slot->key == 0)
         return;
-    slot->stat = hp_tree_slot_stat(head, slot->node);
-    slot->key = hp_tree_plain_key(slot) | hp_tree_sampled_key(head, slot->node);
+    hp_tree_set_flags(head, slot);
 }
 
 /* One call in so many, so that the report has something to go by. */
@@ -30138,10 +30144,9 @@ static uintptr_t hp_zones_enter(struct hp_head *head, struct hotpath_zone *zone,
         !(slot->key & HOTPATH_SAMPLED_KEY_) || hotpath_is_timed_(hp_stat_at(head, node->stat), node, slot->stat);
     if (slot->stat & HOTPATH_RECURSIVE_)
         hotpath_open_call_(hot, frame);
-    if (!is_timed) {
-        HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
+    if (!is_timed)
         return (uintptr_t)hot | HOTPATH_BY_COUNT_;
-    }
+    HOTPATH_PUT_(frame->stat, slot->stat & ~HOTPATH_UNTIMED_);
     HOTPATH_PUT_(frame->start, hp_now());
     return (uintptr_t)hot;
 }

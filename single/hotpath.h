@@ -519,7 +519,8 @@ struct hotpath_stat_ {
  * onto an ancestor of these: on any other way further in it would have met itself. Until then nobody counts its open calls;
  * from then on all slots and frames below that ancestor carry this bit.
  *
- * UNTIMED, in frames: sampling, this call is counted only. CHOSEN: it is one of those that are timed.
+ * UNTIMED, in frames: sampling, this call is counted only. In slots under HOTPATH_SAMPLED_KEY_, where that is the rule. CHOSEN: it is
+ * one of those that are timed.
  *
  * KEPT: more is kept of each call than numbers (its note, its place among the latest). The offset is not that of its stat
  * but of one in which no octave is ever made, so that such calls end out of line, and others are not asked about it.
@@ -753,36 +754,66 @@ hotpath_is_timed_(struct hotpath_stat_ *stat, struct hotpath_node_ *node, uint32
     return left == 0;
 }
 
+/* Sampling: opens a zone that may be timed, or is one of a recursion. The head is held. */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+                                                     const struct hotpath_slot_ *slot)
+{
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
+    struct hotpath_frame_ *frame = hotpath_push_(head, head->top + 1, slot, zone);
+    uintptr_t state = (uintptr_t)head;
+    if (hotpath_is_timed_(stat, node, slot->stat)) {
+        HOTPATH_PUT_(frame->stat, (slot->stat & ~HOTPATH_UNTIMED_) | HOTPATH_CHOSEN_);
+        HOTPATH_PUT_(frame->start, hotpath_ticks_());
+    } else {
+        state |= HOTPATH_BY_COUNT_;
+    }
+    if (slot->stat & HOTPATH_RECURSIVE_)
+        HOTPATH_PUT_(stat->open, stat->open + 1);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    return state;
+}
+
 /*
- * Opens a zone that was not found. It may be of a site that is sampled, which is why it is not found under its usual key;
- * everything else is done out of line. Takes over a head that is held, with `ready` 0, and whose session is on, and the
- * slot where it was looked for last.
+ * Opens a zone of a site that is sampled. Takes over a head that is held, with `ready` 0, and whose session is on, and the slot
+ * where it was found.
  *
- * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it.
+ * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it. What is not
+ * asked of such a frame is not written: when it began, and `child`, which is no later than now whoever wrote it.
  */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, struct hotpath_zone *zone,
+                                                   struct hotpath_site *site, const struct hotpath_slot_ *slot)
+{
+    struct hotpath_frame_ *frame = head->top;
+    if (HOTPATH_LIKELY_((uintptr_t)zone < frame->zone && frame != head->last)) {
+        const uint32_t flags = slot->stat;
+        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
+        const uint32_t left = stat->countdown - 1;
+        if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0))
+            return hotpath_enter_by_chance_(head, zone, slot);
+        HOTPATH_PUT_(stat->countdown, left);
+        frame++;
+        HOTPATH_PUT_(frame->node, slot->node);
+        HOTPATH_PUT_(frame->stat, flags);
+        HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
+        head->top = frame;
+        HOTPATH_ORDER_();
+        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+        return (uintptr_t)head | HOTPATH_BY_COUNT_;
+    }
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+    return hotpath_v1_enter(zone, site);
+}
+
+/* Opens a zone that was not found where it was looked for last. It may be there as one that is sampled; all else is done out of line. */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, struct hotpath_zone *zone,
                                                 struct hotpath_site *site, const struct hotpath_slot_ *slot)
 {
-    struct hotpath_frame_ *frame = head->top;
-    const uint64_t key = (uint64_t)frame->node << 32 | HOTPATH_GET_(site->id), sampled = key | HOTPATH_SAMPLED_KEY_;
-    if (HOTPATH_LIKELY_(slot->key == sampled && (uintptr_t)zone < frame->zone && frame != head->last)) {
-        struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + slot->node);
-        struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
-        uintptr_t state = (uintptr_t)head;
-        frame = hotpath_push_(head, frame + 1, slot, zone);
-        if (hotpath_is_timed_(stat, node, slot->stat)) {
-            HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_CHOSEN_);
-            HOTPATH_PUT_(frame->start, hotpath_ticks_());
-        } else {
-            HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
-            state |= HOTPATH_BY_COUNT_;
-        }
-        if (slot->stat & HOTPATH_RECURSIVE_)
-            HOTPATH_PUT_(stat->open, stat->open + 1);
-        HOTPATH_ORDER_();
-        HOTPATH_PUT_(head->ready, HOTPATH_READY_);
-        return state;
-    }
+    const uint64_t key = (uint64_t)head->top->node << 32 | HOTPATH_GET_(site->id);
+    if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
+        return hotpath_enter_sampled_(head, zone, site, slot);
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     return hotpath_v1_enter(zone, site);
@@ -813,7 +844,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t r
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
             if (__builtin_expect(slot->key != key, 0)) {
                 if (slot->key == (key | HOTPATH_SAMPLED_KEY_))
-                    return hotpath_enter_held_(head, zone, site, slot);
+                    return hotpath_enter_sampled_(head, zone, site, slot);
                 slot = hotpath_second_slot_of_(head, key);
             }
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
@@ -885,36 +916,38 @@ static inline __attribute__((always_inline, unused, no_instrument_function)) voi
 hotpath_count_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame)
 {
     struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(head->base + frame->node);
+    const uint32_t flags = frame->stat;
     HOTPATH_PUT_(frame->zone, 0);
     HOTPATH_ORDER_();
     HOTPATH_ADD_(node->calls, 1);
     HOTPATH_ADD_(node->untimed, 1);
-    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+    if (__builtin_expect(flags & HOTPATH_RECURSIVE_, 0)) {
         struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + node->stat);
         HOTPATH_PUT_(stat->open, stat->open - 1);
     }
-    HOTPATH_PUT_(frame->child, 0);
     head->top = frame - 1;
 }
 
 /* Closes a zone that was opened by count; all others out of line. */
 HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    int is_done = 0;
-    if (zone->state == ((uintptr_t)head | HOTPATH_BY_COUNT_) && HOTPATH_GET_(head->ready) != 0) {
+    struct hotpath_head_ *head =
+        (struct hotpath_head_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not believed, either */
+    if (HOTPATH_LIKELY_(head == hotpath_v1_head && HOTPATH_GET_(head->ready) != 0)) {
         HOTPATH_PUT_(head->ready, 0);
         HOTPATH_ORDER_();
         struct hotpath_frame_ *frame = head->top;
-        is_done = HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone &&
-                  (frame->stat & HOTPATH_UNTIMED_);
-        if (HOTPATH_LIKELY_(is_done))
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch && frame->zone == (uintptr_t)zone &&
+                            (frame->stat & HOTPATH_UNTIMED_))) {
             hotpath_count_untimed_(head, frame);
+            HOTPATH_ORDER_();
+            HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+            return;
+        }
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
-    if (__builtin_expect(!is_done, 0))
-        hotpath_v1_leave(zone, hotpath_ticks_());
+    hotpath_v1_leave(zone, hotpath_ticks_());
 }
 
 /* Closes a zone; the counterpart of hotpath_enter_. */

@@ -51,7 +51,7 @@ static void choose_key(struct miniature *mini, bool is_timed)
     struct hotpath_slot_ *slot = hotpath_slot_of_(&mini->head.hot, OFFSET(root), 0);
     slot->key = (uint64_t)OFFSET(root) << 32 | (is_timed ? 0 : HOTPATH_SAMPLED_KEY_);
     slot->node = OFFSET(node);
-    slot->stat = OFFSET(stat);
+    slot->stat = OFFSET(stat) | (is_timed ? 0 : HOTPATH_UNTIMED_);
     mini->stat.period = mini->stat.countdown = UINT32_MAX;
     mini->node.calls = mini->node.total = 0;
 }

@@ -340,7 +340,7 @@ void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *fr
     HOTPATH_PUT_(hp_stat_at(head, offset)->open, open);
 }
 
-/* Where calls of a node are counted, with the flags that hold for it now. */
+/* Where calls of a node are counted, with the flags that hold for all of them now. */
 static uint32_t slot_stat(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
@@ -370,12 +370,19 @@ static bool is_short_path(const struct hotpath_node_ *node)
  * Not where calls are kept: those are timed, and the stat beside such a key has to be the site's own. Nor on a path where
  * calls are longer than on the one for which the site was limited.
  */
-static uint64_t sampled_key(const struct hp_head *head, uint32_t offset)
+static bool is_sampled(const struct hp_head *head, uint32_t offset)
 {
     const struct hotpath_node_ *node = hp_node_at(head, offset);
     const struct hotpath_stat_ *stat = hp_stat_at(head, node->stat);
-    const bool is_sampled = stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_short_path(node));
-    return is_sampled ? HOTPATH_SAMPLED_KEY_ : 0;
+    return stat->period > 1 && stat->keeps == 0 && (stat->typical == 0 || is_short_path(node));
+}
+
+/* What zones have to mind that come to a slot, whose node it has already. */
+static void set_flags(const struct hp_head *head, struct hotpath_slot_ *slot)
+{
+    const bool is = is_sampled(head, slot->node);
+    slot->stat = slot_stat(head, slot->node) | (is ? HOTPATH_UNTIMED_ : 0);
+    slot->key = plain_key(slot) | (is ? HOTPATH_SAMPLED_KEY_ : 0);
 }
 
 /* The first call that folds onto `node`: from now on open calls are counted of it and everything below it. */
@@ -441,8 +448,8 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_head *head, uint32_t parent, 
     if (slot->key != 0)
         return slot;
     spare->node = find_node(head, parent, site);
-    spare->stat = slot_stat(head, spare->node);
-    spare->key = slot_key(parent, site) | sampled_key(head, spare->node);
+    spare->key = slot_key(parent, site);
+    set_flags(head, spare);
     add_slot(head, spare);
     /* The first call on a path is timed. */
     HOTPATH_PUT_(hp_stat_at(head, hp_node_at(head, spare->node)->stat)->countdown, 1);
@@ -454,8 +461,7 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node)
     struct hotpath_slot_ *slot = find_slot(&head->hot, parent, hp_node_at(head, node)->site);
     if (slot->key == 0)
         return;
-    slot->stat = slot_stat(head, slot->node);
-    slot->key = plain_key(slot) | sampled_key(head, slot->node);
+    set_flags(head, slot);
 }
 
 /* One call in so many, so that the report has something to go by. */

@@ -216,10 +216,9 @@ static uintptr_t enter(struct hp_head *head, struct hotpath_zone *zone, uint32_t
         !(slot->key & HOTPATH_SAMPLED_KEY_) || hotpath_is_timed_(hp_stat_at(head, node->stat), node, slot->stat);
     if (slot->stat & HOTPATH_RECURSIVE_)
         hotpath_open_call_(hot, frame);
-    if (!is_timed) {
-        HOTPATH_PUT_(frame->stat, slot->stat | HOTPATH_UNTIMED_);
+    if (!is_timed)
         return (uintptr_t)hot | HOTPATH_BY_COUNT_;
-    }
+    HOTPATH_PUT_(frame->stat, slot->stat & ~HOTPATH_UNTIMED_);
     HOTPATH_PUT_(frame->start, hp_now());
     return (uintptr_t)hot;
 }
