@@ -9396,10 +9396,15 @@ static uint64_t hp_snapshot_last_seen(const struct hp_snapshot *snapshot)
     return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
 }
 
-/*
- * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
- * `child`.
- */
+/* A closed frame has its end in `child`. When a call began that is not timed is not known. */
+static uint64_t hp_snapshot_sign_of(const struct hotpath_frame_ *frame)
+{
+    if (frame->zone == 0)
+        return frame->child;
+    return frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_) ? 0 : frame->start;
+}
+
+/* The last sign of life of a process that ended without finishing its session. */
 static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
 {
     struct hp_walk threads = {0}, frames = {0};
@@ -9410,7 +9415,7 @@ static uint64_t hp_snapshot_last_sign(const struct hp_snapshot *snapshot)
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (hp_snapshot_next_frame(snapshot, &thread, &frames, &frame))
-            ticks = hp_snapshot_latest(ticks, frame.zone != 0 ? frame.start : frame.child);
+            ticks = hp_snapshot_latest(ticks, hp_snapshot_sign_of(&frame));
     }
     return ticks;
 }
@@ -24237,7 +24242,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xfbbd4f2988d78642)
+#define HP_SHARED_LAYOUT UINT64_C(0x2ca4a19b09474700)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -24878,22 +24883,25 @@ void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
  * Measuring every function: what gcc and clang call with -finstrument-functions.
  *
  * A function is known by its address. The first call of each looks up its name and makes a site; from then on a table
- * leads from the address to the site, without a lock: entries are written before they are linked and never change, and a
- * table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
+ * leads from the address to the number of the site, without a lock: entries are written before they are linked and never change,
+ * and a table that has become too small is left to those who still read it. HOTPATH_FILTER and HOTPATH_SKIP decide once per
  * function, as for any site.
  *
  * There is no guard in the function, so a place on its stack stands for one: the byte below its frame. Functions that
  * were inlined share it with the one they are in and get the bytes below. On the way out the innermost zone has to be
  * one of this function; where longjmp left others above it, these are closed as for any zone.
+ *
+ * Most calls of a program that is measured as a whole are of functions too small to be timed, so these have the shortest way, and
+ * all else a function of its own, called last: the hooks save no registers. The frame of a call that is only counted has no use for
+ * its `start`. The function stands there, so that the way out need not look for its site.
  */
 
 #define HP_FUNCTIONS_FIRST_ENTRIES 4096u
-#define HP_FUNCTIONS_SITES_AT_ONCE 256u
 #define HP_FUNCTIONS_INLINED_REACH 64u /* functions inlined into one another that are told apart */
 
 struct hp_functions_entry {
     uintptr_t function;
-    struct hotpath_site *site;
+    uint32_t id; /* of its site, or HOTPATH_ID_EXCLUDED_ */
 };
 
 /*
@@ -24904,9 +24912,7 @@ typedef uintptr_t hp_functions_table_word;
 #define HP_FUNCTIONS_SHIFT_BITS 63u
 
 static hp_functions_table_word hp_functions_table;   /* atomic */
-static size_t hp_functions_entry_count; /* this and the rest under the lock */
-static struct hotpath_site *hp_functions_free_sites;
-static size_t hp_functions_free_count;
+static size_t hp_functions_entry_count; /* under the lock */
 
 /* ----------------------------------------------------------------------------------------------- table */
 
@@ -24919,33 +24925,45 @@ static inline size_t hp_functions_place_of(hp_functions_table_word in, uintptr_t
     return (size_t)(((uint64_t)function * UINT64_C(0x9e3779b97f4a7c15)) >> (in & HP_FUNCTIONS_SHIFT_BITS));
 }
 
-static inline struct hotpath_site *hp_functions_site_in(hp_functions_table_word in, uintptr_t function)
+/* What is usual is in the hook itself, even if it is needed elsewhere, too. */
+#define HP_FUNCTIONS_WITHIN static inline __attribute__((always_inline))
+/* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
+#define HP_FUNCTIONS_APART static __attribute__((noinline))
+
+HP_FUNCTIONS_WITHIN const struct hp_functions_entry *first_entry(hp_functions_table_word in, uintptr_t function)
 {
+    return &hp_functions_entries_of(in)[hp_functions_place_of(in, function)];
+}
+
+HP_FUNCTIONS_WITHIN bool is_of(const struct hp_functions_entry *entry, uintptr_t function)
+{
+    /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
+    return __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) == function;
+}
+
+/* The site of a function: HOTPATH_ID_NEW_ if that is not there yet. */
+static uint32_t hp_functions_find_id(hp_functions_table_word in, uintptr_t function)
+{
+    if (in == 0)
+        return HOTPATH_ID_NEW_;
     for (size_t place = hp_functions_place_of(in, function);; place = (place + 1) & hp_functions_last_place(in)) {
         const struct hp_functions_entry *entry = &hp_functions_entries_of(in)[place];
-        /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
-        const uintptr_t known = __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE);
-        if (HOTPATH_LIKELY_(known == function))
-            return entry->site;
-        if (known == 0)
-            return NULL;
+        if (is_of(entry, function))
+            return entry->id;
+        if (is_of(entry, 0))
+            return HOTPATH_ID_NEW_;
     }
 }
 
 static inline hp_functions_table_word hp_functions_present_table(void) { return __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE); }
 
-static inline struct hotpath_site *hp_functions_find_site(hp_functions_table_word in, uintptr_t function)
-{
-    return in != 0 ? hp_functions_site_in(in, function) : NULL;
-}
-
 /* Of a function that is not there yet. */
-static void hp_functions_add_entry(hp_functions_table_word to, uintptr_t function, struct hotpath_site *site)
+static void hp_functions_add_entry(hp_functions_table_word to, uintptr_t function, uint32_t id)
 {
     size_t place = hp_functions_place_of(to, function);
     while (hp_functions_entries_of(to)[place].function != 0)
         place = (place + 1) & hp_functions_last_place(to);
-    hp_functions_entries_of(to)[place].site = site;
+    hp_functions_entries_of(to)[place].id = id;
     __atomic_store_n(&hp_functions_entries_of(to)[place].function, function, __ATOMIC_RELEASE);
 }
 
@@ -24962,21 +24980,12 @@ static hp_functions_table_word hp_functions_roomy_table(void)
     const hp_functions_table_word next = (hp_functions_table_word)entries | (hp_functions_table_word)__builtin_clzll(bigger - 1);
     for (size_t at = 0; at < size; at++)
         if (hp_functions_entries_of(hp_functions_table)[at].function != 0)
-            hp_functions_add_entry(next, hp_functions_entries_of(hp_functions_table)[at].function, hp_functions_entries_of(hp_functions_table)[at].site);
+            hp_functions_add_entry(next, hp_functions_entries_of(hp_functions_table)[at].function, hp_functions_entries_of(hp_functions_table)[at].id);
     __atomic_store_n(&hp_functions_table, next, __ATOMIC_RELEASE);
     return next;
 }
 
 /* ----------------------------------------------------------------------------------------------- sites */
-
-static struct hotpath_site *hp_functions_new_site(void)
-{
-    if (hp_functions_free_count == 0) {
-        hp_functions_free_sites = hp_more_memory(HP_FUNCTIONS_SITES_AT_ONCE * sizeof *hp_functions_free_sites);
-        hp_functions_free_count = hp_functions_free_sites != NULL ? HP_FUNCTIONS_SITES_AT_ONCE : 0;
-    }
-    return hp_functions_free_count > 0 ? &hp_functions_free_sites[--hp_functions_free_count] : NULL;
-}
 
 /* A function without a name is known by its file and where in it it lies. Returns the path of that file. */
 static const char *hp_functions_name_by_place(uintptr_t function, char *name, size_t size)
@@ -24997,74 +25006,69 @@ static const char *hp_functions_name_by_place(uintptr_t function, char *name, si
     return path;
 }
 
-/* Names are copied when the site gets its number, which is done here, while they are at hand. */
-static struct hotpath_site *hp_functions_make_site(uintptr_t function)
+/* Names are copied when the site gets its number, so none of it has to stay. */
+static uint32_t hp_functions_make_site(uintptr_t function)
 {
     static char name[256]; /* under the lock; stacks of handlers are small */
     struct hp_symbol symbol = {.name = name, .file = ""};
-    struct hotpath_site *site = hp_functions_new_site();
-    if (site == NULL)
-        return NULL;
     if (!hp_symbol_find(function, &symbol))
         symbol.image = hp_functions_name_by_place(function, name, sizeof name);
-    *site = (struct hotpath_site){.id = HOTPATH_ID_NEW_,
-                                  .kind = HOTPATH_KIND_FUNCTION_,
-                                  .name = symbol.name,
-                                  .function = symbol.name,
-                                  .file = symbol.file};
-    hp_site_register(site, &symbol);
+    struct hotpath_site site = {.id = HOTPATH_ID_NEW_,
+                                .kind = HOTPATH_KIND_FUNCTION_,
+                                .name = symbol.name,
+                                .function = symbol.name,
+                                .file = symbol.file};
+    hp_site_register(&site, &symbol);
     if (strcmp(symbol.name, "main") == 0)
-        hp_session_suggest_main(site->id);
-    site->name = site->function = site->file = "";
-    return site;
+        hp_session_suggest_main(site.id);
+    return site.id;
 }
 
-static struct hotpath_site *hp_functions_add_site(uintptr_t function)
+/* HOTPATH_ID_NEW_ where that cannot be done. */
+static uint32_t hp_functions_add_site(uintptr_t function)
 {
     const int saved = errno;
     struct hp_signals held;
-    struct hotpath_site *site = NULL;
+    uint32_t id = HOTPATH_ID_NEW_;
     if (hp_page() == NULL || !hp_thread_is_ours() || !hp_lock(&held)) {
         errno = saved;
-        return NULL;
+        return id;
     }
     const hp_functions_table_word present = hotpath_runtime_->gate != 0 ? hp_functions_roomy_table() : 0;
-    if (present != 0) {
-        site = hp_functions_site_in(present, function);
-        if (site == NULL && (site = hp_functions_make_site(function)) != NULL) {
-            hp_functions_add_entry(present, function, site);
-            hp_functions_entry_count++;
-        }
+    if (present != 0 && (id = hp_functions_find_id(present, function)) == HOTPATH_ID_NEW_) {
+        id = hp_functions_make_site(function);
+        hp_functions_add_entry(present, function, id);
+        hp_functions_entry_count++;
     }
-    if (site == NULL && hotpath_runtime_->gate != 0)
+    if (id == HOTPATH_ID_NEW_ && hotpath_runtime_->gate != 0)
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_SITES, 1);
     hp_unlock(&held);
     errno = saved;
-    return site;
+    return id;
 }
 
-/* ----------------------------------------------------------------------------------------------- hooks */
-
-static inline uint32_t hp_functions_site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
-{
-    return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
-}
+/* ---------------------------------------------------------------------------------------------- the way in */
 
 #define HP_FUNCTIONS_HOOK __attribute__((visibility("default"), no_instrument_function))
-/* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
-#define HP_FUNCTIONS_APART static __attribute__((noinline))
-/* What is usual is in the hook itself, even if it is needed elsewhere, too. */
-#define HP_FUNCTIONS_WITHIN static inline __attribute__((always_inline))
 /* The byte below what the function's frame has on the stack, so that whatever it calls is further down. */
 #define HP_FUNCTIONS_HOOK_PLACE() ((uintptr_t)__builtin_dwarf_cfa() - 1)
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller);
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
 /*
- * Where this call is on the stack, as hotpath_begin_ finds it where it can. What is inlined, be it a function into itself,
- * is called from the same frame as what it is in. So is a call that follows on one that longjmp left; that looks as if it
- * were inside, until there are too many.
+ * Where this call is on the stack. What is inlined, be it a function into itself, is called from the same frame as what it is in:
+ * one that is less than INLINED_REACH above the innermost zone is inside that, and gets the byte below. So does a call that follows
+ * on one that longjmp left; that looks as if it were inside, until there are too many. Guards are at multiples of 4, these places not.
  */
+HP_FUNCTIONS_WITHIN uintptr_t place_below(const struct hotpath_frame_ *innermost, uintptr_t place_of_hook)
+{
+    const uintptr_t zone = (uintptr_t)innermost->zone;
+    if (__builtin_expect(place_of_hook - zone < HP_FUNCTIONS_INLINED_REACH, 0))
+        return zone - 1 - (zone % 4 == 1);
+    return place_of_hook;
+}
+
+/* The same from outside. */
 static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t place_of_hook)
 {
     uintptr_t place = place_of_hook;
@@ -25073,48 +25077,104 @@ static uintptr_t hp_functions_stack_place(struct hotpath_head_ *head, uintptr_t 
     /* Held, since the innermost zone is in the session, which another thread may end and begin anew. */
     HOTPATH_PUT_(head->ready, 0);
     HOTPATH_ORDER_();
-    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch) {
-        const uint64_t zone = head->top->zone;
-        if (place_of_hook - zone < HP_FUNCTIONS_INLINED_REACH)
-            place = (uintptr_t)HOTPATH_BELOW_(zone);
-    }
+    if ((HOTPATH_GATE_OF_(head) & HOTPATH_EPOCH_) == head->epoch)
+        place = place_below(head->top, place_of_hook);
     hp_let_go(head);
     return place;
 }
 
-/* Goes on where hotpath_begin_ has not opened the zone. */
-HP_FUNCTIONS_APART void enter_otherwise(struct hotpath_site *site, uintptr_t place_of_hook, uintptr_t state)
+/* Whatever is not done in the hook. */
+HP_FUNCTIONS_APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 {
-    if (state == HOTPATH_NOT_OPENED_)
-        state = hotpath_v1_enter((struct hotpath_zone *)hp_functions_stack_place(hotpath_v1_head, place_of_hook), site);
-    if (state == HOTPATH_SKIPPED_ && HOTPATH_GET_(site->id) < HOTPATH_READY_)
+    struct hotpath_site site = {.id = id};
+    struct hotpath_zone *zone = (struct hotpath_zone *)hp_functions_stack_place(hotpath_v1_head, place_of_hook);
+    if (id != HOTPATH_ID_EXCLUDED_ && hotpath_v1_enter(zone, &site) == HOTPATH_SKIPPED_)
         hp_zone_skip();
 }
 
-HP_FUNCTIONS_APART void enter_first_time(uintptr_t function, uintptr_t place_of_hook)
+/* With the head held, and the place where the zone was looked for first. */
+HP_FUNCTIONS_APART void enter_held(struct hotpath_head_ *head, uint32_t id, uintptr_t place, const struct hotpath_slot_ *slot,
+                      uintptr_t function)
 {
-    struct hotpath_site *site = hp_functions_add_site(function);
-    if (site != NULL)
-        enter_otherwise(site, place_of_hook, HOTPATH_NOT_OPENED_);
+    struct hotpath_frame_ *frame = head->top;
+    const uint64_t key = (uint64_t)frame->node << 32 | id;
+    if (__builtin_expect((slot->key & ~HOTPATH_SAMPLED_KEY_) != key, 0))
+        slot = hotpath_second_slot_of_(head, key);
+    if (HOTPATH_LIKELY_(place < frame->zone && frame != head->last)) {
+        if (HOTPATH_LIKELY_(slot->key == key)) {
+            hotpath_open_timed_(head, frame + 1, slot, (struct hotpath_zone *)place);
+            return;
+        }
+        if (slot->key == (key | HOTPATH_SAMPLED_KEY_)) {
+            HOTPATH_PUT_(frame[1].start, function); /* if it is not timed */
+            hotpath_enter_by_chance_(head, (struct hotpath_zone *)place, slot);
+            return;
+        }
+    }
+    hp_let_go(head);
+    enter_otherwise(id, place);
 }
 
-HP_FUNCTIONS_WITHIN void enter_function(hp_functions_table_word in, uintptr_t function, uintptr_t place)
+HP_FUNCTIONS_WITHIN void enter_known(struct hotpath_head_ *head, uint32_t id, uintptr_t place_of_hook, uintptr_t function)
 {
-    struct hotpath_site *site = hp_functions_find_site(in, function);
-    if (__builtin_expect(site == NULL, 0)) {
-        enter_first_time(function, place);
+    if (__builtin_expect(id >= HOTPATH_GET_(head->ready), 0)) {
+        enter_otherwise(id, place_of_hook);
         return;
     }
-    const uintptr_t state = hotpath_begin_((struct hotpath_zone *)place, site, HP_FUNCTIONS_INLINED_REACH);
-    if (__builtin_expect(state <= HOTPATH_NOT_OPENED_, 0))
-        enter_otherwise(site, place, state);
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
+        hp_let_go(head);
+        enter_otherwise(id, place_of_hook);
+        return;
+    }
+    struct hotpath_frame_ *frame = head->top;
+    const uintptr_t place = place_below(frame, place_of_hook);
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, id);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
+    if (slot->key != ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) || place >= frame->zone ||
+        frame == head->last || slot->stat & HOTPATH_RECURSIVE_ || stat->countdown == 1) {
+        enter_held(head, id, place, slot, function);
+        return;
+    }
+    const uint32_t left = stat->countdown - 1;
+    hotpath_push_untimed_(head, frame + 1, slot, place);
+    HOTPATH_PUT_(frame[1].start, function);
+    HOTPATH_PUT_(stat->countdown, left);
+    hp_let_go(head);
+}
+
+/* The function is not at its first place in the table, or not there at all. */
+HP_FUNCTIONS_APART void enter_found(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function, uintptr_t place_of_hook)
+{
+    uint32_t id = hp_functions_find_id(in, function);
+    if (id == HOTPATH_ID_NEW_)
+        id = hp_functions_add_site(function);
+    if (id != HOTPATH_ID_NEW_)
+        enter_known(head, id, place_of_hook, function);
+}
+
+HP_FUNCTIONS_WITHIN void enter_function(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function, uintptr_t place_of_hook)
+{
+    if (__builtin_expect(in == 0 || !is_of(first_entry(in, function), function), 0))
+        enter_found(head, in, function, place_of_hook);
+    else
+        enter_known(head, first_entry(in, function)->id, place_of_hook, function);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
 {
+    struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
-        enter_function(hp_functions_present_table(), (uintptr_t)function, HP_FUNCTIONS_HOOK_PLACE());
+    if (HOTPATH_GET_(head->skip) == 0)
+        enter_function(head, hp_functions_present_table(), (uintptr_t)function, HP_FUNCTIONS_HOOK_PLACE());
+}
+
+/* --------------------------------------------------------------------------------------------- the way out */
+
+static inline uint32_t hp_functions_site_of(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
+{
+    return ((const struct hotpath_node_ *)(const void *)(head->base + frame->node))->site;
 }
 
 /* Every so many calls of a node it is asked whether they are worth their measuring. */
@@ -25149,56 +25209,76 @@ HP_FUNCTIONS_WITHIN bool count(struct hotpath_head_ *head, struct hotpath_frame_
     return is_counted;
 }
 
-/* Ends a call that is not the innermost one, or cannot be counted in the hook. */
-HP_FUNCTIONS_APART void leave_otherwise(const struct hotpath_site *site, uint64_t now)
+/* Ends a call that is not the innermost one, or cannot be counted here. */
+HP_FUNCTIONS_APART void end_elsewhere(uint32_t id, uint64_t now)
 {
     const bool is_over = now == 0 && hotpath_v1_head->epoch != hp_epoch(); /* then the counter may be forbidden */
     if (!is_over)
-        hp_zone_leave_site(HOTPATH_GET_(site->id), now != 0 ? now : hp_now());
+        hp_zone_leave_site(id, now != 0 ? now : hp_now());
 }
 
-HP_FUNCTIONS_WITHIN void leave(struct hotpath_head_ *head, const struct hotpath_site *site)
+/* With the head held. */
+HP_FUNCTIONS_APART void leave_held(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
 {
+    const uint32_t id = hp_functions_find_id(in, function);
+    struct hotpath_frame_ *frame = head->top;
+    const bool is_known = id < HOTPATH_READY_; /* numbers above that have meanings of their own in nodes, too */
     uint64_t now = 0;
-    if (HOTPATH_LIKELY_(HOTPATH_GET_(head->ready) != 0)) {
-        HOTPATH_PUT_(head->ready, 0);
-        HOTPATH_ORDER_();
-        struct hotpath_frame_ *frame = head->top;
-        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch &&
-                            hp_functions_site_of(head, frame) == HOTPATH_GET_(site->id))) {
-            if (HOTPATH_LIKELY_(count(head, frame, &now)))
-                return;
-        } else {
-            hp_let_go(head);
-        }
+    if (HOTPATH_LIKELY_(is_known && HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == id)) {
+        if (HOTPATH_LIKELY_(count(head, frame, &now)))
+            return;
+    } else {
+        hp_let_go(head);
     }
-    leave_otherwise(site, now);
+    if (is_known && HOTPATH_GET_(head->skip) == 0)
+        end_elsewhere(id, now);
 }
 
-/* Ends a call where some of those inside found no place; it may be one of them. */
-HP_FUNCTIONS_APART void leave_unless_skipped(const struct hotpath_site *site)
+/* Somebody works on the head, or there is none, or some of the calls inside found no place; this may be one of them. */
+HP_FUNCTIONS_APART void leave_otherwise(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
 {
-    if (!hp_zone_was_skipped())
-        leave(hotpath_v1_head, site);
+    const uint32_t id = hp_functions_find_id(in, function);
+    if (HOTPATH_GET_(head->skip) != 0 || id >= HOTPATH_READY_ || head == &hotpath_idle_head_ || hp_zone_was_skipped())
+        return;
+    if (HOTPATH_GET_(head->ready) == 0) {
+        end_elsewhere(id, 0);
+        return;
+    }
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    leave_held(head, in, function);
+}
+
+/* The innermost call is one of this function, and only counted. */
+HP_FUNCTIONS_WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t function)
+{
+    return frame->start == function && frame->stat & HOTPATH_UNTIMED_ &&
+           frame->zone % 4 != 0; /* in that of a guard `start` is what was there before */
 }
 
 HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
 {
-    const struct hotpath_site *site = hp_functions_find_site(in, function);
-    if (__builtin_expect(site == NULL || HOTPATH_GET_(site->id) >= HOTPATH_READY_, 0))
+    /* In this order: where nobody is registered, there is no more of a head than what zones know of it. */
+    if (__builtin_expect(
+            HOTPATH_GET_(head->ready) == 0 || ((const struct hp_head *)(const void *)head)->skip_runs != 0, 0)) {
+        leave_otherwise(head, in, function);
         return;
-    if (__builtin_expect(((const struct hp_head *)(const void *)head)->skip_runs != 0, 0))
-        leave_unless_skipped(site);
-    else
-        leave(head, site);
+    }
+    HOTPATH_PUT_(head->ready, 0);
+    HOTPATH_ORDER_();
+    struct hotpath_frame_ *frame = head->top;
+    if (HOTPATH_GATE_OF_(head) != head->epoch || !is_counted_only(frame, function)) {
+        leave_held(head, in, function);
+        return;
+    }
+    hotpath_count_untimed_(head, frame);
+    hp_let_go(head);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
-    if (HOTPATH_GET_(head->skip) == 0)
-        leave_function(head, hp_functions_present_table(), (uintptr_t)function);
+    leave_function(hotpath_v1_head, hp_functions_present_table(), (uintptr_t)function);
 }
 
 /* ------------------------------------------------------------------------------------------- what they cost */
@@ -25206,23 +25286,22 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
 /* The hooks, with a table of somebody's own. */
 static __attribute__((noinline)) void hp_functions_rehearse_enter(hp_functions_table_word in, uintptr_t function)
 {
-    if (HOTPATH_GET_(hotpath_v1_head->skip) == 0)
-        enter_function(in, function, HP_FUNCTIONS_HOOK_PLACE());
+    struct hotpath_head_ *head = hotpath_v1_head;
+    if (HOTPATH_GET_(head->skip) == 0)
+        enter_function(head, in, function, HP_FUNCTIONS_HOOK_PLACE());
 }
 
 static __attribute__((noinline)) void hp_functions_rehearse_exit(hp_functions_table_word in, uintptr_t function)
 {
-    struct hotpath_head_ *head = hotpath_v1_head;
-    if (HOTPATH_GET_(head->skip) == 0)
-        leave_function(head, in, function);
+    leave_function(hotpath_v1_head, in, function);
 }
 
 void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
 {
     const uintptr_t function = (uintptr_t)site;
-    _Alignas(HP_FUNCTIONS_SHIFT_BITS + 1) struct hp_functions_entry entries[2] = {{0, NULL}, {0, NULL}};
+    _Alignas(HP_FUNCTIONS_SHIFT_BITS + 1) struct hp_functions_entry entries[2] = {{0, 0}, {0, 0}};
     const hp_functions_table_word in = (hp_functions_table_word)entries | 63u; /* two of them: one bit of a hash */
-    hp_functions_add_entry(in, function, site);
+    hp_functions_add_entry(in, function, site->id);
     while (calls-- > 0) {
         hp_functions_rehearse_enter(in, function);
         hp_functions_rehearse_exit(in, function);
@@ -28383,7 +28462,8 @@ void hp_sampler_begin_thread(struct hp_head *head)
 static void hp_sampler_guess_node(struct hp_head *head)
 {
     const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
-    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    const bool is_of_this_thread = !(outermost->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) &&
+                                   (int64_t)(outermost->start - head->record->first_tick) >= 0;
     if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
         HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
 }

@@ -458,8 +458,7 @@ struct hotpath_zone {
     uintptr_t state; /* HOTPATH_SKIPPED_, or the address of the head that opened it, plus HOTPATH_BY_COUNT_ */
 };
 #define HOTPATH_SKIPPED_ 0u
-#define HOTPATH_BY_COUNT_ 1u   /* in `state`: the zone is counted and not timed */
-#define HOTPATH_NOT_OPENED_ 2u /* of hotpath_begin_, never in a guard */
+#define HOTPATH_BY_COUNT_ 1u /* in `state`: the zone is counted and not timed */
 
 /* An open zone, on the thread's own stack of zones. Frame 0 stands for the thread itself. */
 struct hotpath_frame_ {
@@ -710,6 +709,21 @@ hotpath_push_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const st
     return frame;
 }
 
+/*
+ * The same for a call that is not timed. What is not asked of such a frame is not written: when it began, and `child`, which is no
+ * later than now whoever wrote it.
+ */
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_push_untimed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
+                      uintptr_t zone)
+{
+    const uint32_t node = slot->node, stat = slot->stat;
+    HOTPATH_PUT_(frame->node, node);
+    HOTPATH_PUT_(frame->stat, stat);
+    HOTPATH_PUT_(frame->zone, (uint64_t)zone);
+    head->top = frame;
+}
+
 /* Recursion: one more open call of the site. */
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_open_call_(const struct hotpath_head_ *head, const struct hotpath_frame_ *frame)
@@ -779,8 +793,7 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_by_chance_(struct hotpath_head_ *head,
  * Opens a zone of a site that is sampled. Takes over a head that is held, with `ready` 0, and whose session is on, and the slot
  * where it was found.
  *
- * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it. What is not
- * asked of such a frame is not written: when it began, and `child`, which is no later than now whoever wrote it.
+ * A call that is not timed gets a frame all the same: what it calls, and what is noted in it, is to be found below it.
  */
 HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, struct hotpath_zone *zone,
                                                    struct hotpath_site *site, const struct hotpath_slot_ *slot)
@@ -792,12 +805,8 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_sampled_(struct hotpath_head_ *head, s
         const uint32_t left = stat->countdown - 1;
         if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0))
             return hotpath_enter_by_chance_(head, zone, slot);
+        hotpath_push_untimed_(head, frame + 1, slot, (uintptr_t)zone);
         HOTPATH_PUT_(stat->countdown, left);
-        frame++;
-        HOTPATH_PUT_(frame->node, slot->node);
-        HOTPATH_PUT_(frame->stat, flags);
-        HOTPATH_PUT_(frame->zone, (uint64_t)(uintptr_t)zone);
-        head->top = frame;
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
         return (uintptr_t)head | HOTPATH_BY_COUNT_;
@@ -819,16 +828,21 @@ HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_held_(struct hotpath_head_ *head, stru
     return hotpath_v1_enter(zone, site);
 }
 
-/*
- * Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter.
- *
- * `reach` is 0 for guards. Functions that the compiler measures have none, and those inlined into one another the same
- * place for it: one that is less than `reach` above the innermost zone is inside that, and gets the byte below. Where this
- * cannot be seen here, HOTPATH_NOT_OPENED_ leaves everything to the caller. Guards are at multiples of 4, these places not.
- */
-#define HOTPATH_BELOW_(zone) ((zone)-1 - ((zone) % 4 == 1))
-static inline __attribute__((always_inline, unused, no_instrument_function)) uintptr_t
-hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t reach)
+/* Opens a zone that is found and timed, and lets go of the head. */
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_open_timed_(struct hotpath_head_ *head, struct hotpath_frame_ *frame, const struct hotpath_slot_ *slot,
+                    const struct hotpath_zone *zone)
+{
+    hotpath_push_(head, frame, slot, zone);
+    HOTPATH_PUT_(frame->start, hotpath_ticks_());
+    if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
+        hotpath_open_call_(head, frame);
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+}
+
+/* Opens a zone. The way it nearly always goes is here; everything unusual is in hotpath_v1_enter. */
+HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     const uint32_t id = HOTPATH_GET_(site->id);
@@ -837,8 +851,6 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t r
         HOTPATH_ORDER_();
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(head) == head->epoch)) {
             struct hotpath_frame_ *frame = head->top;
-            if (reach != 0 && __builtin_expect((uintptr_t)zone - frame->zone < reach, 0))
-                zone = (struct hotpath_zone *)(uintptr_t)HOTPATH_BELOW_(frame->zone);
             const uint32_t parent = frame->node;
             const uint64_t key = (uint64_t)parent << 32 | id;
             const struct hotpath_slot_ *slot = hotpath_slot_of_(head, parent, id);
@@ -849,12 +861,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t r
             }
             /* A guard that is not below the innermost one may be one that longjmp left behind. */
             if (HOTPATH_LIKELY_(slot->key == key && (uintptr_t)zone < frame->zone && frame != head->last)) {
-                frame = hotpath_push_(head, frame + 1, slot, zone);
-                HOTPATH_PUT_(frame->start, hotpath_ticks_());
-                if (__builtin_expect(slot->stat & HOTPATH_RECURSIVE_, 0))
-                    hotpath_open_call_(head, frame);
-                HOTPATH_ORDER_();
-                HOTPATH_PUT_(head->ready, HOTPATH_READY_);
+                hotpath_open_timed_(head, frame + 1, slot, zone);
                 return (uintptr_t)head;
             }
             return hotpath_enter_held_(head, zone, site, slot);
@@ -862,14 +869,7 @@ hotpath_begin_(struct hotpath_zone *zone, struct hotpath_site *site, uintptr_t r
         HOTPATH_ORDER_();
         HOTPATH_PUT_(head->ready, HOTPATH_READY_);
     }
-    if (reach != 0)
-        return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : HOTPATH_NOT_OPENED_;
     return id == HOTPATH_ID_EXCLUDED_ ? HOTPATH_SKIPPED_ : hotpath_v1_enter(zone, site);
-}
-
-HOTPATH_PER_UNIT_ uintptr_t hotpath_enter_(struct hotpath_zone *zone, struct hotpath_site *site)
-{
-    return hotpath_begin_(zone, site, 0);
 }
 
 /*

@@ -730,7 +730,8 @@ void hp_sampler_begin_thread(struct hp_head *head)
 static void guess_node(struct hp_head *head)
 {
     const struct hotpath_frame_ *outermost = hp_frame_zero(head) + 1;
-    const bool is_of_this_thread = (int64_t)(outermost->start - head->record->first_tick) >= 0;
+    const bool is_of_this_thread = !(outermost->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)) &&
+                                   (int64_t)(outermost->start - head->record->first_tick) >= 0;
     if (head->sampler.cpu->last_node == 0 && outermost->node != 0 && is_of_this_thread)
         HOTPATH_PUT_(head->sampler.cpu->last_node, outermost->node);
 }

@@ -750,10 +750,15 @@ static uint64_t last_seen(const struct hp_snapshot *snapshot)
     return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);
 }
 
-/*
- * The last sign of life of a process that ended without finishing its session. A closed frame has its end in
- * `child`.
- */
+/* A closed frame has its end in `child`. When a call began that is not timed is not known. */
+static uint64_t sign_of(const struct hotpath_frame_ *frame)
+{
+    if (frame->zone == 0)
+        return frame->child;
+    return frame->stat & (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_) ? 0 : frame->start;
+}
+
+/* The last sign of life of a process that ended without finishing its session. */
 static uint64_t last_sign(const struct hp_snapshot *snapshot)
 {
     struct hp_walk threads = {0}, frames = {0};
@@ -764,7 +769,7 @@ static uint64_t last_sign(const struct hp_snapshot *snapshot)
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&frames);
         while (next_frame(snapshot, &thread, &frames, &frame))
-            ticks = latest(ticks, frame.zone != 0 ? frame.start : frame.child);
+            ticks = latest(ticks, sign_of(&frame));
     }
     return ticks;
 }

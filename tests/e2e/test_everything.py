@@ -187,6 +187,16 @@ def test_deeper_than_the_stack_of_zones(box):
     pytest.fail(f"{[(one.row('recurse').total_ns, one.told) for one in results]}")
 
 
+@pytest.mark.parametrize("rate", ["1", "1/3", "1/100000"])
+def test_the_end_of_a_call_is_not_that_of_a_zone_in_it(box, rate):
+    """Be they timed or only counted: what comes after the jump is not inside what was left by it."""
+    result = box.run("hooks", "jumps", 1000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate})
+    main = result.row("main", "calltree")
+    assert main.child("after").calls == main.child("around").calls == main.child("jumper").calls == 1000
+    assert main.child("jumper").child("jumped over").calls == main.child("around").child("jumper").calls == 1000
+    assert result.calls("jumper") == 2000 and result.report.lost == {"abandoned": 1000}
+
+
 @without_sanitizer("it needs more stack itself")
 @without_emulator("it needs more stack itself")
 def test_a_small_signal_stack(box):

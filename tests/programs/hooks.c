@@ -2,7 +2,10 @@
  * What the hooks of -finstrument-functions have to get along with.
  *     deep N      recursion deeper than the stack of zones; prints how long the outermost call took
  *     altstack    a new function called for the first time on a signal stack of 8 KiB
+ *     jumps N     functions that leave a zone of a macro by longjmp, where calls of the same function were before
  */
+#include <hotpath.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,12 +68,51 @@ static UNMEASURED void altstack(void)
     printf("seen %d\n", (int)seen);
 }
 
+static jmp_buf back;
+
+static UNMEASURED __attribute__((noinline)) void jump(void)
+{
+    HOTPATH_BLOCK("jumped over");
+    longjmp(back, 1);
+}
+
+static __attribute__((noinline)) void jumper(int is_to_jump)
+{
+    if (setjmp(back) == 0 && is_to_jump)
+        jump();
+}
+
+/* Has it one level further in, where the zone of the block will be. */
+static __attribute__((noinline)) void around(void)
+{
+    jumper(0);
+    seen++;
+}
+
+/* Further down on the stack than what it comes after: from there it could be inside it. */
+static __attribute__((noinline)) void after(void)
+{
+    volatile char room[512] = {0};
+    seen += room[seen % 512] + 1;
+}
+
+static UNMEASURED void jumps(unsigned long times)
+{
+    while (times-- > 0) {
+        around();
+        jumper(1);
+        after();
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     if (argc > 2 && strcmp(argv[1], "deep") == 0) {
         setrlimit(RLIMIT_STACK, &all); /* the stack of main grows as far as it may */
         deep(strtoul(argv[2], NULL, 10));
+    } else if (argc > 2 && strcmp(argv[1], "jumps") == 0) {
+        jumps(strtoul(argv[2], NULL, 10));
     } else {
         altstack();
     }

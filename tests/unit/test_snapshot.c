@@ -131,6 +131,16 @@ static void a_dead_session_ends_at_its_last_sign_of_life(void **state)
     closed->child = BUILDER_START + 1700000;
     assert_open(NULL);
     assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1700000);
+    /* One of a call that is not timed does not know when it began. */
+    builder_open(&builder, thread, node, 1900000, 0);
+    assert_open(NULL);
+    assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1900000);
+    struct hotpath_frame_ *open = (struct hotpath_frame_ *)builder_at(&builder, record->frames) + 2;
+    for (uint32_t flag = HOTPATH_UNTIMED_; flag <= HOTPATH_COUNTED_; flag += HOTPATH_COUNTED_ - HOTPATH_UNTIMED_) {
+        open->stat = (open->stat & ~HOTPATH_FLAGS_) | flag;
+        assert_open(NULL);
+        assert_int_equal(hp_snapshot_elapsed_ns(&snapshot), 1700000);
+    }
 }
 
 /* While it waits, it leaves no sign itself. */
