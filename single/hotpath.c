@@ -24901,7 +24901,8 @@ void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
 
 struct hp_functions_entry {
     uintptr_t function;
-    uint32_t id; /* of its site, or HOTPATH_ID_EXCLUDED_ */
+    uint64_t
+        id; /* of its site, or HOTPATH_ID_EXCLUDED_; as wide as there is room, for the hook has a use for that */
 };
 
 /*
@@ -24930,11 +24931,6 @@ static inline size_t hp_functions_place_of(hp_functions_table_word in, uintptr_t
 /* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
 #define HP_FUNCTIONS_APART static __attribute__((noinline))
 
-HP_FUNCTIONS_WITHIN const struct hp_functions_entry *first_entry(hp_functions_table_word in, uintptr_t function)
-{
-    return &hp_functions_entries_of(in)[hp_functions_place_of(in, function)];
-}
-
 HP_FUNCTIONS_WITHIN bool is_of(const struct hp_functions_entry *entry, uintptr_t function)
 {
     /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
@@ -24949,13 +24945,13 @@ static uint32_t hp_functions_find_id(hp_functions_table_word in, uintptr_t funct
     for (size_t place = hp_functions_place_of(in, function);; place = (place + 1) & hp_functions_last_place(in)) {
         const struct hp_functions_entry *entry = &hp_functions_entries_of(in)[place];
         if (is_of(entry, function))
-            return entry->id;
+            return (uint32_t)entry->id;
         if (is_of(entry, 0))
             return HOTPATH_ID_NEW_;
     }
 }
 
-static inline hp_functions_table_word hp_functions_present_table(void) { return __atomic_load_n(&hp_functions_table, __ATOMIC_ACQUIRE); }
+static inline hp_functions_table_word hp_functions_table_at(const hp_functions_table_word *in) { return __atomic_load_n(in, __ATOMIC_ACQUIRE); }
 
 /* Of a function that is not there yet. */
 static void hp_functions_add_entry(hp_functions_table_word to, uintptr_t function, uint32_t id)
@@ -24980,7 +24976,7 @@ static hp_functions_table_word hp_functions_roomy_table(void)
     const hp_functions_table_word next = (hp_functions_table_word)entries | (hp_functions_table_word)__builtin_clzll(bigger - 1);
     for (size_t at = 0; at < size; at++)
         if (hp_functions_entries_of(hp_functions_table)[at].function != 0)
-            hp_functions_add_entry(next, hp_functions_entries_of(hp_functions_table)[at].function, hp_functions_entries_of(hp_functions_table)[at].id);
+            hp_functions_add_entry(next, hp_functions_entries_of(hp_functions_table)[at].function, (uint32_t)hp_functions_entries_of(hp_functions_table)[at].id);
     __atomic_store_n(&hp_functions_table, next, __ATOMIC_RELEASE);
     return next;
 }
@@ -25093,7 +25089,7 @@ HP_FUNCTIONS_APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 }
 
 /* With the head held, and the place where the zone was looked for first. */
-HP_FUNCTIONS_APART void enter_held(struct hotpath_head_ *head, uint32_t id, uintptr_t place, const struct hotpath_slot_ *slot,
+HP_FUNCTIONS_APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, const struct hotpath_slot_ *slot,
                       uintptr_t function)
 {
     struct hotpath_frame_ *frame = head->top;
@@ -25112,32 +25108,37 @@ HP_FUNCTIONS_APART void enter_held(struct hotpath_head_ *head, uint32_t id, uint
         }
     }
     hp_let_go(head);
-    enter_otherwise(id, place);
+    enter_otherwise((uint32_t)id, place);
 }
 
-HP_FUNCTIONS_WITHIN void enter_known(struct hotpath_head_ *head, uint32_t id, uintptr_t place_of_hook, uintptr_t function)
+HP_FUNCTIONS_WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place_of_hook, uintptr_t function)
 {
     if (__builtin_expect(id >= HOTPATH_GET_(head->ready), 0)) {
-        enter_otherwise(id, place_of_hook);
+        enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
     HOTPATH_PUT_(head->ready, 0);
     HOTPATH_ORDER_();
     if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
         hp_let_go(head);
-        enter_otherwise(id, place_of_hook);
+        enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
     struct hotpath_frame_ *frame = head->top;
     const uintptr_t place = place_below(frame, place_of_hook);
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, id);
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, (uint32_t)id);
     if (slot->key != ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) || place >= frame->zone ||
-        frame == head->last || slot->stat & HOTPATH_RECURSIVE_ || stat->countdown == 1) {
+        frame == head->last) {
         enter_held(head, id, place, slot, function);
         return;
     }
+    const uint32_t flags = slot->stat;
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
     const uint32_t left = stat->countdown - 1;
+    if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0)) {
+        enter_held(head, id, place, slot, function);
+        return;
+    }
     hotpath_push_untimed_(head, frame + 1, slot, place);
     HOTPATH_PUT_(frame[1].start, function);
     HOTPATH_PUT_(stat->countdown, left);
@@ -25145,21 +25146,25 @@ HP_FUNCTIONS_WITHIN void enter_known(struct hotpath_head_ *head, uint32_t id, ui
 }
 
 /* The function is not at its first place in the table, or not there at all. */
-HP_FUNCTIONS_APART void enter_found(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function, uintptr_t place_of_hook)
+HP_FUNCTIONS_APART void enter_found(struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function,
+                       uintptr_t place_of_hook)
 {
-    uint32_t id = hp_functions_find_id(in, function);
+    uint32_t id = hp_functions_find_id(hp_functions_table_at(in), function);
     if (id == HOTPATH_ID_NEW_)
         id = hp_functions_add_site(function);
     if (id != HOTPATH_ID_NEW_)
         enter_known(head, id, place_of_hook, function);
 }
 
-HP_FUNCTIONS_WITHIN void enter_function(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function, uintptr_t place_of_hook)
+HP_FUNCTIONS_WITHIN void enter_function(struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function,
+                           uintptr_t place_of_hook)
 {
-    if (__builtin_expect(in == 0 || !is_of(first_entry(in, function), function), 0))
-        enter_found(head, in, function, place_of_hook);
+    const hp_functions_table_word present = hp_functions_table_at(in);
+    const struct hp_functions_entry *entry = present != 0 ? &hp_functions_entries_of(present)[hp_functions_place_of(present, function)] : NULL;
+    if (HOTPATH_LIKELY_(entry != NULL && is_of(entry, function)))
+        enter_known(head, entry->id, place_of_hook, function);
     else
-        enter_known(head, first_entry(in, function)->id, place_of_hook, function);
+        enter_found(head, in, function, place_of_hook);
 }
 
 HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -25167,7 +25172,7 @@ HP_FUNCTIONS_HOOK void __cyg_profile_func_enter(void *function, void *caller)
     struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
     if (HOTPATH_GET_(head->skip) == 0)
-        enter_function(head, hp_functions_present_table(), (uintptr_t)function, HP_FUNCTIONS_HOOK_PLACE());
+        enter_function(head, &hp_functions_table, (uintptr_t)function, HP_FUNCTIONS_HOOK_PLACE());
 }
 
 /* --------------------------------------------------------------------------------------------- the way out */
@@ -25217,50 +25222,51 @@ HP_FUNCTIONS_APART void end_elsewhere(uint32_t id, uint64_t now)
         hp_zone_leave_site(id, now != 0 ? now : hp_now());
 }
 
-/* With the head held. */
-HP_FUNCTIONS_APART void leave_held(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
+/* Nobody holds the head, if there is one. Where some of the calls inside found no place, this may be one of them. */
+static void hp_functions_leave_unheld(const struct hotpath_head_ *head, uint32_t id)
 {
-    const uint32_t id = hp_functions_find_id(in, function);
-    struct hotpath_frame_ *frame = head->top;
-    const bool is_known = id < HOTPATH_READY_; /* numbers above that have meanings of their own in nodes, too */
-    uint64_t now = 0;
-    if (HOTPATH_LIKELY_(is_known && HOTPATH_GATE_OF_(head) == head->epoch && hp_functions_site_of(head, frame) == id)) {
-        if (HOTPATH_LIKELY_(count(head, frame, &now)))
-            return;
-    } else {
-        hp_let_go(head);
-    }
-    if (is_known && HOTPATH_GET_(head->skip) == 0)
-        end_elsewhere(id, now);
-}
-
-/* Somebody works on the head, or there is none, or some of the calls inside found no place; this may be one of them. */
-HP_FUNCTIONS_APART void leave_otherwise(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
-{
-    const uint32_t id = hp_functions_find_id(in, function);
-    if (HOTPATH_GET_(head->skip) != 0 || id >= HOTPATH_READY_ || head == &hotpath_idle_head_ || hp_zone_was_skipped())
+    if (id >= HOTPATH_READY_ || HOTPATH_GET_(head->skip) != 0 || head == &hotpath_idle_head_)
         return;
-    if (HOTPATH_GET_(head->ready) == 0) {
+    if (((const struct hp_head *)(const void *)head)->skip_runs == 0 || !hp_zone_was_skipped())
         end_elsewhere(id, 0);
-        return;
-    }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
-    leave_held(head, in, function);
 }
 
-/* The innermost call is one of this function, and only counted. */
+/* With a head that is not at rest, be it that there is none. */
+HP_FUNCTIONS_APART void leave_otherwise(const struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function)
+{
+    hp_functions_leave_unheld(head, hp_functions_find_id(hp_functions_table_at(in), function));
+}
+
+/* A call that is timed, or not simply the innermost one. The head is held. */
+HP_FUNCTIONS_APART void leave_held(struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function)
+{
+    const uint32_t id = hp_functions_find_id(hp_functions_table_at(in), function);
+    const bool has_skipped = ((const struct hp_head *)(const void *)head)->skip_runs != 0;
+    struct hotpath_frame_ *frame = head->top;
+    uint64_t now = 0;
+    /* Numbers that are none of a site mean something else in a node. */
+    if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
+                             hp_functions_site_of(head, frame) != id,
+                         0)) {
+        hp_let_go(head);
+        hp_functions_leave_unheld(head, id);
+    } else if (__builtin_expect(!count(head, frame, &now), 0)) {
+        end_elsewhere(id, now);
+    }
+}
+
+/*
+ * The innermost call is one of this function, and only counted. Where calls inside it found no place, its `start` is not the function,
+ * see hp_zone_skip. In the frame of a guard it is what was there before.
+ */
 HP_FUNCTIONS_WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t function)
 {
-    return frame->start == function && frame->stat & HOTPATH_UNTIMED_ &&
-           frame->zone % 4 != 0; /* in that of a guard `start` is what was there before */
+    return frame->start == function && frame->stat & HOTPATH_UNTIMED_ && frame->zone % 4 != 0;
 }
 
-HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, hp_functions_table_word in, uintptr_t function)
+HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, const hp_functions_table_word *in, uintptr_t function)
 {
-    /* In this order: where nobody is registered, there is no more of a head than what zones know of it. */
-    if (__builtin_expect(
-            HOTPATH_GET_(head->ready) == 0 || ((const struct hp_head *)(const void *)head)->skip_runs != 0, 0)) {
+    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0)) {
         leave_otherwise(head, in, function);
         return;
     }
@@ -25278,20 +25284,20 @@ HP_FUNCTIONS_WITHIN void leave_function(struct hotpath_head_ *head, hp_functions
 HP_FUNCTIONS_HOOK void __cyg_profile_func_exit(void *function, void *caller)
 {
     (void)caller;
-    leave_function(hotpath_v1_head, hp_functions_present_table(), (uintptr_t)function);
+    leave_function(hotpath_v1_head, &hp_functions_table, (uintptr_t)function);
 }
 
 /* ------------------------------------------------------------------------------------------- what they cost */
 
 /* The hooks, with a table of somebody's own. */
-static __attribute__((noinline)) void hp_functions_rehearse_enter(hp_functions_table_word in, uintptr_t function)
+static __attribute__((noinline)) void hp_functions_rehearse_enter(const hp_functions_table_word *in, uintptr_t function)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     if (HOTPATH_GET_(head->skip) == 0)
         enter_function(head, in, function, HP_FUNCTIONS_HOOK_PLACE());
 }
 
-static __attribute__((noinline)) void hp_functions_rehearse_exit(hp_functions_table_word in, uintptr_t function)
+static __attribute__((noinline)) void hp_functions_rehearse_exit(const hp_functions_table_word *in, uintptr_t function)
 {
     leave_function(hotpath_v1_head, in, function);
 }
@@ -25303,8 +25309,8 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
     const hp_functions_table_word in = (hp_functions_table_word)entries | 63u; /* two of them: one bit of a hash */
     hp_functions_add_entry(in, function, site->id);
     while (calls-- > 0) {
-        hp_functions_rehearse_enter(in, function);
-        hp_functions_rehearse_exit(in, function);
+        hp_functions_rehearse_enter(&in, function);
+        hp_functions_rehearse_exit(&in, function);
     }
 }
 
@@ -30376,6 +30382,9 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+    if (head->hot.top->stat &
+        HOTPATH_UNTIMED_) /* an exit hook must not take the end of what is skipped for that of the zone */
+        HOTPATH_PUT_(head->hot.top->start, 0);
     hp_let_go(&head->hot);
 }
 

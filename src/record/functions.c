@@ -28,7 +28,8 @@
 
 struct entry {
     uintptr_t function;
-    uint32_t id; /* of its site, or HOTPATH_ID_EXCLUDED_ */
+    uint64_t
+        id; /* of its site, or HOTPATH_ID_EXCLUDED_; as wide as there is room, for the hook has a use for that */
 };
 
 /*
@@ -57,11 +58,6 @@ static inline size_t place_of(table_word in, uintptr_t function)
 /* What is seldom done stands apart and is called last, so that the usual way saves no registers for it. */
 #define APART static __attribute__((noinline))
 
-WITHIN const struct entry *first_entry(table_word in, uintptr_t function)
-{
-    return &entries_of(in)[place_of(in, function)];
-}
-
 WITHIN bool is_of(const struct entry *entry, uintptr_t function)
 {
     /* Acquire pairs with the release in add_entry: who sees the function sees its site. */
@@ -76,13 +72,13 @@ static uint32_t find_id(table_word in, uintptr_t function)
     for (size_t place = place_of(in, function);; place = (place + 1) & last_place(in)) {
         const struct entry *entry = &entries_of(in)[place];
         if (is_of(entry, function))
-            return entry->id;
+            return (uint32_t)entry->id;
         if (is_of(entry, 0))
             return HOTPATH_ID_NEW_;
     }
 }
 
-static inline table_word present_table(void) { return __atomic_load_n(&table, __ATOMIC_ACQUIRE); }
+static inline table_word table_at(const table_word *in) { return __atomic_load_n(in, __ATOMIC_ACQUIRE); }
 
 /* Of a function that is not there yet. */
 static void add_entry(table_word to, uintptr_t function, uint32_t id)
@@ -107,7 +103,7 @@ static table_word roomy_table(void)
     const table_word next = (table_word)entries | (table_word)__builtin_clzll(bigger - 1);
     for (size_t at = 0; at < size; at++)
         if (entries_of(table)[at].function != 0)
-            add_entry(next, entries_of(table)[at].function, entries_of(table)[at].id);
+            add_entry(next, entries_of(table)[at].function, (uint32_t)entries_of(table)[at].id);
     __atomic_store_n(&table, next, __ATOMIC_RELEASE);
     return next;
 }
@@ -220,7 +216,7 @@ APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
 }
 
 /* With the head held, and the place where the zone was looked for first. */
-APART void enter_held(struct hotpath_head_ *head, uint32_t id, uintptr_t place, const struct hotpath_slot_ *slot,
+APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, const struct hotpath_slot_ *slot,
                       uintptr_t function)
 {
     struct hotpath_frame_ *frame = head->top;
@@ -239,32 +235,37 @@ APART void enter_held(struct hotpath_head_ *head, uint32_t id, uintptr_t place, 
         }
     }
     hp_let_go(head);
-    enter_otherwise(id, place);
+    enter_otherwise((uint32_t)id, place);
 }
 
-WITHIN void enter_known(struct hotpath_head_ *head, uint32_t id, uintptr_t place_of_hook, uintptr_t function)
+WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place_of_hook, uintptr_t function)
 {
     if (__builtin_expect(id >= HOTPATH_GET_(head->ready), 0)) {
-        enter_otherwise(id, place_of_hook);
+        enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
     HOTPATH_PUT_(head->ready, 0);
     HOTPATH_ORDER_();
     if (__builtin_expect(HOTPATH_GATE_OF_(head) != head->epoch, 0)) {
         hp_let_go(head);
-        enter_otherwise(id, place_of_hook);
+        enter_otherwise((uint32_t)id, place_of_hook);
         return;
     }
     struct hotpath_frame_ *frame = head->top;
     const uintptr_t place = place_below(frame, place_of_hook);
-    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, id);
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (slot->stat & ~HOTPATH_FLAGS_));
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, (uint32_t)id);
     if (slot->key != ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) || place >= frame->zone ||
-        frame == head->last || slot->stat & HOTPATH_RECURSIVE_ || stat->countdown == 1) {
+        frame == head->last) {
         enter_held(head, id, place, slot, function);
         return;
     }
+    const uint32_t flags = slot->stat;
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
     const uint32_t left = stat->countdown - 1;
+    if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0)) {
+        enter_held(head, id, place, slot, function);
+        return;
+    }
     hotpath_push_untimed_(head, frame + 1, slot, place);
     HOTPATH_PUT_(frame[1].start, function);
     HOTPATH_PUT_(stat->countdown, left);
@@ -272,21 +273,25 @@ WITHIN void enter_known(struct hotpath_head_ *head, uint32_t id, uintptr_t place
 }
 
 /* The function is not at its first place in the table, or not there at all. */
-APART void enter_found(struct hotpath_head_ *head, table_word in, uintptr_t function, uintptr_t place_of_hook)
+APART void enter_found(struct hotpath_head_ *head, const table_word *in, uintptr_t function,
+                       uintptr_t place_of_hook)
 {
-    uint32_t id = find_id(in, function);
+    uint32_t id = find_id(table_at(in), function);
     if (id == HOTPATH_ID_NEW_)
         id = add_site(function);
     if (id != HOTPATH_ID_NEW_)
         enter_known(head, id, place_of_hook, function);
 }
 
-WITHIN void enter_function(struct hotpath_head_ *head, table_word in, uintptr_t function, uintptr_t place_of_hook)
+WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uintptr_t function,
+                           uintptr_t place_of_hook)
 {
-    if (__builtin_expect(in == 0 || !is_of(first_entry(in, function), function), 0))
-        enter_found(head, in, function, place_of_hook);
+    const table_word present = table_at(in);
+    const struct entry *entry = present != 0 ? &entries_of(present)[place_of(present, function)] : NULL;
+    if (HOTPATH_LIKELY_(entry != NULL && is_of(entry, function)))
+        enter_known(head, entry->id, place_of_hook, function);
     else
-        enter_known(head, first_entry(in, function)->id, place_of_hook, function);
+        enter_found(head, in, function, place_of_hook);
 }
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller)
@@ -294,7 +299,7 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller)
     struct hotpath_head_ *head = hotpath_v1_head;
     (void)caller;
     if (HOTPATH_GET_(head->skip) == 0)
-        enter_function(head, present_table(), (uintptr_t)function, HOOK_PLACE());
+        enter_function(head, &table, (uintptr_t)function, HOOK_PLACE());
 }
 
 /* --------------------------------------------------------------------------------------------- the way out */
@@ -344,50 +349,51 @@ APART void end_elsewhere(uint32_t id, uint64_t now)
         hp_zone_leave_site(id, now != 0 ? now : hp_now());
 }
 
-/* With the head held. */
-APART void leave_held(struct hotpath_head_ *head, table_word in, uintptr_t function)
+/* Nobody holds the head, if there is one. Where some of the calls inside found no place, this may be one of them. */
+static void leave_unheld(const struct hotpath_head_ *head, uint32_t id)
 {
-    const uint32_t id = find_id(in, function);
-    struct hotpath_frame_ *frame = head->top;
-    const bool is_known = id < HOTPATH_READY_; /* numbers above that have meanings of their own in nodes, too */
-    uint64_t now = 0;
-    if (HOTPATH_LIKELY_(is_known && HOTPATH_GATE_OF_(head) == head->epoch && site_of(head, frame) == id)) {
-        if (HOTPATH_LIKELY_(count(head, frame, &now)))
-            return;
-    } else {
-        hp_let_go(head);
-    }
-    if (is_known && HOTPATH_GET_(head->skip) == 0)
-        end_elsewhere(id, now);
-}
-
-/* Somebody works on the head, or there is none, or some of the calls inside found no place; this may be one of them. */
-APART void leave_otherwise(struct hotpath_head_ *head, table_word in, uintptr_t function)
-{
-    const uint32_t id = find_id(in, function);
-    if (HOTPATH_GET_(head->skip) != 0 || id >= HOTPATH_READY_ || head == &hp_idle_head || hp_zone_was_skipped())
+    if (id >= HOTPATH_READY_ || HOTPATH_GET_(head->skip) != 0 || head == &hp_idle_head)
         return;
-    if (HOTPATH_GET_(head->ready) == 0) {
+    if (((const struct hp_head *)(const void *)head)->skip_runs == 0 || !hp_zone_was_skipped())
         end_elsewhere(id, 0);
-        return;
-    }
-    HOTPATH_PUT_(head->ready, 0);
-    HOTPATH_ORDER_();
-    leave_held(head, in, function);
 }
 
-/* The innermost call is one of this function, and only counted. */
+/* With a head that is not at rest, be it that there is none. */
+APART void leave_otherwise(const struct hotpath_head_ *head, const table_word *in, uintptr_t function)
+{
+    leave_unheld(head, find_id(table_at(in), function));
+}
+
+/* A call that is timed, or not simply the innermost one. The head is held. */
+APART void leave_held(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
+{
+    const uint32_t id = find_id(table_at(in), function);
+    const bool has_skipped = ((const struct hp_head *)(const void *)head)->skip_runs != 0;
+    struct hotpath_frame_ *frame = head->top;
+    uint64_t now = 0;
+    /* Numbers that are none of a site mean something else in a node. */
+    if (__builtin_expect(id >= HOTPATH_READY_ || has_skipped || HOTPATH_GATE_OF_(head) != head->epoch ||
+                             site_of(head, frame) != id,
+                         0)) {
+        hp_let_go(head);
+        leave_unheld(head, id);
+    } else if (__builtin_expect(!count(head, frame, &now), 0)) {
+        end_elsewhere(id, now);
+    }
+}
+
+/*
+ * The innermost call is one of this function, and only counted. Where calls inside it found no place, its `start` is not the function,
+ * see hp_zone_skip. In the frame of a guard it is what was there before.
+ */
 WITHIN bool is_counted_only(const struct hotpath_frame_ *frame, uintptr_t function)
 {
-    return frame->start == function && frame->stat & HOTPATH_UNTIMED_ &&
-           frame->zone % 4 != 0; /* in that of a guard `start` is what was there before */
+    return frame->start == function && frame->stat & HOTPATH_UNTIMED_ && frame->zone % 4 != 0;
 }
 
-WITHIN void leave_function(struct hotpath_head_ *head, table_word in, uintptr_t function)
+WITHIN void leave_function(struct hotpath_head_ *head, const table_word *in, uintptr_t function)
 {
-    /* In this order: where nobody is registered, there is no more of a head than what zones know of it. */
-    if (__builtin_expect(
-            HOTPATH_GET_(head->ready) == 0 || ((const struct hp_head *)(const void *)head)->skip_runs != 0, 0)) {
+    if (__builtin_expect(HOTPATH_GET_(head->ready) == 0, 0)) {
         leave_otherwise(head, in, function);
         return;
     }
@@ -405,20 +411,20 @@ WITHIN void leave_function(struct hotpath_head_ *head, table_word in, uintptr_t 
 HOOK void __cyg_profile_func_exit(void *function, void *caller)
 {
     (void)caller;
-    leave_function(hotpath_v1_head, present_table(), (uintptr_t)function);
+    leave_function(hotpath_v1_head, &table, (uintptr_t)function);
 }
 
 /* ------------------------------------------------------------------------------------------- what they cost */
 
 /* The hooks, with a table of somebody's own. */
-static __attribute__((noinline)) void rehearse_enter(table_word in, uintptr_t function)
+static __attribute__((noinline)) void rehearse_enter(const table_word *in, uintptr_t function)
 {
     struct hotpath_head_ *head = hotpath_v1_head;
     if (HOTPATH_GET_(head->skip) == 0)
         enter_function(head, in, function, HOOK_PLACE());
 }
 
-static __attribute__((noinline)) void rehearse_exit(table_word in, uintptr_t function)
+static __attribute__((noinline)) void rehearse_exit(const table_word *in, uintptr_t function)
 {
     leave_function(hotpath_v1_head, in, function);
 }
@@ -430,7 +436,7 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
     const table_word in = (table_word)entries | 63u; /* two of them: one bit of a hash */
     add_entry(in, function, site->id);
     while (calls-- > 0) {
-        rehearse_enter(in, function);
-        rehearse_exit(in, function);
+        rehearse_enter(&in, function);
+        rehearse_exit(&in, function);
     }
 }

@@ -368,6 +368,9 @@ void hp_zone_skip(void)
         head->skips[head->skip_runs - 1].count++;
     else if (head->skip_runs < HP_SKIP_RUNS)
         head->skips[head->skip_runs++] = (struct hp_skip_run){depth, 1};
+    if (head->hot.top->stat &
+        HOTPATH_UNTIMED_) /* an exit hook must not take the end of what is skipped for that of the zone */
+        HOTPATH_PUT_(head->hot.top->start, 0);
     hp_let_go(&head->hot);
 }
 

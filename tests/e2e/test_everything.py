@@ -170,6 +170,20 @@ def test_static_functions_know_their_file(box):
     assert result.row("work").location["file"].endswith("everything.c")
 
 
+UNLIMITED = ["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh"]
+
+
+@without_sanitizer("frames are larger there")
+@without_emulator("it has a stack of its own size")
+@pytest.mark.parametrize("rate", ["1", "1/100000"])
+def test_what_is_called_after_calls_that_found_no_place(box, rate):
+    """It is still inside the outermost ones, be they timed or only counted."""
+    result = box.run("hooks", "deep", 300000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate}, before=UNLIMITED)
+    assert result.report.lost["depth"] > 0
+    recurse = result.row("main", "calltree").child("recurse")
+    assert recurse.child("after").calls == 1 and recurse.calls == 300001 - result.report.lost["depth"]
+
+
 @without_sanitizer("frames are larger there")
 @without_emulator("it has a stack of its own size")
 def test_deeper_than_the_stack_of_zones(box):
@@ -180,7 +194,7 @@ def test_deeper_than_the_stack_of_zones(box):
 
     results = []
     for _ in range(3):
-        results.append(box.run("hooks", "deep", 300000, env=ON, before=["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh"]))
+        results.append(box.run("hooks", "deep", 300000, env=ON, before=UNLIMITED))
         assert results[-1].report.lost["depth"] > 0
         if is_good(results[-1]):
             return

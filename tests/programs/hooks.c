@@ -24,6 +24,17 @@ static UNMEASURED uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static volatile sig_atomic_t seen;
+
+/* Further down on the stack than what it comes after: from there it could be inside it. */
+static __attribute__((noinline)) void after(void)
+{
+    volatile char room[512] = {0};
+    seen += room[seen % 512] + 1;
+}
+
+static unsigned long outermost;
+
 /* Works on the way back, too, so that no compiler makes a loop of it, and the outermost call is the longest. */
 static __attribute__((noinline)) uint64_t recurse(unsigned long levels)
 {
@@ -33,18 +44,20 @@ static __attribute__((noinline)) uint64_t recurse(unsigned long levels)
             ;
         return end;
     }
-    return recurse(levels - 1) * 3 + levels;
+    const uint64_t result = recurse(levels - 1) * 3 + levels;
+    if (levels == outermost)
+        after();
+    return result;
 }
 
 static UNMEASURED void deep(unsigned long levels)
 {
     const uint64_t from = now_ns();
+    outermost = levels;
     const uint64_t result = recurse(levels);
     printf("recurse_ns %llu\n", (unsigned long long)(now_ns() - from));
     fprintf(stderr, "%s", result == 1 ? " " : "");
 }
-
-static volatile sig_atomic_t seen;
 
 static __attribute__((noinline)) void called_by_handler(void) { seen++; }
 
@@ -87,13 +100,6 @@ static __attribute__((noinline)) void around(void)
 {
     jumper(0);
     seen++;
-}
-
-/* Further down on the stack than what it comes after: from there it could be inside it. */
-static __attribute__((noinline)) void after(void)
-{
-    volatile char room[512] = {0};
-    seen += room[seen % 512] + 1;
 }
 
 static UNMEASURED void jumps(unsigned long times)
