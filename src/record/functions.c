@@ -215,6 +215,25 @@ APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
         hp_zone_skip();
 }
 
+/*
+ * Opens the zone of a call that is only counted, and lets go of the head. False: it may be timed, or is one of a recursion, and nothing
+ * was done.
+ */
+WITHIN bool count_in(struct hotpath_head_ *head, struct hotpath_frame_ *around, const struct hotpath_slot_ *slot,
+                     uintptr_t place, uintptr_t function)
+{
+    const uint32_t flags = slot->stat;
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
+    const uint32_t left = stat->countdown - 1;
+    if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0))
+        return false;
+    hotpath_push_untimed_(head, around + 1, slot, place);
+    HOTPATH_PUT_(around[1].start, function);
+    HOTPATH_PUT_(stat->countdown, left);
+    hp_let_go(head);
+    return true;
+}
+
 /* With the head held, and the place where the zone was looked for first. */
 APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, const struct hotpath_slot_ *slot,
                       uintptr_t function)
@@ -229,6 +248,8 @@ APART void enter_held(struct hotpath_head_ *head, uint64_t id, uintptr_t place, 
             return;
         }
         if (slot->key == (key | HOTPATH_SAMPLED_KEY_)) {
+            if (count_in(head, frame, slot, place, function))
+                return;
             HOTPATH_PUT_(frame[1].start, function); /* if it is not timed */
             hotpath_enter_by_chance_(head, (struct hotpath_zone *)place, slot);
             return;
@@ -254,22 +275,11 @@ WITHIN void enter_known(struct hotpath_head_ *head, uint64_t id, uintptr_t place
     struct hotpath_frame_ *frame = head->top;
     const uintptr_t place = place_below(frame, place_of_hook);
     const struct hotpath_slot_ *slot = hotpath_slot_of_(head, frame->node, (uint32_t)id);
-    if (slot->key != ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) || place >= frame->zone ||
-        frame == head->last) {
-        enter_held(head, id, place, slot, function);
+    if (HOTPATH_LIKELY_(slot->key == ((uint64_t)frame->node << 32 | id | HOTPATH_SAMPLED_KEY_) &&
+                        place < frame->zone && frame != head->last) &&
+        count_in(head, frame, slot, place, function))
         return;
-    }
-    const uint32_t flags = slot->stat;
-    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(head->base + (flags & ~HOTPATH_FLAGS_));
-    const uint32_t left = stat->countdown - 1;
-    if (__builtin_expect(left == 0 || flags & HOTPATH_RECURSIVE_, 0)) {
-        enter_held(head, id, place, slot, function);
-        return;
-    }
-    hotpath_push_untimed_(head, frame + 1, slot, place);
-    HOTPATH_PUT_(frame[1].start, function);
-    HOTPATH_PUT_(stat->countdown, left);
-    hp_let_go(head);
+    enter_held(head, id, place, slot, function);
 }
 
 /* The function is not at its first place in the table, or not there at all. */
@@ -287,8 +297,8 @@ WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uin
                            uintptr_t place_of_hook)
 {
     const table_word present = table_at(in);
-    const struct entry *entry = present != 0 ? &entries_of(present)[place_of(present, function)] : NULL;
-    if (HOTPATH_LIKELY_(entry != NULL && is_of(entry, function)))
+    const struct entry *entry = &entries_of(present)[place_of(present, function)];
+    if (HOTPATH_LIKELY_(present != 0 && is_of(entry, function)))
         enter_known(head, entry->id, place_of_hook, function);
     else
         enter_found(head, in, function, place_of_hook);
