@@ -551,6 +551,31 @@ def test_tiny_functions_are_limited_and_others_are_not(box):
     in_one_of_three(check)
 
 
+@without_emulator("no function is small then")
+@without_sanitizer("no function is small then")
+def test_functions_are_small_without_the_measuring_inside_them(box):
+    """And those that are not timed are taken to be like those that are."""
+    def check():
+        result = box.run("limited", "layers", env={**ON, "HOTPATH_PERCENTILES": "50"})
+        middle, layers = result.row("middle"), result.row("layers")
+        assert (middle.calls, result.calls("tiny"), layers.calls) == (400000, 4800000, 1)
+        assert result.row("tiny").sampling == middle.sampling == "limited" and middle.timed < 200000
+        assert 0.5 * middle.p50_ns <= middle.avg_ns <= 2 * middle.p50_ns and middle.total_ns <= layers.total_ns
+    in_one_of_three(check)
+
+
+@without_emulator("no function is small then")
+@without_sanitizer("no function is small then")
+def test_functions_of_which_some_calls_are_long_are_not_small(box):
+    """Each long one counts: 2,500 of 5 us, which are nearly all there is."""
+    def check():
+        result = box.run("limited", "rows", env=ON)
+        uneven = result.row("uneven")
+        assert (uneven.calls, uneven.timed, uneven.sampling) == (40000, 40000, "none")
+        assert uneven.total_ns >= 2500 * 5000
+    in_one_of_three(check)
+
+
 def test_no_bound(box):
     result = box.run("limited", "mixed", env={**ON, "HOTPATH_MEASURING_BOUND": "0"})
     assert (result.row("tiny").sampling, result.row("tiny").timed) == ("none", 1000000)

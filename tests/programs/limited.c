@@ -41,6 +41,34 @@ static SEEN void hundred(void)
         tiny(at);
 }
 
+/* Does little itself. Most of what it takes is what measuring takes of what it calls. */
+static SEEN void middle(void)
+{
+    for (uint64_t at = 0; at < 12; at++)
+        tiny(at);
+}
+
+static SEEN void layers(void)
+{
+    for (int at = 0; at < 400000; at++)
+        middle();
+}
+
+/* One call in sixteen takes a hundred times as long as the others, so that together they are long enough to be timed. */
+static SEEN void uneven(int is_long)
+{
+    if (is_long)
+        spin_us(5);
+    else
+        sink++;
+}
+
+static SEEN void rows(void)
+{
+    for (int at = 0; at < 40000; at++)
+        uneven(at % 16 == 0);
+}
+
 static SEEN void mixed(void)
 {
     for (int at = 0; at < 10000; at++)
@@ -135,8 +163,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {
-        {"mixed", mixed}, {"moods", moods}, {"recursion", recursion}, {"threads", threads}, {"jumps", jumps}};
+    } cases[] = {{"mixed", mixed},     {"moods", moods}, {"recursion", recursion},
+                 {"threads", threads}, {"jumps", jumps}, {"layers", layers},
+                 {"rows", rows}};
     for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
         if (argc > 1 && strcmp(argv[1], cases[at].name) == 0)
             cases[at].run();
