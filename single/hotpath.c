@@ -3432,7 +3432,9 @@ HP_PRIVATE bool hp_alternate_is_usual(void);
 struct hp_cpu_time {
     uint64_t ns;        /* user and kernel mode together, exactly */
     uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
-    uint64_t switches;  /* how often it lost its processor, or let go of it */
+    uint64_t switches;  /* how often it lost its processor, or let go of it: */
+    uint64_t waits;     /* so often because it had to wait */
+    uint64_t wall_ns;   /* on a clock that always goes on; of threads */
 };
 
 HP_PRIVATE struct hp_cpu_time hp_cpu_of_thread(void);
@@ -3532,14 +3534,21 @@ static struct hp_cpu_time hp_cpu_read_time(clockid_t clock, int who)
     struct hp_cpu_time time = {.ns = hp_raw_clock(clock)};
     if (hp_raw(SYS_getrusage, who, &usage) == 0) {
         time.kernel_ns = (uint64_t)usage.kernel.seconds * HP_CPU_SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
-        time.switches = (uint64_t)usage.counters[HP_CPU_VOLUNTARY] + (uint64_t)usage.counters[HP_CPU_INVOLUNTARY];
+        time.waits = (uint64_t)usage.counters[HP_CPU_VOLUNTARY];
+        time.switches = time.waits + (uint64_t)usage.counters[HP_CPU_INVOLUNTARY];
     }
     if (time.kernel_ns > time.ns)
         time.kernel_ns = time.ns;
     return time;
 }
 
-struct hp_cpu_time hp_cpu_of_thread(void) { return hp_cpu_read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD); }
+struct hp_cpu_time hp_cpu_of_thread(void)
+{
+    const uint64_t wall_ns = hp_raw_clock(CLOCK_MONOTONIC);
+    struct hp_cpu_time time = hp_cpu_read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD);
+    time.wall_ns = wall_ns;
+    return time;
+}
 
 struct hp_cpu_time hp_cpu_of_process(void) { return hp_cpu_read_time(CLOCK_PROCESS_CPUTIME_ID, RUSAGE_SELF); }
 
@@ -6716,7 +6725,11 @@ struct hp_cpu_thread {
     uint64_t skipped_kernel_ns;
     uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
     uint64_t perf_switches; /* how often the thread was switched from while perf was there */
-    uint32_t reserved[6];
+    uint64_t
+        waited_ns; /* that passed, between two looks at its clocks with a wait between them, while it did not run */
+    uint64_t
+        preempted; /* how often others had its processor, without that it waited; of a record with none nothing is known */
+    uint32_t reserved[2];
 };
 
 /* What was credited to a node. */
@@ -15933,7 +15946,7 @@ struct hp_cpu_share {
     double kernel_ns;
     double ticked_ns; /* weight of what was found in the kernel */
     double most_ns;   /* its zones took so long; below zero: not known */
-    double variance;  /* of its time, in ns squared: how far samples may be off */
+    double variance;  /* of its time, in ns squared: how far it may be off; 0: as samples are */
 };
 
 /* All zero at the start; may be used for one thread after the other. */
@@ -15943,6 +15956,8 @@ struct hp_cpu_shares {
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
     double account_ns; /* what the kernel says was its own, by ticks */
+    double waited_ns;  /* at most, without its processor because it had to wait */
+    double preempted;  /* how often others had its processor; 0: nothing is known of that */
     struct hp_cpu_share *memory;
     size_t capacity;
 };
@@ -15969,6 +15984,22 @@ HP_PRIVATE void hp_cpu_share_add(struct hp_cpu_share *share, double ns);
  * is outside.
  */
 HP_PRIVATE void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns);
+
+/* ---- src/sections/cpu_walls.h -------------------------------------------------------------------------------- */
+
+/*
+ * What zones took says something of processor time, too, where a thread did not wait. Others have its processor at times, and whom they
+ * find there does not matter to them: who took a tenth of the time has a tenth of what the thread used, as far as the number of
+ * such times goes. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
+ */
+
+struct hp_cpu_shares;
+
+/*
+ * What samples have found is brought together with what zones took: `most_ns` is known. `period_ns` is what a sample stands for, `tick_ns`
+ * one that found the thread in the kernel. The sum stays as it is; variances are set.
+ */
+HP_PRIVATE void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, double tick_ns);
 
 /* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
 
@@ -16357,6 +16388,7 @@ static bool hp_cpu_profile_add_thread(struct hp_cpu_profile_builder *builder, ui
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     hp_cpu_profile_share_out_waiting(builder, session, cpu.last_node);
+    hp_cpu_shares_weigh_walls(&builder->shares, hp_cpu_profile_period_of(session), HP_CPU_PROFILE_TIMER_PERIODS * hp_cpu_profile_period_of(session));
     hp_cpu_shares_level(&builder->shares, hp_cpu_profile_period_of(session));
     for (size_t at = 0; at < builder->shares.count; at++)
         hp_cpu_profile_add_share(builder, session, builder->shares.all[at]);
@@ -16597,6 +16629,8 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
     shares->account_ns = (double)cpu->kernel_ns;
+    shares->waited_ns = (double)cpu->waited_ns;
+    shares->preempted = (double)cpu->preempted;
     return true;
 }
 
@@ -16785,7 +16819,9 @@ static void hp_cpu_shares_set_errors(const struct hp_cpu_shares *shares)
     for (size_t at = 0; at < shares->count; at++) {
         struct hp_cpu_share *share = shares->all[at];
         const double ns = hp_cpu_share_ns(share);
-        share->variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
+        const double variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
+        if (share->variance <= 0 || variance < share->variance)
+            share->variance = variance;
         if (slack >= 0 && share->variance > slack * slack)
             share->variance = slack * slack;
     }
@@ -16799,6 +16835,106 @@ void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns)
     for (int round = 0; round < HP_CPU_SHARES_MOST_ROUNDS && excess >= 1; round++)
         excess = hp_cpu_shares_give(shares, excess, period_ns);
     hp_cpu_shares_set_errors(shares);
+}
+
+/* ---- src/sections/cpu_walls.c -------------------------------------------------------------------------------- */
+
+/* Processor time, from the times of zones of threads that do not wait. */
+
+static double hp_cpu_walls_smaller(double a, double b) { return a < b ? a : b; }
+static double hp_cpu_walls_larger(double a, double b) { return a > b ? a : b; }
+
+/* Of all nodes whose zones were timed. */
+struct hp_cpu_walls_walls {
+    double wall_ns, ns;
+    double samples;
+    double waited_ns; /* at most, of the time without a processor */
+    double slice_ns;  /* that others had at a time */
+    double period_ns, tick_ns;
+};
+
+static bool hp_cpu_walls_is_timed(const struct hp_cpu_share *share) { return share->most_ns > 0; }
+
+static struct hp_cpu_walls_walls hp_cpu_walls_add_up(const struct hp_cpu_shares *shares)
+{
+    struct hp_cpu_walls_walls sums = {0};
+    for (size_t at = 0; at < shares->count; at++) {
+        const struct hp_cpu_share *share = shares->all[at];
+        if (!hp_cpu_walls_is_timed(share))
+            continue;
+        sums.wall_ns += share->most_ns;
+        sums.ns += hp_cpu_share_ns(share);
+        sums.samples += (double)share->samples;
+    }
+    const double away = hp_cpu_walls_larger(sums.wall_ns - sums.ns, 0);
+    sums.waited_ns = hp_cpu_walls_smaller(shares->waited_ns, away);
+    sums.slice_ns = shares->preempted > 0 ? away / shares->preempted : 0;
+    return sums;
+}
+
+static double hp_cpu_walls_expected_of(const struct hp_cpu_share *share, const struct hp_cpu_walls_walls *sums)
+{
+    return share->most_ns * (sums->ns / sums->wall_ns);
+}
+
+/*
+ * Others come by chance, and stay for longer or shorter: as many slices of time as there are, each of which may be twice as long. Where
+ * the thread has waited, any node may have waited for all of that.
+ */
+static double hp_cpu_walls_variance_of_wall(const struct hp_cpu_share *share, const struct hp_cpu_walls_walls *sums)
+{
+    const double away = share->most_ns * (1 - sums->ns / sums->wall_ns);
+    const double waited = hp_cpu_walls_smaller(sums->waited_ns, share->most_ns);
+    return 2 * sums->slice_ns * (away + sums->slice_ns) + waited * waited;
+}
+
+/* As counts have it; one that has none may have been missed once. */
+static double hp_cpu_walls_variance_of_samples(const struct hp_cpu_share *share, const struct hp_cpu_walls_walls *sums)
+{
+    const double one = hp_cpu_walls_larger(sums->period_ns, sums->samples > 0 ? sums->ns / sums->samples : 0);
+    const double ns = hp_cpu_share_ns(share) + one, others = 1 - hp_cpu_share_ns(share) / sums->ns;
+    return ns * ns * hp_cpu_walls_larger(others, 0) / ((double)share->samples + 1);
+}
+
+/* So much it is now; what changes is the mode that is less certain. */
+static void hp_cpu_walls_set(struct hp_cpu_share *share, double ns, const struct hp_cpu_walls_walls *sums)
+{
+    const double user = share->user_ns * sums->period_ns * hp_cpu_walls_larger(1 - share->user_ns / sums->ns, 0);
+    const double kernel = share->kernel_ns * sums->tick_ns;
+    const double part = user + kernel > 0 ? kernel / (user + kernel) : 0;
+    const double kernel_ns = share->kernel_ns + (ns - hp_cpu_share_ns(share)) * part;
+    share->kernel_ns = hp_cpu_walls_smaller(hp_cpu_walls_larger(kernel_ns, 0), ns);
+    share->user_ns = ns - share->kernel_ns;
+}
+
+/* The sum is as it was. */
+static void hp_cpu_walls_keep_sum(const struct hp_cpu_shares *shares, const struct hp_cpu_walls_walls *sums)
+{
+    double ns = 0;
+    for (size_t at = 0; at < shares->count; at++)
+        ns += hp_cpu_walls_is_timed(shares->all[at]) ? hp_cpu_share_ns(shares->all[at]) : 0;
+    for (size_t at = 0; at < shares->count && ns > 0; at++)
+        if (hp_cpu_walls_is_timed(shares->all[at]))
+            hp_cpu_walls_set(shares->all[at], hp_cpu_share_ns(shares->all[at]) * (sums->ns / ns), sums);
+}
+
+void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, double tick_ns)
+{
+    struct hp_cpu_walls_walls sums = hp_cpu_walls_add_up(shares);
+    sums.period_ns = period_ns;
+    sums.tick_ns = tick_ns;
+    if (sums.slice_ns <= 0 || sums.ns <= 0)
+        return;
+    for (size_t at = 0; at < shares->count; at++) {
+        struct hp_cpu_share *share = shares->all[at];
+        if (!hp_cpu_walls_is_timed(share))
+            continue;
+        const double by_wall = hp_cpu_walls_variance_of_wall(share, &sums), by_samples = hp_cpu_walls_variance_of_samples(share, &sums);
+        const double part = by_samples / (by_wall + by_samples);
+        hp_cpu_walls_set(share, hp_cpu_walls_expected_of(share, &sums) * part + hp_cpu_share_ns(share) * (1 - part), &sums);
+        share->variance = by_wall * part;
+    }
+    hp_cpu_walls_keep_sum(shares, &sums);
 }
 
 /* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
@@ -22832,7 +22968,9 @@ struct hp_folded {
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
-    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
+    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal, ... */
+    uint64_t ticked_waits;      /* ... and how often it had waited */
+    uint64_t timer_ns;          /* after which the next one is due */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
     uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */
@@ -24242,7 +24380,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x2ca4a19b09474700)
+#define HP_SHARED_LAYOUT UINT64_C(0x7a5b679fe494364d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -24325,9 +24463,10 @@ HP_PRIVATE void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint
 HP_PRIVATE void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel);
 /*
  * The same with perf, whose samples stand for a period of user time each. What is left has passed unseen: the reader shares it out to
- * where such signals found the thread in the kernel.
+ * where such signals found the thread in the kernel. For `stalled_ns` of it no sample could come, and it is credited to where the
+ * thread is in user mode.
  */
-HP_PRIVATE void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel);
+HP_PRIVATE void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel, uint64_t stalled_ns);
 /* Reads the clocks, and gives user time to where perf has found the thread. What is left waits for a timer's signal, if one may come. */
 HP_PRIVATE void hp_credits_give_seen(struct hp_head *head, bool is_last);
 
@@ -24406,6 +24545,19 @@ static struct hp_cpu_node *hp_credits_credit_of(struct hp_head *head, uint32_t n
 
 /* -------------------------------------------------------------------------------------------- the clocks */
 
+/* What passed while the thread did not run: where it waited meanwhile, that may be why; otherwise others had its processor. */
+static void hp_credits_count_absence(const struct hp_sampler *sampler, const struct hp_cpu_time *now)
+{
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time *before = &sampler->counted;
+    const uint64_t waits = hp_less(now->waits, before->waits), switches = hp_less(now->switches, before->switches);
+    HOTPATH_ADD_(cpu->preempted, hp_less(switches, waits));
+    if (waits > 0)
+        HOTPATH_ADD_(cpu->waited_ns, hp_less(hp_less(now->wall_ns, before->wall_ns), hp_less(now->ns, before->ns)));
+    if (sampler->perf != NULL)
+        HOTPATH_ADD_(cpu->perf_switches, switches);
+}
+
 /*
  * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
  * short stretch; what is too much is left for the next one.
@@ -24417,9 +24569,10 @@ static struct hp_cpu_time hp_credits_take_passed(struct hp_sampler *sampler)
                                  .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
     if (passed.kernel_ns > passed.ns)
         passed.kernel_ns = passed.ns;
-    if (sampler->perf != NULL)
-        HOTPATH_ADD_(sampler->cpu->perf_switches, hp_less(now.switches, before.switches));
+    hp_credits_count_absence(sampler, &now);
     sampler->counted.switches = now.switches;
+    sampler->counted.waits = now.waits;
+    sampler->counted.wall_ns = now.wall_ns;
     sampler->counted.ns += passed.ns;
     sampler->counted.kernel_ns += passed.kernel_ns;
     return passed;
@@ -24507,11 +24660,13 @@ void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel)
     hp_credits_give(head, node, is_in_kernel ? 0 : ns, is_in_kernel ? ns : 0, 1);
 }
 
-void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel)
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel, uint64_t stalled_ns)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     struct hp_cpu_node *to = is_in_kernel ? hp_credits_credit_of(head, node) : NULL;
     hp_credits_share_out(head);
+    if (!is_in_kernel && stalled_ns > 0)
+        hp_credits_give(head, node, stalled_ns < cpu->waiting_ns ? stalled_ns : cpu->waiting_ns, 0, 0);
     hp_credits_leave_unseen(cpu);
     if (to == NULL)
         return;
@@ -27882,8 +28037,9 @@ static uint64_t hp_sampler_around(struct hp_sampler *sampler, uint64_t ns)
 static void hp_sampler_set_timer(struct hp_sampler *sampler)
 {
     const uint64_t period = hp_sampler_timer_period(sampler);
+    sampler->timer_ns = sampler->perf != NULL ? hp_sampler_around(sampler, period) : period;
     if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, sampler->perf != NULL ? hp_sampler_around(sampler, period) : period, period);
+        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
 }
 
 /* How far the first thread of the process has come that has met a zone. */
@@ -28035,6 +28191,18 @@ static bool hp_sampler_is_in_kernel(const struct hp_sampler *sampler, const stru
     return 2 * (sampler->counted.kernel_ns - before->kernel_ns) > sampler->counted.ns - before->ns;
 }
 
+/*
+ * What passed while nothing did. A thread that has a processor is interrupted by ticks, on which its timer is looked at: if that comes much
+ * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
+ * with others. perf has not come either then, and it is no time of the kernel's.
+ */
+#define HP_SAMPLER_LONGEST_TICK (HP_SAMPLER_SECOND / 80)
+static uint64_t hp_sampler_stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
+{
+    const uint64_t late_ns = hp_less(now_ns - sampler->ticked_ns, sampler->timer_ns);
+    return late_ns > HP_SAMPLER_LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
+}
+
 static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -28053,8 +28221,9 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     if (is_alone)
         hp_credits_give_all(head, frame->node, is_kernels);
     else
-        hp_credits_tick(head, frame->node, is_kernels);
+        hp_credits_tick(head, frame->node, is_kernels, hp_sampler_stalled_before(sampler, now_ns));
     sampler->ticked_ns = now_ns;
+    sampler->ticked_waits = sampler->counted.waits;
     sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
         hp_sampler_renew_perf(sampler);
@@ -28472,6 +28641,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
+    sampler->ticked_waits = sampler->counted.waits;
 }
 
 /* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */

@@ -53,14 +53,21 @@ static struct hp_cpu_time read_time(clockid_t clock, int who)
     struct hp_cpu_time time = {.ns = hp_raw_clock(clock)};
     if (hp_raw(SYS_getrusage, who, &usage) == 0) {
         time.kernel_ns = (uint64_t)usage.kernel.seconds * SECOND + (uint64_t)usage.kernel.microseconds * 1000u;
-        time.switches = (uint64_t)usage.counters[VOLUNTARY] + (uint64_t)usage.counters[INVOLUNTARY];
+        time.waits = (uint64_t)usage.counters[VOLUNTARY];
+        time.switches = time.waits + (uint64_t)usage.counters[INVOLUNTARY];
     }
     if (time.kernel_ns > time.ns)
         time.kernel_ns = time.ns;
     return time;
 }
 
-struct hp_cpu_time hp_cpu_of_thread(void) { return read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD); }
+struct hp_cpu_time hp_cpu_of_thread(void)
+{
+    const uint64_t wall_ns = hp_raw_clock(CLOCK_MONOTONIC);
+    struct hp_cpu_time time = read_time(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD);
+    time.wall_ns = wall_ns;
+    return time;
+}
 
 struct hp_cpu_time hp_cpu_of_process(void) { return read_time(CLOCK_PROCESS_CPUTIME_ID, RUSAGE_SELF); }
 

@@ -23,7 +23,9 @@
 struct hp_cpu_time {
     uint64_t ns;        /* user and kernel mode together, exactly */
     uint64_t kernel_ns; /* as the kernel accounts for it: on most systems by what its ticks find */
-    uint64_t switches;  /* how often it lost its processor, or let go of it */
+    uint64_t switches;  /* how often it lost its processor, or let go of it: */
+    uint64_t waits;     /* so often because it had to wait */
+    uint64_t wall_ns;   /* on a clock that always goes on; of threads */
 };
 
 struct hp_cpu_time hp_cpu_of_thread(void);

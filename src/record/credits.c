@@ -75,6 +75,19 @@ static struct hp_cpu_node *credit_of(struct hp_head *head, uint32_t node)
 
 /* -------------------------------------------------------------------------------------------- the clocks */
 
+/* What passed while the thread did not run: where it waited meanwhile, that may be why; otherwise others had its processor. */
+static void count_absence(const struct hp_sampler *sampler, const struct hp_cpu_time *now)
+{
+    struct hp_cpu_thread *cpu = sampler->cpu;
+    const struct hp_cpu_time *before = &sampler->counted;
+    const uint64_t waits = hp_less(now->waits, before->waits), switches = hp_less(now->switches, before->switches);
+    HOTPATH_ADD_(cpu->preempted, hp_less(switches, waits));
+    if (waits > 0)
+        HOTPATH_ADD_(cpu->waited_ns, hp_less(hp_less(now->wall_ns, before->wall_ns), hp_less(now->ns, before->ns)));
+    if (sampler->perf != NULL)
+        HOTPATH_ADD_(cpu->perf_switches, switches);
+}
+
 /*
  * What the thread used since its clocks were last read. The kernel's account of its own share may run ahead of what can be, on a
  * short stretch; what is too much is left for the next one.
@@ -86,9 +99,10 @@ static struct hp_cpu_time take_passed(struct hp_sampler *sampler)
                                  .kernel_ns = hp_less(now.kernel_ns, before.kernel_ns)};
     if (passed.kernel_ns > passed.ns)
         passed.kernel_ns = passed.ns;
-    if (sampler->perf != NULL)
-        HOTPATH_ADD_(sampler->cpu->perf_switches, hp_less(now.switches, before.switches));
+    count_absence(sampler, &now);
     sampler->counted.switches = now.switches;
+    sampler->counted.waits = now.waits;
+    sampler->counted.wall_ns = now.wall_ns;
     sampler->counted.ns += passed.ns;
     sampler->counted.kernel_ns += passed.kernel_ns;
     return passed;
@@ -176,11 +190,13 @@ void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel)
     hp_credits_give(head, node, is_in_kernel ? 0 : ns, is_in_kernel ? ns : 0, 1);
 }
 
-void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel)
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel, uint64_t stalled_ns)
 {
     struct hp_cpu_thread *cpu = head->sampler.cpu;
     struct hp_cpu_node *to = is_in_kernel ? credit_of(head, node) : NULL;
     share_out(head);
+    if (!is_in_kernel && stalled_ns > 0)
+        hp_credits_give(head, node, stalled_ns < cpu->waiting_ns ? stalled_ns : cpu->waiting_ns, 0, 0);
     leave_unseen(cpu);
     if (to == NULL)
         return;

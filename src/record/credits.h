@@ -25,9 +25,10 @@ void hp_credits_give_beside(struct hp_head *head, uint32_t node, uint64_t ns, ui
 void hp_credits_give_all(struct hp_head *head, uint32_t node, bool is_in_kernel);
 /*
  * The same with perf, whose samples stand for a period of user time each. What is left has passed unseen: the reader shares it out to
- * where such signals found the thread in the kernel.
+ * where such signals found the thread in the kernel. For `stalled_ns` of it no sample could come, and it is credited to where the
+ * thread is in user mode.
  */
-void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel);
+void hp_credits_tick(struct hp_head *head, uint32_t node, bool is_in_kernel, uint64_t stalled_ns);
 /* Reads the clocks, and gives user time to where perf has found the thread. What is left waits for a timer's signal, if one may come. */
 void hp_credits_give_seen(struct hp_head *head, bool is_last);
 

@@ -134,8 +134,9 @@ static uint64_t around(struct hp_sampler *sampler, uint64_t ns)
 static void set_timer(struct hp_sampler *sampler)
 {
     const uint64_t period = timer_period(sampler);
+    sampler->timer_ns = sampler->perf != NULL ? around(sampler, period) : period;
     if (sampler->has_timer)
-        hp_cpu_timer_change(sampler->timer, sampler->perf != NULL ? around(sampler, period) : period, period);
+        hp_cpu_timer_change(sampler->timer, sampler->timer_ns, period);
 }
 
 /* How far the first thread of the process has come that has met a zone. */
@@ -287,6 +288,18 @@ static bool is_in_kernel(const struct hp_sampler *sampler, const struct hp_cpu_t
     return 2 * (sampler->counted.kernel_ns - before->kernel_ns) > sampler->counted.ns - before->ns;
 }
 
+/*
+ * What passed while nothing did. A thread that has a processor is interrupted by ticks, on which its timer is looked at: if that comes much
+ * too late, and not because of a system call that took so long, the machine itself has stood still, as those do that share a processor
+ * with others. perf has not come either then, and it is no time of the kernel's.
+ */
+#define LONGEST_TICK (SECOND / 80)
+static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns)
+{
+    const uint64_t late_ns = hp_less(now_ns - sampler->ticked_ns, sampler->timer_ns);
+    return late_ns > LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
+}
+
 static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ *frame, enum hp_cpu_mode mode)
 {
     struct hp_sampler *sampler = &head->sampler;
@@ -305,8 +318,9 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     if (is_alone)
         hp_credits_give_all(head, frame->node, is_kernels);
     else
-        hp_credits_tick(head, frame->node, is_kernels);
+        hp_credits_tick(head, frame->node, is_kernels, stalled_before(sampler, now_ns));
     sampler->ticked_ns = now_ns;
+    sampler->ticked_waits = sampler->counted.waits;
     sampler->unseen = is_unseen || has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
@@ -724,6 +738,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
         return;
     sampler->counted = hp_cpu_of_thread();
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
+    sampler->ticked_waits = sampler->counted.waits;
 }
 
 /* A record of which no sample was ever taken: its outermost zone is all that is known of where its time went. */

@@ -51,7 +51,9 @@ struct hp_folded {
 struct hp_sampler {
     struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
     struct hp_cpu_time counted; /* what of the thread's clocks is in there */
-    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal */
+    uint64_t ticked_ns;         /* of its time there, what was used up to the last timer's signal, ... */
+    uint64_t ticked_waits;      /* ... and how often it had waited */
+    uint64_t timer_ns;          /* after which the next one is due */
     struct hp_cpu_time judged;  /* its clocks when it was last asked whether it is switched often */
     uint64_t chance;            /* from which the next random number comes */
     struct hp_stack known;      /* zones there need not be looked at: sources are as they should be */

@@ -16,6 +16,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_shares.h"
+#include "cpu_walls.h"
 #include "sort.h"
 
 #define SECOND 1e9
@@ -391,6 +392,7 @@ static bool add_thread(struct builder *builder, uint32_t index, const struct hp_
     builder->skipped_ns += cpu.skipped_ns;
     builder->skipped_kernel_ns += cpu.skipped_kernel_ns;
     share_out_waiting(builder, session, cpu.last_node);
+    hp_cpu_shares_weigh_walls(&builder->shares, period_of(session), TIMER_PERIODS * period_of(session));
     hp_cpu_shares_level(&builder->shares, period_of(session));
     for (size_t at = 0; at < builder->shares.count; at++)
         add_share(builder, session, builder->shares.all[at]);

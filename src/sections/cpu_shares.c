@@ -103,6 +103,8 @@ bool hp_cpu_shares_read(struct hp_cpu_shares *shares, struct hp_arena *arena, co
     shares->waiting_ns = (double)cpu->waiting_ns;
     shares->unseen_ns = (double)cpu->unseen_ns;
     shares->account_ns = (double)cpu->kernel_ns;
+    shares->waited_ns = (double)cpu->waited_ns;
+    shares->preempted = (double)cpu->preempted;
     return true;
 }
 
@@ -291,7 +293,9 @@ static void set_errors(const struct hp_cpu_shares *shares)
     for (size_t at = 0; at < shares->count; at++) {
         struct hp_cpu_share *share = shares->all[at];
         const double ns = hp_cpu_share_ns(share);
-        share->variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
+        const double variance = share->samples > 0 ? ns * ns * (1 - ns / all) / (double)share->samples : ns * ns;
+        if (share->variance <= 0 || variance < share->variance)
+            share->variance = variance;
         if (slack >= 0 && share->variance > slack * slack)
             share->variance = slack * slack;
     }

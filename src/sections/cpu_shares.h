@@ -26,7 +26,7 @@ struct hp_cpu_share {
     double kernel_ns;
     double ticked_ns; /* weight of what was found in the kernel */
     double most_ns;   /* its zones took so long; below zero: not known */
-    double variance;  /* of its time, in ns squared: how far samples may be off */
+    double variance;  /* of its time, in ns squared: how far it may be off; 0: as samples are */
 };
 
 /* All zero at the start; may be used for one thread after the other. */
@@ -36,6 +36,8 @@ struct hp_cpu_shares {
     double waiting_ns; /* what no sample has found */
     double unseen_ns;  /* what perf has not seen */
     double account_ns; /* what the kernel says was its own, by ticks */
+    double waited_ns;  /* at most, without its processor because it had to wait */
+    double preempted;  /* how often others had its processor; 0: nothing is known of that */
     struct hp_cpu_share *memory;
     size_t capacity;
 };

@@ -430,7 +430,11 @@ struct hp_cpu_thread {
     uint64_t skipped_kernel_ns;
     uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
     uint64_t perf_switches; /* how often the thread was switched from while perf was there */
-    uint32_t reserved[6];
+    uint64_t
+        waited_ns; /* that passed, between two looks at its clocks with a wait between them, while it did not run */
+    uint64_t
+        preempted; /* how often others had its processor, without that it waited; of a record with none nothing is known */
+    uint32_t reserved[2];
 };
 
 /* What was credited to a node. */

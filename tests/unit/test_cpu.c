@@ -199,6 +199,54 @@ static void nobody_uses_more_than_his_zones_took(void **state)
     assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
 }
 
+#define MS UINT64_C(1000000)
+
+static void add_found(uint32_t node, uint64_t self_ms, uint64_t samples, uint64_t user_ms, uint64_t ticked_ms)
+{
+    ((struct hotpath_node_ *)builder_at(&builder, node))->self = self_ms * MS;
+    builder_cpu(&builder, thread, node, samples, user_ms * MS, 0)->ticked_ns = ticked_ms * MS;
+}
+
+/*
+ * load computes for 900 ms and parse is in the kernel for 100, in turns; others had the processor for a third of the time. Ticks, of
+ * which there are few, have found load in the kernel as often as parse.
+ */
+static void build_shared(uint64_t waited_ms)
+{
+    build_calls();
+    ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 0;
+    add_found(load, 1350, 885, 880, 50);
+    add_found(parse, 150, 8, 3, 50);
+    cpu = builder_at(&builder, ((struct hp_thread *)builder_at(&builder, thread))->cpu);
+    cpu->unseen_ns = 117 * MS;
+    cpu->kernel_ns += cpu->unseen_ns;
+    cpu->preempted = 170;
+    cpu->waited_ns = waited_ms * MS;
+    builder_header(&builder)->cpu_latest_ns += cpu->unseen_ns;
+    fixture_build();
+}
+
+static double ns_of(const char *name) { return cell_of(rows(), row_named(name), "cpu_ns").number; }
+
+static void who_did_not_wait_has_what_his_zones_took(void **state)
+{
+    (void)state;
+    build_shared(0);
+    assert_float_equal(ns_of("parse"), 100e6, 15e6);
+    assert_float_equal(ns_of("load"), 900e6, 15e6);
+    assert_true(cell_of(rows(), row_named("parse"), "kernel_ns").number > 85e6);
+    assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
+}
+
+/* Then samples decide, whatever zones took. */
+static void who_may_have_waited_has_not(void **state)
+{
+    (void)state;
+    build_shared(500);
+    assert_true(ns_of("parse") < 80e6);
+    assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
+}
+
 /* A function that no sample has found is next; what finds no place at all is outside. */
 static void who_was_never_found_has_what_others_cannot_have(void **state)
 {
@@ -649,6 +697,8 @@ int main(void)
         TEST(a_little_that_perf_has_not_seen_is_user_time),
         TEST(what_cannot_have_been_the_kernels_is_user_time),
         TEST(nobody_uses_more_than_his_zones_took),
+        TEST(who_did_not_wait_has_what_his_zones_took),
+        TEST(who_may_have_waited_has_not),
         TEST(who_was_never_found_has_what_others_cannot_have),
         TEST(inclusive_counts_all_above),
         TEST(what_is_folded_counts_beside_the_tree),
