@@ -384,9 +384,10 @@ def processor_time(build, gate, has_peers):
 
 def trust_line(build):
     """What measuring truly took, beside what reports say of it."""
-    rows = [("mode", "work", "true", "stated", "stated / true")]
-    rows += [(mode, kind, "%.1f %%" % (100 * true), "%.1f %%" % (100 * stated), "%.2f" % (stated / true) if true > 0.005 else "-")
-             for mode, kind, true, stated, _ in trust.rows(build, trust.TURNS)]
+    rows = [("mode", "work", "true", "stated", "at most / true", "verdict")]
+    rows += [(mode, kind, "%.1f %%" % (100 * true), trust.as_range(least, most), "%.2f" % (most / true) if true > 0.005 else "-",
+              "" if is_near else "missed")
+             for mode, kind, true, least, most, is_near in trust.rows(build, trust.TURNS)]
     return table("What the trust line says", rows)
 
 

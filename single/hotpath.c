@@ -11808,7 +11808,8 @@ struct hotpath_section {
 struct hp_trust {
     double zone_cost_ns;
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
-    double share_percent; /* of the run's time; at most */
+    double share_percent; /* of the run's time; at most, ... */
+    double least_percent; /* ... and at least */
     double clock_hz;      /* 0: not known */
     const char *clock;
     const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
@@ -15777,8 +15778,12 @@ const struct hp_section_type hotpath_section_cold_ = {
  * measured by the process itself.
  */
 
-/* By how much measuring delayed the run, about, in nanoseconds. */
-HP_PRIVATE double hp_cost_ns(const struct hp_profile *profile);
+/* By how much measuring delayed the run, about. The two differ by calls that were only counted: what these cost is not known better. */
+struct hp_cost {
+    double most_ns, least_ns;
+};
+
+HP_PRIVATE struct hp_cost hp_cost_of(const struct hp_profile *profile);
 
 /* ---- src/sections/cost.c ------------------------------------------------------------------------------------- */
 
@@ -15797,11 +15802,16 @@ HP_PRIVATE double hp_cost_ns(const struct hp_profile *profile);
 #define HP_COST_SWITCHES_OF_INTERRUPT 2.2
 
 static double hp_cost_largest(double a, double b) { return a > b ? a : b; }
+static double hp_cost_smallest(double a, double b) { return a < b ? a : b; }
 
-static double hp_cost_calls_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+static double hp_cost_timed_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
 {
-    return (double)calls->timed * run->zone_cost_ns + (double)calls->counted * run->counted_cost_ns +
-           (double)calls->functions_timed * run->function_cost_ns +
+    return (double)calls->timed * run->zone_cost_ns + (double)calls->functions_timed * run->function_cost_ns;
+}
+
+static double hp_cost_counted_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+{
+    return (double)calls->counted * run->counted_cost_ns +
            (double)calls->functions_counted * run->function_counted_ns;
 }
 
@@ -15843,13 +15853,31 @@ static const struct hp_thread_calls *hp_cost_find_calls(const struct hp_profile 
     return NULL;
 }
 
+/* How long a thread was at work, at most. */
+static double hp_cost_busy_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_cpu_thread cpu;
+    const double elapsed = hp_snapshot_ns(session, hp_snapshot_elapsed(session));
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return elapsed;
+    return hp_cost_smallest(elapsed, (double)cpu.user_ns + (double)cpu.kernel_ns);
+}
+
+/*
+ * A call that is only counted waits for nothing: where the program does, for memory or for the end of a long sum, the processor counts
+ * meanwhile, and that costs nothing. No more can be hidden so than what the program itself takes.
+ */
 static double hp_cost_thread_ns(const struct hp_profile *profile, uint32_t index, uint32_t offset,
-                        const struct hp_thread *thread)
+                        const struct hp_thread *thread, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
     const struct hp_thread_calls *calls = hp_cost_find_calls(profile, index, offset);
-    return (calls != NULL ? hp_cost_calls_ns(profile->run, calls) : 0) + hp_cost_allocs_ns(profile->run, session, thread) +
-           hp_cost_samples_ns(session, thread) + hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+    const double counted = calls != NULL ? hp_cost_counted_ns(profile->run, calls) : 0;
+    const double others = (calls != NULL ? hp_cost_timed_ns(profile->run, calls) : 0) +
+                          hp_cost_allocs_ns(profile->run, session, thread) + hp_cost_samples_ns(session, thread) +
+                          hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+    const double own = hp_cost_largest(hp_cost_busy_ns(session, thread) - others - counted, 0);
+    return others + (is_least ? hp_cost_largest(counted - own, 0) : counted);
 }
 
 /* What is nobody's: done for threads without a record, or by whoever watches. */
@@ -15881,14 +15909,14 @@ struct hp_cost_taken {
     double others; /* and beside them */
 };
 
-static struct hp_cost_taken hp_cost_taken_in(const struct hp_profile *profile, uint32_t index)
+static struct hp_cost_taken hp_cost_taken_in(const struct hp_profile *profile, uint32_t index, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
     struct hp_cost_taken taken = {.others = hp_cost_others_ns(profile->run, session)};
     struct hp_walk threads = {0};
     struct hp_thread thread;
     while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        const double ns = hp_cost_thread_ns(profile, index, threads.offset, &thread);
+        const double ns = hp_cost_thread_ns(profile, index, threads.offset, &thread, is_least);
         taken.all += ns;
         taken.busiest = hp_cost_largest(taken.busiest, ns);
     }
@@ -15901,14 +15929,14 @@ static struct hp_cost_taken hp_cost_taken_in(const struct hp_profile *profile, u
  * of them ran at once, that tells. Of processes it is not: there the delays add up as the times do, and the run loses the share
  * that its processes lose on average.
  */
-double hp_cost_ns(const struct hp_profile *profile)
+static double hp_cost_delay_ns(const struct hp_profile *profile, bool is_least)
 {
     const struct hp_run *run = profile->run;
     const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
     const double at_once = hp_cost_used_at_once(run);
     double all = 0, others = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (uint32_t at = 0; at < run->count; at++) {
-        const struct hp_cost_taken taken = hp_cost_taken_in(profile, at);
+        const struct hp_cost_taken taken = hp_cost_taken_in(profile, at, is_least);
         all += taken.all;
         others += taken.others;
         busiest = hp_cost_largest(busiest, taken.busiest);
@@ -15918,6 +15946,11 @@ double hp_cost_ns(const struct hp_profile *profile)
     const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
     const double waiting = at_once > 0 ? all / at_once : 0;
     return hp_cost_largest(hp_cost_largest((all + others) / cores, busiest), hp_cost_largest(in_turn, waiting));
+}
+
+struct hp_cost hp_cost_of(const struct hp_profile *profile)
+{
+    return (struct hp_cost){.most_ns = hp_cost_delay_ns(profile, false), .least_ns = hp_cost_delay_ns(profile, true)};
 }
 
 /* ---- src/sections/cpu_shares.h ------------------------------------------------------------------------------- */
@@ -21179,10 +21212,10 @@ const char *hp_trust_clock_name(uint32_t kind)
 }
 
 /* The share of the run that measuring may have taken. */
-static double hp_trust_measuring_share(const struct hotpath_results *results)
+static double hp_trust_share_of_run(const struct hotpath_results *results, double ns)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&results->run);
-    const double share = elapsed > 0 ? 100 * hp_cost_ns(results->profile) / elapsed : 0;
+    const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
     return share < 100 ? share : 100;
 }
 
@@ -21226,10 +21259,12 @@ static uint32_t hp_trust_higher(uint32_t a, uint32_t b) { return a > b ? a : b; 
 void hp_trust_set(struct hotpath_results *results)
 {
     const struct hp_run *run = &results->run;
+    const struct hp_cost cost = hp_cost_of(results->profile);
     results->trust = (struct hp_trust){
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
-        .share_percent = hp_trust_measuring_share(results),
+        .share_percent = hp_trust_share_of_run(results, cost.most_ns),
+        .least_percent = hp_trust_share_of_run(results, cost.least_ns),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
@@ -21270,6 +21305,26 @@ static void hp_trust_put_clock(const struct hp_trust *trust, struct hp_text *tex
     }
 }
 
+/* Two numbers that are so near are one. */
+#define HP_TRUST_NEAR_TIMES 1.3
+#define HP_TRUST_LITTLE_PERCENT 0.1
+
+/* "about 3.1", or "about 0.4 to 3.1" */
+static void hp_trust_put_share(const struct hp_trust *trust, struct hp_text *text)
+{
+    const bool is_range = trust->least_percent * HP_TRUST_NEAR_TIMES < trust->share_percent;
+    if (trust->share_percent < HP_TRUST_LITTLE_PERCENT) {
+        hp_text_string(text, "less than 0.1");
+        return;
+    }
+    hp_text_string(text, is_range && trust->least_percent < HP_TRUST_LITTLE_PERCENT ? "at most about " : "about ");
+    if (is_range && trust->least_percent >= HP_TRUST_LITTLE_PERCENT) {
+        hp_text_fixed(text, trust->least_percent, 1);
+        hp_text_string(text, " to ");
+    }
+    hp_text_fixed(text, trust->share_percent, 1);
+}
+
 static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
     if (!(trust->zone_cost_ns > 0)) {
@@ -21279,12 +21334,7 @@ static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text
     hp_text_string(text, "; one zone costs ");
     hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
     hp_text_string(text, " ns; measuring took ");
-    if (trust->share_percent < 0.1) {
-        hp_text_string(text, "less than 0.1");
-    } else {
-        hp_text_string(text, "about ");
-        hp_text_fixed(text, trust->share_percent, 1);
-    }
+    hp_trust_put_share(trust, text);
     hp_text_string(text, " % of the run");
 }
 
@@ -22160,6 +22210,8 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
     hp_json_report_put_ns(json, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
+    hp_json_key(json, "overhead_least_percent");
+    hp_json_number(json, trust->least_percent, 8);
     hp_json_report_put_cpu_trust(json, trust->cpu);
     if (hp_trust_storage(trust) != NULL)
         hp_json_put_string(json, "storage", hp_trust_storage(trust));

@@ -269,6 +269,8 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
     put_ns(json, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
+    hp_json_key(json, "overhead_least_percent");
+    hp_json_number(json, trust->least_percent, 8);
     put_cpu_trust(json, trust->cpu);
     if (hp_trust_storage(trust) != NULL)
         hp_json_put_string(json, "storage", hp_trust_storage(trust));

@@ -14,11 +14,16 @@
 #define SWITCHES_OF_INTERRUPT 2.2
 
 static double largest(double a, double b) { return a > b ? a : b; }
+static double smallest(double a, double b) { return a < b ? a : b; }
 
-static double calls_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+static double timed_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
 {
-    return (double)calls->timed * run->zone_cost_ns + (double)calls->counted * run->counted_cost_ns +
-           (double)calls->functions_timed * run->function_cost_ns +
+    return (double)calls->timed * run->zone_cost_ns + (double)calls->functions_timed * run->function_cost_ns;
+}
+
+static double counted_ns(const struct hp_run *run, const struct hp_thread_calls *calls)
+{
+    return (double)calls->counted * run->counted_cost_ns +
            (double)calls->functions_counted * run->function_counted_ns;
 }
 
@@ -60,13 +65,31 @@ static const struct hp_thread_calls *find_calls(const struct hp_profile *profile
     return NULL;
 }
 
+/* How long a thread was at work, at most. */
+static double busy_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
+{
+    struct hp_cpu_thread cpu;
+    const double elapsed = hp_snapshot_ns(session, hp_snapshot_elapsed(session));
+    if (!hp_snapshot_cpu_thread(session, thread, &cpu))
+        return elapsed;
+    return smallest(elapsed, (double)cpu.user_ns + (double)cpu.kernel_ns);
+}
+
+/*
+ * A call that is only counted waits for nothing: where the program does, for memory or for the end of a long sum, the processor counts
+ * meanwhile, and that costs nothing. No more can be hidden so than what the program itself takes.
+ */
 static double thread_ns(const struct hp_profile *profile, uint32_t index, uint32_t offset,
-                        const struct hp_thread *thread)
+                        const struct hp_thread *thread, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
     const struct hp_thread_calls *calls = find_calls(profile, index, offset);
-    return (calls != NULL ? calls_ns(profile->run, calls) : 0) + allocs_ns(profile->run, session, thread) +
-           samples_ns(session, thread) + hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+    const double counted = calls != NULL ? counted_ns(profile->run, calls) : 0;
+    const double others = (calls != NULL ? timed_ns(profile->run, calls) : 0) +
+                          allocs_ns(profile->run, session, thread) + samples_ns(session, thread) +
+                          hp_snapshot_ns(session, thread->slow_ticks) * HP_SLOW_PERIOD;
+    const double own = largest(busy_ns(session, thread) - others - counted, 0);
+    return others + (is_least ? largest(counted - own, 0) : counted);
 }
 
 /* What is nobody's: done for threads without a record, or by whoever watches. */
@@ -98,14 +121,14 @@ struct taken {
     double others; /* and beside them */
 };
 
-static struct taken taken_in(const struct hp_profile *profile, uint32_t index)
+static struct taken taken_in(const struct hp_profile *profile, uint32_t index, bool is_least)
 {
     const struct hp_snapshot *session = profile->run->sessions[index];
     struct taken taken = {.others = others_ns(profile->run, session)};
     struct hp_walk threads = {0};
     struct hp_thread thread;
     while (hp_snapshot_next_thread(session, &threads, &thread)) {
-        const double ns = thread_ns(profile, index, threads.offset, &thread);
+        const double ns = thread_ns(profile, index, threads.offset, &thread, is_least);
         taken.all += ns;
         taken.busiest = largest(taken.busiest, ns);
     }
@@ -118,14 +141,14 @@ static struct taken taken_in(const struct hp_profile *profile, uint32_t index)
  * of them ran at once, that tells. Of processes it is not: there the delays add up as the times do, and the run loses the share
  * that its processes lose on average.
  */
-double hp_cost_ns(const struct hp_profile *profile)
+static double delay_ns(const struct hp_profile *profile, bool is_least)
 {
     const struct hp_run *run = profile->run;
     const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
     const double at_once = used_at_once(run);
     double all = 0, others = 0, busiest = 0, sum_of_busiest = 0, elapsed = 0;
     for (uint32_t at = 0; at < run->count; at++) {
-        const struct taken taken = taken_in(profile, at);
+        const struct taken taken = taken_in(profile, at, is_least);
         all += taken.all;
         others += taken.others;
         busiest = largest(busiest, taken.busiest);
@@ -135,4 +158,9 @@ double hp_cost_ns(const struct hp_profile *profile)
     const double in_turn = elapsed > 0 ? sum_of_busiest * ((double)run->elapsed_ticks / elapsed) : 0;
     const double waiting = at_once > 0 ? all / at_once : 0;
     return largest(largest((all + others) / cores, busiest), largest(in_turn, waiting));
+}
+
+struct hp_cost hp_cost_of(const struct hp_profile *profile)
+{
+    return (struct hp_cost){.most_ns = delay_ns(profile, false), .least_ns = delay_ns(profile, true)};
 }

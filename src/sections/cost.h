@@ -8,7 +8,11 @@
 
 #include "profile.h"
 
-/* By how much measuring delayed the run, about, in nanoseconds. */
-double hp_cost_ns(const struct hp_profile *profile);
+/* By how much measuring delayed the run, about. The two differ by calls that were only counted: what these cost is not known better. */
+struct hp_cost {
+    double most_ns, least_ns;
+};
+
+struct hp_cost hp_cost_of(const struct hp_profile *profile);
 
 #endif

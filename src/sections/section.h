@@ -135,7 +135,8 @@ struct hotpath_section {
 struct hp_trust {
     double zone_cost_ns;
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
-    double share_percent; /* of the run's time; at most */
+    double share_percent; /* of the run's time; at most, ... */
+    double least_percent; /* ... and at least */
     double clock_hz;      /* 0: not known */
     const char *clock;
     const struct hp_cpu *cpu; /* NULL: processor time was not sampled */

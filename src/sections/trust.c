@@ -62,10 +62,10 @@ const char *hp_trust_clock_name(uint32_t kind)
 }
 
 /* The share of the run that measuring may have taken. */
-static double measuring_share(const struct hotpath_results *results)
+static double share_of_run(const struct hotpath_results *results, double ns)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&results->run);
-    const double share = elapsed > 0 ? 100 * hp_cost_ns(results->profile) / elapsed : 0;
+    const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
     return share < 100 ? share : 100;
 }
 
@@ -109,10 +109,12 @@ static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 void hp_trust_set(struct hotpath_results *results)
 {
     const struct hp_run *run = &results->run;
+    const struct hp_cost cost = hp_cost_of(results->profile);
     results->trust = (struct hp_trust){
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
-        .share_percent = measuring_share(results),
+        .share_percent = share_of_run(results, cost.most_ns),
+        .least_percent = share_of_run(results, cost.least_ns),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
@@ -153,6 +155,26 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
     }
 }
 
+/* Two numbers that are so near are one. */
+#define NEAR_TIMES 1.3
+#define LITTLE_PERCENT 0.1
+
+/* "about 3.1", or "about 0.4 to 3.1" */
+static void put_share(const struct hp_trust *trust, struct hp_text *text)
+{
+    const bool is_range = trust->least_percent * NEAR_TIMES < trust->share_percent;
+    if (trust->share_percent < LITTLE_PERCENT) {
+        hp_text_string(text, "less than 0.1");
+        return;
+    }
+    hp_text_string(text, is_range && trust->least_percent < LITTLE_PERCENT ? "at most about " : "about ");
+    if (is_range && trust->least_percent >= LITTLE_PERCENT) {
+        hp_text_fixed(text, trust->least_percent, 1);
+        hp_text_string(text, " to ");
+    }
+    hp_text_fixed(text, trust->share_percent, 1);
+}
+
 static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
     if (!(trust->zone_cost_ns > 0)) {
@@ -162,12 +184,7 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_string(text, "; one zone costs ");
     hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
     hp_text_string(text, " ns; measuring took ");
-    if (trust->share_percent < 0.1) {
-        hp_text_string(text, "less than 0.1");
-    } else {
-        hp_text_string(text, "about ");
-        hp_text_fixed(text, trust->share_percent, 1);
-    }
+    put_share(trust, text);
     hp_text_string(text, " % of the run");
 }
 

@@ -758,14 +758,16 @@ static void what_recursion_may_hide_counts_in_full(void **state)
     assert_number(2, "overhead_max_ns", 2 * 4 + (3 + 6) * 10);
 }
 
-static const char *trust_line(void)
+static const char *line_of(const struct hp_trust *trust)
 {
     static char bytes[1024];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_trust_put(&results->trust, &text);
+    hp_trust_put(trust, &text);
     return hp_text_end(&text);
 }
+
+static const char *trust_line(void) { return line_of(&results->trust); }
 
 static void the_trust_line_says_it_all(void **state)
 {
@@ -785,6 +787,17 @@ static void the_trust_line_says_it_all(void **state)
                         "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; "
                         "12 zones were left by longjmp or the like: timed up to their last sign; "
                         "1 zone was nested too deep: not recorded");
+}
+
+static void the_trust_line_says_what_is_not_known_better(void **state)
+{
+    (void)state;
+    struct hp_trust trust = {.clock = "tsc", .zone_cost_ns = 46, .share_percent = 20, .least_percent = 16};
+    assert_non_null(strstr(line_of(&trust), "measuring took about 20.0 % of the run"));
+    trust.least_percent = 4;
+    assert_non_null(strstr(line_of(&trust), "measuring took about 4.0 to 20.0 % of the run"));
+    trust.least_percent = 0.01;
+    assert_non_null(strstr(line_of(&trust), "measuring took at most about 20.0 % of the run"));
 }
 
 static void nothing_measured_is_said(void **state)
@@ -884,6 +897,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(what_recursion_may_hide_counts_in_full, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_trust_line_says_what_is_not_known_better, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(running_out_of_memory_is_an_answer, fixture_set_up, fixture_tear_down),

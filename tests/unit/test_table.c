@@ -341,7 +341,8 @@ static void json_is_raw_and_complete(void **state)
         "\"function\":\"main\"},\"open\":0,\"overhead_max_ns\":4,\"timed\":2,"
         "\"sampling\":\"none\",\"scaled\":\"none\"}]}},\"warnings\":[],\"trust\":{\"zone_cost_ns\":"
         "46.5,"
-        "\"zone_inner_ns\":2,\"overhead_share_percent\":0.00186,\"lost\":{\"zones\":0,\"nodes\":0,\"buckets\":0,"
+        "\"zone_inner_ns\":2,\"overhead_share_percent\":0.00186,\"overhead_least_percent\":0.00186,\"lost\":{"
+        "\"zones\":0,\"nodes\":0,\"buckets\":0,"
         "\"sites\":0,\"abandoned\":0,\"foreign\":0,\"depth\":0,\"clock\":0,\"children\":0,\"calls\":0,"
         "\"allocations\":0,\"samples\":0,\"stacks\":0,\"ended\":0,\"sealed\":0,\"processes\":0}}}\n");
 }
