@@ -3462,12 +3462,18 @@ HP_PRIVATE void hp_cpu_perf_stop(void *mapping);
  */
 HP_PRIVATE int hp_cpu_perf_prepare(void **ret_mapping);
 
+/* What perf takes from a thread, in ticks of a counter; 0: not found out. */
+struct hp_cpu_perf_weight {
+    uint64_t interrupt; /* the median of a few that come in quick succession, with nobody told of them */
+    uint64_t
+        pause; /* to stop its clock and to start it again, as happens when the thread is switched from and to */
+};
+
 /*
- * What one of perf's interrupts takes from the thread it comes to, in ticks of that counter: the median of a few that come in quick
- * succession, with nobody told of them. Gaps of up to `step` between two readings are none. Takes a tenth of a millisecond. 0:
- * not found out.
+ * Of the calling thread, which has an event that is running. Gaps of up to `step` between two readings of the counter are none. Takes a
+ * tenth of a millisecond.
  */
-HP_PRIVATE uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
+HP_PRIVATE struct hp_cpu_perf_weight hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 
@@ -3686,8 +3692,9 @@ void hp_cpu_perf_stop(void *mapping)
 }
 
 #define HP_CPU_WEIGHED 5u
-#define HP_CPU_WEIGHED_NS 12000u       /* between two of them */
+#define HP_CPU_WEIGHED_NS 12000u       /* between two interrupts */
 #define HP_CPU_WEIGHED_READINGS 20000u /* at most, where none come */
+#define HP_CPU_PAUSED_NS 60000u        /* later than all pauses, and sooner than what else the kernel's clock is set to */
 
 static void hp_cpu_sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
 {
@@ -3698,7 +3705,7 @@ static void hp_cpu_sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
     sorted[count] = value;
 }
 
-uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+static uint64_t hp_cpu_weigh_interrupt(enum hp_counter counter, uint64_t step)
 {
     uint64_t gaps[HP_CPU_WEIGHED];
     uint32_t count = 0;
@@ -3715,6 +3722,30 @@ uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
     }
     hp_raw(SYS_close, fd);
     return count == HP_CPU_WEIGHED ? gaps[HP_CPU_WEIGHED / 2] : 0;
+}
+
+/* To start an event, the kernel stops and starts all that the thread has: these are two pauses. */
+static uint64_t hp_cpu_weigh_pause(enum hp_counter counter)
+{
+    uint64_t pauses[HP_CPU_WEIGHED];
+    const long fd = hp_cpu_open_event(HP_CPU_PAUSED_NS);
+    if (fd < 0)
+        return 0;
+    hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+    for (uint32_t count = 0; count < HP_CPU_WEIGHED; count++) {
+        const uint64_t before = hp_clock_ticks_raw(counter);
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0);
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+        hp_cpu_sort_in(pauses, count, hp_clock_ticks_raw(counter) - before);
+    }
+    hp_raw(SYS_close, fd);
+    return pauses[HP_CPU_WEIGHED / 2] / 2;
+}
+
+struct hp_cpu_perf_weight hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+{
+    const uint64_t interrupt = hp_cpu_weigh_interrupt(counter, step);
+    return (struct hp_cpu_perf_weight){.interrupt = interrupt, .pause = interrupt > 0 ? hp_cpu_weigh_pause(counter) : 0};
 }
 
 int hp_cpu_perf_prepare(void **ret_mapping)
@@ -6332,7 +6363,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1544u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1552u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -6485,6 +6516,8 @@ struct hp_header {
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
     uint32_t others; /* from outside: further processes it stands for that are in no session of the run */
+    uint64_t
+        pause_ticks; /* that it takes perf to stop and start for a thread, as when that is switched from and to */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -15798,8 +15831,8 @@ HP_PRIVATE struct hp_cost hp_cost_of(const struct hp_profile *profile);
 /* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
 #define HP_COST_NS_OF_SAMPLE 9000.0
 #define HP_COST_NS_OF_TIMER_SAMPLE 3000.0
-/* perf stops its clock and starts it again, which is the larger part of an interrupt, too. */
-#define HP_COST_SWITCHES_OF_INTERRUPT 2.2
+/* The same of a thread that is switched from and to: perf stops its clock and starts it again. */
+#define HP_COST_NS_OF_SWITCH 3200.0
 
 static double hp_cost_largest(double a, double b) { return a > b ? a : b; }
 static double hp_cost_smallest(double a, double b) { return a < b ? a : b; }
@@ -15829,11 +15862,12 @@ static double hp_cost_samples_ns(const struct hp_snapshot *session, const struct
     if (!hp_snapshot_cpu_thread(session, thread, &cpu))
         return 0;
     const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
+    const double pause = hp_snapshot_ns(session, session->header.pause_ticks);
     const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
     const double sample = interrupt > 0 ? interrupt * HP_COST_INTERRUPTS_OF_SAMPLE : HP_COST_NS_OF_SAMPLE;
     return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
            hp_cost_largest(all - by_perf, 0) * HP_COST_NS_OF_TIMER_SAMPLE +
-           (double)cpu.perf_switches * (sample / HP_COST_INTERRUPTS_OF_SAMPLE) / HP_COST_SWITCHES_OF_INTERRUPT;
+           (double)cpu.perf_switches * (pause > 0 ? pause : HP_COST_NS_OF_SWITCH);
 }
 
 /* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */
@@ -24432,7 +24466,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x7a5b679fe494364d)
+#define HP_SHARED_LAYOUT UINT64_C(0x0440eb2b3f1c01a1)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27973,7 +28007,8 @@ HP_PRIVATE void hp_samples_add(struct hp_head *head, uint32_t node, enum hp_samp
 /* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
 #define HP_SAMPLER_OFTEN_SWITCHED 5000u
 #define HP_SAMPLER_SELDOM_SWITCHED 2500u
-#define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100) /* over so much */
+#define HP_SAMPLER_JUDGED_NS (HP_SAMPLER_SECOND / 100)        /* over so much, ... */
+#define HP_SAMPLER_FIRST_JUDGED_NS (HP_SAMPLER_SECOND / 1000) /* ... or so little before perf is started for it */
 
 /* That the first event of a thread is good for. */
 #define HP_SAMPLER_FIRST_SAMPLES 64u
@@ -28176,13 +28211,13 @@ static void hp_sampler_drop_prepared(const struct hp_head *head)
         hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
 }
 
-/* Whether the thread is switched often, by its clocks since it was last asked. */
-static void hp_sampler_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now)
+/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+static void hp_sampler_judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
 {
     const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
     const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
     const uint64_t bound = sampler->is_switched_often ? HP_SAMPLER_SELDOM_SWITCHED : HP_SAMPLER_OFTEN_SWITCHED;
-    if (ns < HP_SAMPLER_JUDGED_NS)
+    if (ns < least_ns)
         return;
     sampler->is_switched_often = switches > ns / (HP_SAMPLER_SECOND / bound);
     sampler->judged = *now;
@@ -28193,7 +28228,7 @@ static void hp_sampler_judge_and_adapt(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     const bool was_switched_often = sampler->is_switched_often;
-    hp_sampler_judge(sampler, &sampler->counted);
+    hp_sampler_judge(sampler, &sampler->counted, sampler->perf_was_tried ? HP_SAMPLER_JUDGED_NS : HP_SAMPLER_FIRST_JUDGED_NS);
     if (sampler->is_switched_often == was_switched_often)
         return;
     if (!sampler->is_switched_often) {
@@ -28231,8 +28266,10 @@ static void hp_sampler_weigh_perf(const struct hp_head *head)
     const uint64_t zone = hp_zone_ticks();
     if (head->sampler.perf == NULL || __atomic_exchange_n(&hotpath_runtime_->sampling.is_weighed, 1, __ATOMIC_RELAXED))
         return;
-    const uint64_t ticks = hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
-    __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
+    const struct hp_cpu_perf_weight weight =
+        hp_cpu_perf_weigh(hotpath_runtime_->counter, HP_SAMPLER_NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
 }
 
 /* Where that cannot be told, by what the kernel says of the time that has just passed. */
@@ -28279,12 +28316,12 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     sampler->unseen = is_unseen || hp_sampler_has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
         hp_sampler_renew_perf(sampler);
+    hp_sampler_weigh_perf(head); /* before it may turn out that the thread does without */
     hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
     else if (sampler->perf != NULL)
         hp_sampler_set_timer(sampler);
-    hp_sampler_weigh_perf(head);
 }
 
 static void hp_sampler_take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
@@ -28526,7 +28563,7 @@ static void hp_sampler_begin_samples(struct hp_head *head)
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         hp_sampler_credit_outside(head);
-        hp_sampler_judge(sampler, &sampler->counted);
+        hp_sampler_judge(sampler, &sampler->counted, HP_SAMPLER_JUDGED_NS);
     }
     hp_sampler_start_sources(head);
 }

@@ -205,8 +205,9 @@ void hp_cpu_perf_stop(void *mapping)
 }
 
 #define WEIGHED 5u
-#define WEIGHED_NS 12000u       /* between two of them */
+#define WEIGHED_NS 12000u       /* between two interrupts */
 #define WEIGHED_READINGS 20000u /* at most, where none come */
+#define PAUSED_NS 60000u        /* later than all pauses, and sooner than what else the kernel's clock is set to */
 
 static void sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
 {
@@ -217,7 +218,7 @@ static void sort_in(uint64_t *sorted, uint32_t count, uint64_t value)
     sorted[count] = value;
 }
 
-uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+static uint64_t weigh_interrupt(enum hp_counter counter, uint64_t step)
 {
     uint64_t gaps[WEIGHED];
     uint32_t count = 0;
@@ -234,6 +235,30 @@ uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
     }
     hp_raw(SYS_close, fd);
     return count == WEIGHED ? gaps[WEIGHED / 2] : 0;
+}
+
+/* To start an event, the kernel stops and starts all that the thread has: these are two pauses. */
+static uint64_t weigh_pause(enum hp_counter counter)
+{
+    uint64_t pauses[WEIGHED];
+    const long fd = open_event(PAUSED_NS);
+    if (fd < 0)
+        return 0;
+    hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+    for (uint32_t count = 0; count < WEIGHED; count++) {
+        const uint64_t before = hp_clock_ticks_raw(counter);
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0);
+        hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+        sort_in(pauses, count, hp_clock_ticks_raw(counter) - before);
+    }
+    hp_raw(SYS_close, fd);
+    return pauses[WEIGHED / 2] / 2;
+}
+
+struct hp_cpu_perf_weight hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step)
+{
+    const uint64_t interrupt = weigh_interrupt(counter, step);
+    return (struct hp_cpu_perf_weight){.interrupt = interrupt, .pause = interrupt > 0 ? weigh_pause(counter) : 0};
 }
 
 int hp_cpu_perf_prepare(void **ret_mapping)

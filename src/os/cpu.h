@@ -53,12 +53,18 @@ void hp_cpu_perf_stop(void *mapping);
  */
 int hp_cpu_perf_prepare(void **ret_mapping);
 
+/* What perf takes from a thread, in ticks of a counter; 0: not found out. */
+struct hp_cpu_perf_weight {
+    uint64_t interrupt; /* the median of a few that come in quick succession, with nobody told of them */
+    uint64_t
+        pause; /* to stop its clock and to start it again, as happens when the thread is switched from and to */
+};
+
 /*
- * What one of perf's interrupts takes from the thread it comes to, in ticks of that counter: the median of a few that come in quick
- * succession, with nobody told of them. Gaps of up to `step` between two readings are none. Takes a tenth of a millisecond. 0:
- * not found out.
+ * Of the calling thread, which has an event that is running. Gaps of up to `step` between two readings of the counter are none. Takes a
+ * tenth of a millisecond.
  */
-uint64_t hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
+struct hp_cpu_perf_weight hp_cpu_perf_weigh(enum hp_counter counter, uint64_t step);
 
 enum hp_cpu_source { HP_CPU_BY_OTHERS, HP_CPU_BY_TIMER, HP_CPU_BY_PERF, HP_CPU_BY_ENDING_PERF };
 

@@ -18,7 +18,8 @@
 /* Switches for each second of processor time, above which a thread has no perf, and below which it has again. */
 #define OFTEN_SWITCHED 5000u
 #define SELDOM_SWITCHED 2500u
-#define JUDGED_NS (SECOND / 100) /* over so much */
+#define JUDGED_NS (SECOND / 100)        /* over so much, ... */
+#define FIRST_JUDGED_NS (SECOND / 1000) /* ... or so little before perf is started for it */
 
 /* That the first event of a thread is good for. */
 #define FIRST_SAMPLES 64u
@@ -221,13 +222,13 @@ static void drop_prepared(const struct hp_head *head)
         hp_cpu_perf_stop(__atomic_exchange_n(&sampling->perf, NULL, __ATOMIC_RELAXED));
 }
 
-/* Whether the thread is switched often, by its clocks since it was last asked. */
-static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now)
+/* Whether the thread is switched often, by its clocks since it was last asked. Over less than that it cannot be told. */
+static void judge(struct hp_sampler *sampler, const struct hp_cpu_time *now, uint64_t least_ns)
 {
     const uint64_t ns = hp_less(now->ns, sampler->judged.ns);
     const uint64_t switches = hp_less(now->switches, sampler->judged.switches);
     const uint64_t bound = sampler->is_switched_often ? SELDOM_SWITCHED : OFTEN_SWITCHED;
-    if (ns < JUDGED_NS)
+    if (ns < least_ns)
         return;
     sampler->is_switched_often = switches > ns / (SECOND / bound);
     sampler->judged = *now;
@@ -238,7 +239,7 @@ static void judge_and_adapt(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     const bool was_switched_often = sampler->is_switched_often;
-    judge(sampler, &sampler->counted);
+    judge(sampler, &sampler->counted, sampler->perf_was_tried ? JUDGED_NS : FIRST_JUDGED_NS);
     if (sampler->is_switched_often == was_switched_often)
         return;
     if (!sampler->is_switched_often) {
@@ -276,8 +277,10 @@ static void weigh_perf(const struct hp_head *head)
     const uint64_t zone = hp_zone_ticks();
     if (head->sampler.perf == NULL || __atomic_exchange_n(&hp_runtime->sampling.is_weighed, 1, __ATOMIC_RELAXED))
         return;
-    const uint64_t ticks = hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
-    __atomic_store_n(&header->interrupt_ticks, ticks, __ATOMIC_RELAXED);
+    const struct hp_cpu_perf_weight weight =
+        hp_cpu_perf_weigh(hp_runtime->counter, NO_GAP_ZONES * (zone > 0 ? zone : 1));
+    __atomic_store_n(&header->interrupt_ticks, weight.interrupt, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->pause_ticks, weight.pause, __ATOMIC_RELAXED);
 }
 
 /* Where that cannot be told, by what the kernel says of the time that has just passed. */
@@ -324,12 +327,12 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     sampler->unseen = is_unseen || has_lost_perf(sampler) ? sampler->unseen + 1 : 0;
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
+    weigh_perf(head); /* before it may turn out that the thread does without */
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         start_perf(head);
     else if (sampler->perf != NULL)
         set_timer(sampler);
-    weigh_perf(head);
 }
 
 static void take_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, enum hp_cpu_mode mode)
@@ -571,7 +574,7 @@ static void begin_samples(struct hp_head *head)
     if (!sampler->has_begun) {
         sampler->has_begun = true;
         credit_outside(head);
-        judge(sampler, &sampler->counted);
+        judge(sampler, &sampler->counted, JUDGED_NS);
     }
     start_sources(head);
 }

@@ -10,8 +10,8 @@
 /* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
 #define NS_OF_SAMPLE 9000.0
 #define NS_OF_TIMER_SAMPLE 3000.0
-/* perf stops its clock and starts it again, which is the larger part of an interrupt, too. */
-#define SWITCHES_OF_INTERRUPT 2.2
+/* The same of a thread that is switched from and to: perf stops its clock and starts it again. */
+#define NS_OF_SWITCH 3200.0
 
 static double largest(double a, double b) { return a > b ? a : b; }
 static double smallest(double a, double b) { return a < b ? a : b; }
@@ -41,11 +41,12 @@ static double samples_ns(const struct hp_snapshot *session, const struct hp_thre
     if (!hp_snapshot_cpu_thread(session, thread, &cpu))
         return 0;
     const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
+    const double pause = hp_snapshot_ns(session, session->header.pause_ticks);
     const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
     const double sample = interrupt > 0 ? interrupt * INTERRUPTS_OF_SAMPLE : NS_OF_SAMPLE;
     return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
            largest(all - by_perf, 0) * NS_OF_TIMER_SAMPLE +
-           (double)cpu.perf_switches * (sample / INTERRUPTS_OF_SAMPLE) / SWITCHES_OF_INTERRUPT;
+           (double)cpu.perf_switches * (pause > 0 ? pause : NS_OF_SWITCH);
 }
 
 /* Both are in the order of sessions and of threads' places in them; a thread without calls has none of its own. */

@@ -37,7 +37,7 @@
 #define HP_LAYOUT_VERSION 6u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1544u /* bytes of the header that have a meaning */
+#define HP_HEADER_USED 1552u /* bytes of the header that have a meaning */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -190,6 +190,8 @@ struct hp_header {
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
     uint32_t others; /* from outside: further processes it stands for that are in no session of the run */
+    uint64_t
+        pause_ticks; /* that it takes perf to stop and start for a thread, as when that is switched from and to */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

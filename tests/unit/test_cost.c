@@ -138,7 +138,9 @@ static void samples_cost_what_the_kernel_does_for_them(void **state)
     cpu = builder_at(&builder, stored_thread()->cpu);
     cpu->samples = 14; /* four by the timer */
     cpu->perf_switches = 11;
-    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 2000 / 2.2);
+    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 3200); /* not weighed */
+    builder_header(&builder)->pause_ticks = 1500;
+    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 1500);
 }
 
 static void who_watches_takes_its_part_of_the_cores(void **state)
