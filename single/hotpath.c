@@ -6758,11 +6758,9 @@ struct hp_cpu_thread {
     uint64_t skipped_kernel_ns;
     uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
     uint64_t perf_switches; /* how often the thread was switched from while perf was there */
-    uint64_t
-        waited_ns; /* that passed, between two looks at its clocks with a wait between them, while it did not run */
-    uint64_t
-        preempted; /* how often others had its processor, without that it waited; of a record with none nothing is known */
-    uint32_t reserved[2];
+    uint64_t waited_ns; /* passed without that it ran, between two looks at its clocks with a wait between them */
+    uint64_t preempted; /* how often others had its processor though it did not wait; 0: nothing is known of that */
+    uint64_t perf_ticks; /* of spent_ticks, for samples of perf's */
 };
 
 /* What was credited to a node. */
@@ -15823,13 +15821,14 @@ HP_PRIVATE struct hp_cost hp_cost_of(const struct hp_profile *profile);
 /* What measuring cost a run. */
 
 /*
- * A sample takes more than perf's interrupt, which is weighed by interrupts that follow one another closely: the signal is sent and
- * delivered, and after a millisecond of other work less of the kernel is in the caches. Both together came to so many of them
- * (docs/overhead.md).
+ * Most of a sample is the kernel's, and its price is that of caches: ten samples a millisecond find everything where the last one left
+ * it, one finds what the program has left of that. So does the handler, which can be timed: what the kernel takes beside it came to a part of an
+ * interrupt, as weighed by some that follow one another closely, and so many handlers (docs/overhead.md).
  */
-#define HP_COST_INTERRUPTS_OF_SAMPLE 1.65
+#define HP_COST_INTERRUPTS_OF_SAMPLE 0.8
+#define HP_COST_HANDLERS_OF_SAMPLE 15.0
 /* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
-#define HP_COST_NS_OF_SAMPLE 9000.0
+#define HP_COST_NS_OF_INTERRUPT 4000.0
 #define HP_COST_NS_OF_TIMER_SAMPLE 3000.0
 /* The same of a thread that is switched from and to: perf stops its clock and starts it again. */
 #define HP_COST_NS_OF_SWITCH 3200.0
@@ -15864,8 +15863,9 @@ static double hp_cost_samples_ns(const struct hp_snapshot *session, const struct
     const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
     const double pause = hp_snapshot_ns(session, session->header.pause_ticks);
     const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
-    const double sample = interrupt > 0 ? interrupt * HP_COST_INTERRUPTS_OF_SAMPLE : HP_COST_NS_OF_SAMPLE;
-    return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
+    return hp_snapshot_ns(session, cpu.spent_ticks) +
+           by_perf * HP_COST_INTERRUPTS_OF_SAMPLE * (interrupt > 0 ? interrupt : HP_COST_NS_OF_INTERRUPT) +
+           HP_COST_HANDLERS_OF_SAMPLE * hp_snapshot_ns(session, cpu.perf_ticks) +
            hp_cost_largest(all - by_perf, 0) * HP_COST_NS_OF_TIMER_SAMPLE +
            (double)cpu.perf_switches * (pause > 0 ? pause : HP_COST_NS_OF_SWITCH);
 }
@@ -24466,7 +24466,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x0440eb2b3f1c01a1)
+#define HP_SHARED_LAYOUT UINT64_C(0x3920f916e89551f9)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -28369,11 +28369,15 @@ static bool hp_sampler_enter(struct hp_head *head)
 #define HP_SAMPLER_MOST_OF_SAMPLE 1024u
 #define HP_SAMPLER_MOST_OF_BEGINNING 262144u
 
-static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones)
+static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
 {
     if (head->sampler.since != 0) {
-        const uint64_t ticks = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
-        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
+        struct hp_cpu_thread *cpu = head->sampler.cpu;
+        const uint64_t all = hp_sampler_ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
+        const uint64_t ticks = all < most ? all : most;
+        HOTPATH_ADD_(cpu->spent_ticks, ticks);
+        if (is_by_perf)
+            HOTPATH_ADD_(cpu->perf_ticks, ticks);
     }
     head->sampler.since = 0;
     HOTPATH_ORDER_();
@@ -28393,7 +28397,7 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
         hp_credits_skip_time(head);
     else if (hp_sampler_has_source(&head->sampler))
         hp_sampler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE);
+    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
 /*
@@ -28638,7 +28642,7 @@ static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *h
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (hp_sampler_is_own(head) && hp_sampler_enter(head))
         hp_sampler_meet(head, here, &held);
-    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING);
+    hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
     hp_signals_release(&held);
 }
 

@@ -380,11 +380,15 @@ static bool enter(struct hp_head *head)
 #define MOST_OF_SAMPLE 1024u
 #define MOST_OF_BEGINNING 262144u
 
-static void leave(struct hp_head *head, uint64_t most_zones)
+static void leave(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
 {
     if (head->sampler.since != 0) {
-        const uint64_t ticks = ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
-        HOTPATH_ADD_(head->sampler.cpu->spent_ticks, ticks < most ? ticks : most);
+        struct hp_cpu_thread *cpu = head->sampler.cpu;
+        const uint64_t all = ticks_now() - head->sampler.since, most = most_zones * hp_zone_ticks();
+        const uint64_t ticks = all < most ? all : most;
+        HOTPATH_ADD_(cpu->spent_ticks, ticks);
+        if (is_by_perf)
+            HOTPATH_ADD_(cpu->perf_ticks, ticks);
     }
     head->sampler.since = 0;
     HOTPATH_ORDER_();
@@ -404,7 +408,7 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
         hp_credits_skip_time(head);
     else if (has_source(&head->sampler))
         take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
-    leave(head, MOST_OF_SAMPLE);
+    leave(head, MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
 
 /*
@@ -649,7 +653,7 @@ static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintpt
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (is_own(head) && enter(head))
         meet(head, here, &held);
-    leave(head, MOST_OF_BEGINNING);
+    leave(head, MOST_OF_BEGINNING, false);
     hp_signals_release(&held);
 }
 

@@ -2,13 +2,14 @@
 #include "cost.h"
 
 /*
- * A sample takes more than perf's interrupt, which is weighed by interrupts that follow one another closely: the signal is sent and
- * delivered, and after a millisecond of other work less of the kernel is in the caches. Both together came to so many of them
- * (docs/overhead.md).
+ * Most of a sample is the kernel's, and its price is that of caches: ten samples a millisecond find everything where the last one left
+ * it, one finds what the program has left of that. So does the handler, which can be timed: what the kernel takes beside it came to a part of an
+ * interrupt, as weighed by some that follow one another closely, and so many handlers (docs/overhead.md).
  */
-#define INTERRUPTS_OF_SAMPLE 1.65
+#define INTERRUPTS_OF_SAMPLE 0.8
+#define HANDLERS_OF_SAMPLE 15.0
 /* Where it was not weighed, since the process was soon over or had timers alone. Theirs come with ticks that come anyway. */
-#define NS_OF_SAMPLE 9000.0
+#define NS_OF_INTERRUPT 4000.0
 #define NS_OF_TIMER_SAMPLE 3000.0
 /* The same of a thread that is switched from and to: perf stops its clock and starts it again. */
 #define NS_OF_SWITCH 3200.0
@@ -43,8 +44,9 @@ static double samples_ns(const struct hp_snapshot *session, const struct hp_thre
     const double interrupt = hp_snapshot_ns(session, session->header.interrupt_ticks);
     const double pause = hp_snapshot_ns(session, session->header.pause_ticks);
     const double by_perf = (double)cpu.perf_samples, all = (double)cpu.samples;
-    const double sample = interrupt > 0 ? interrupt * INTERRUPTS_OF_SAMPLE : NS_OF_SAMPLE;
-    return hp_snapshot_ns(session, cpu.spent_ticks) + by_perf * sample +
+    return hp_snapshot_ns(session, cpu.spent_ticks) +
+           by_perf * INTERRUPTS_OF_SAMPLE * (interrupt > 0 ? interrupt : NS_OF_INTERRUPT) +
+           HANDLERS_OF_SAMPLE * hp_snapshot_ns(session, cpu.perf_ticks) +
            largest(all - by_perf, 0) * NS_OF_TIMER_SAMPLE +
            (double)cpu.perf_switches * (pause > 0 ? pause : NS_OF_SWITCH);
 }

@@ -432,11 +432,9 @@ struct hp_cpu_thread {
     uint64_t skipped_kernel_ns;
     uint64_t spent_ticks;   /* what it took us to make samples and to take them, as far as the thread can tell */
     uint64_t perf_switches; /* how often the thread was switched from while perf was there */
-    uint64_t
-        waited_ns; /* that passed, between two looks at its clocks with a wait between them, while it did not run */
-    uint64_t
-        preempted; /* how often others had its processor, without that it waited; of a record with none nothing is known */
-    uint32_t reserved[2];
+    uint64_t waited_ns; /* passed without that it ran, between two looks at its clocks with a wait between them */
+    uint64_t preempted; /* how often others had its processor though it did not wait; 0: nothing is known of that */
+    uint64_t perf_ticks; /* of spent_ticks, for samples of perf's */
 };
 
 /* What was credited to a node. */

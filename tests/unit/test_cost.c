@@ -132,15 +132,18 @@ static void samples_cost_what_the_kernel_does_for_them(void **state)
     struct hp_cpu_thread *cpu = builder_cpu_thread(&builder, thread, 16);
     cpu->samples = cpu->perf_samples = 10;
     cpu->spent_ticks = 5000;
-    assert_cost_ns(5000 + 10 * 9000); /* not weighed */
+    assert_cost_ns(5000 + 10 * 4000 * 0.8); /* not weighed */
     builder_header(&builder)->interrupt_ticks = 2000;
-    assert_cost_ns(5000 + 10 * 2000 * 1.65);
+    assert_cost_ns(5000 + 10 * 2000 * 0.8);
+    cpu = builder_at(&builder, stored_thread()->cpu);
+    cpu->perf_ticks = 3000; /* caches are as cold for the kernel as for the handler */
+    assert_cost_ns(5000 + 10 * 2000 * 0.8 + 3000 * 15);
     cpu = builder_at(&builder, stored_thread()->cpu);
     cpu->samples = 14; /* four by the timer */
     cpu->perf_switches = 11;
-    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 3200); /* not weighed */
+    assert_cost_ns(5000 + 10 * 2000 * 0.8 + 3000 * 15 + 4 * 3000 + 11 * 3200); /* not weighed */
     builder_header(&builder)->pause_ticks = 1500;
-    assert_cost_ns(5000 + 10 * 2000 * 1.65 + 4 * 3000 + 11 * 1500);
+    assert_cost_ns(5000 + 10 * 2000 * 0.8 + 3000 * 15 + 4 * 3000 + 11 * 1500);
 }
 
 static void who_watches_takes_its_part_of_the_cores(void **state)
