@@ -128,15 +128,25 @@ static double room_of(const struct hp_cpu_share *share)
 #define MORE_TIMES 1.3
 /* A function that was never found in user mode most likely waits: kernel time is taken for no more than so many times as much. */
 #define MOST_TIMES 16
-/* So many ticks are as good as what zones took. */
+/* So many ticks are as good as what zones took, and so many where it is known that they did not wait. */
 #define FEW_TICKS 8
+#define SOME_TICKS 64
+
+/* How long it may have waited, at most; below zero: for as long as it took. */
+static double waited_of(const struct hp_cpu_shares *shares)
+{
+    return shares->preempted > 0 ? shares->waited_ns : -1;
+}
 
 /* Of all that the thread used, as its zones took it, less what perf has seen. */
-static double missing_of(const struct hp_cpu_share *share, double busy_part)
+static double missing_of(const struct hp_cpu_shares *shares, const struct hp_cpu_share *share, double busy_part)
 {
-    const double missing = share->most_ns * busy_part - share->user_ns, most = share->user_ns * MOST_TIMES;
+    const double missing = share->most_ns * busy_part - share->user_ns, waited = waited_of(shares);
+    double most = share->user_ns * MOST_TIMES;
     if (!is_limited(share) || missing <= 0)
         return 0;
+    if (waited >= 0 && most < missing - waited)
+        most = missing - waited;
     return missing < most ? missing : most;
 }
 
@@ -154,14 +164,16 @@ static struct unseen add_up(const struct hp_cpu_shares *shares)
     }
     sums.busy_part = sums.most_ns > 0 ? (sums.user_ns + shares->unseen_ns) / sums.most_ns : 0;
     for (size_t at = 0; at < shares->count; at++)
-        sums.missing_ns += missing_of(shares->all[at], sums.busy_part);
+        sums.missing_ns += missing_of(shares, shares->all[at], sums.busy_part);
     return sums;
 }
 
 /* Of what is unseen, the part for which ticks speak: the more of them there are. */
-static double part_of_ticks(const struct unseen *sums, double tick_ns)
+static double part_of_ticks(const struct hp_cpu_shares *shares, const struct unseen *sums, double tick_ns)
 {
-    const double few_ns = FEW_TICKS * tick_ns;
+    const double waited = waited_of(shares);
+    const bool is_known = waited >= 0 && waited < MISSED_PART * shares->unseen_ns;
+    const double few_ns = (is_known ? SOME_TICKS : FEW_TICKS) * tick_ns;
     if (sums->missing_ns <= 0)
         return 1;
     return sums->ticked_ns > 0 ? sums->ticked_ns / (sums->ticked_ns + few_ns) : 0;
@@ -192,7 +204,7 @@ void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
     put_back_lost(shares, &sums);
     sums = add_up(shares);
     const double all = sums.user_ns + shares->unseen_ns;
-    const double by_ticks = shares->unseen_ns * part_of_ticks(&sums, tick_ns);
+    const double by_ticks = shares->unseen_ns * part_of_ticks(shares, &sums, tick_ns);
     const bool is_between = sums.ticked_ns <= 0 && (sums.missing_ns <= 0 || shares->unseen_ns < UNSEEN_PART * all);
     if (all <= 0 || (is_between && sums.user_ns <= 0)) {
         shares->waiting_ns += shares->unseen_ns;
@@ -200,7 +212,7 @@ void hp_cpu_shares_settle_unseen(struct hp_cpu_shares *shares, double tick_ns)
     }
     for (size_t at = 0; at < shares->count; at++) {
         struct hp_cpu_share *share = shares->all[at];
-        const double missing = missing_of(share, sums.busy_part);
+        const double missing = missing_of(shares, share, sums.busy_part);
         if (sums.ticked_ns > 0)
             share->kernel_ns += by_ticks * (share->ticked_ns / sums.ticked_ns);
         if (is_between)

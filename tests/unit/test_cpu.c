@@ -211,16 +211,16 @@ static void add_found(uint32_t node, uint64_t self_ms, uint64_t samples, uint64_
  * load computes for 900 ms and parse is in the kernel for 100, in turns; others had the processor for a third of the time. Ticks, of
  * which there are few, have found load in the kernel as often as parse.
  */
-static void build_shared(uint64_t waited_ms)
+static void build_shared(uint64_t waited_ms, uint64_t ticked_ms, uint64_t preempted)
 {
     build_calls();
     ((struct hotpath_node_ *)builder_at(&builder, main_node))->self = 0;
-    add_found(load, 1350, 885, 880, 50);
-    add_found(parse, 150, 8, 3, 50);
+    add_found(load, 1350, 885, 880, ticked_ms);
+    add_found(parse, 150, 8, 3, ticked_ms);
     cpu = builder_at(&builder, ((struct hp_thread *)builder_at(&builder, thread))->cpu);
     cpu->unseen_ns = 117 * MS;
     cpu->kernel_ns += cpu->unseen_ns;
-    cpu->preempted = 170;
+    cpu->preempted = preempted;
     cpu->waited_ns = waited_ms * MS;
     builder_header(&builder)->cpu_latest_ns += cpu->unseen_ns;
     fixture_build();
@@ -231,10 +231,19 @@ static double ns_of(const char *name) { return cell_of(rows(), row_named(name), 
 static void who_did_not_wait_has_what_his_zones_took(void **state)
 {
     (void)state;
-    build_shared(0);
+    build_shared(0, 50, 170);
     assert_float_equal(ns_of("parse"), 100e6, 15e6);
     assert_float_equal(ns_of("load"), 900e6, 15e6);
     assert_true(cell_of(rows(), row_named("parse"), "kernel_ns").number > 85e6);
+    assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
+}
+
+/* It was seen in user mode for next to no time, and yet it did not wait. Others came seldom, so that the times of zones say little. */
+static void who_did_not_wait_was_in_the_kernel(void **state)
+{
+    (void)state;
+    build_shared(0, 0, 3);
+    assert_float_equal(ns_of("parse"), 100e6, 5e6);
     assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
 }
 
@@ -242,7 +251,7 @@ static void who_did_not_wait_has_what_his_zones_took(void **state)
 static void who_may_have_waited_has_not(void **state)
 {
     (void)state;
-    build_shared(500);
+    build_shared(500, 50, 170);
     assert_true(ns_of("parse") < 80e6);
     assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
 }
@@ -698,6 +707,7 @@ int main(void)
         TEST(what_cannot_have_been_the_kernels_is_user_time),
         TEST(nobody_uses_more_than_his_zones_took),
         TEST(who_did_not_wait_has_what_his_zones_took),
+        TEST(who_did_not_wait_was_in_the_kernel),
         TEST(who_may_have_waited_has_not),
         TEST(who_was_never_found_has_what_others_cannot_have),
         TEST(inclusive_counts_all_above),
