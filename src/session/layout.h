@@ -189,9 +189,8 @@ struct hp_header {
     uint64_t alloc_cost_ps;       /* to count an allocation and its free */
     uint64_t interrupt_ticks;     /* that an interrupt of perf's takes from a thread, in ticks */
     uint32_t outside;             /* offset of a string: why the process left no session; 0: it is its own */
-    uint32_t others; /* from outside: further processes it stands for that are in no session of the run */
-    uint64_t
-        pause_ticks; /* that it takes perf to stop and start for a thread, as when that is switched from and to */
+    uint32_t others;      /* from outside: further processes it stands for that are in no session of the run */
+    uint64_t pause_ticks; /* that perf takes to stop and start, as where its thread is switched from and to */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
