@@ -23251,6 +23251,9 @@ struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
 };
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -23283,10 +23286,12 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
-    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
-    uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
-    bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
-    struct hp_sampling sampling;   /* of processor time: sampler.h */
+    struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
+    uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
+    bool alloc_is_watched;                        /* malloc and its kin tell us what they do: allocations.h */
+    uint32_t alloc_reading;                       /* enum hp_alloc_reading */
+    void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
+    struct hp_sampling sampling;                  /* of processor time: sampler.h */
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
@@ -23514,6 +23519,8 @@ static inline bool hp_records_allocations(void)
 /* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
 HP_PRIVATE struct hotpath_head_ *hp_allocations_take_over(void);
 HP_PRIVATE void hp_allocations_give_back(struct hotpath_head_ *held);
+/* Tells those who watch malloc whether anybody counts. A session has begun or ended. */
+HP_PRIVATE void hp_allocations_switch(void);
 /* Says why allocations are not counted, if they are not although functions are there to count them. */
 HP_PRIVATE void hp_allocations_explain(void);
 
@@ -23707,7 +23714,7 @@ static inline int64_t hp_allocations_more_blocks(const struct hp_allocations_eve
 
 /* ---------------------------------------------------------------------------- without a session, or a place in one */
 
-/* What the calling thread has counted outside of sessions. */
+/* What the calling thread has counted outside of sessions. Only differences matter, so nothing is before somebody has read it. */
 struct hp_allocations_idle_counts_ {
     uint64_t count, bytes, freed_count, freed_bytes;
 };
@@ -24076,6 +24083,40 @@ void hotpath_v1_alloc_is_watched(void)
     __atomic_store_n(&hotpath_runtime_->alloc_is_watched, true, __ATOMIC_RELAXED);
 }
 
+static bool hp_allocations_is_counted_by_nobody(void)
+{
+    return !hp_records_allocations() &&
+           __atomic_load_n(&hotpath_runtime_->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+}
+
+/* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
+void hp_allocations_switch(void)
+{
+    bool is_off;
+    do {
+        is_off = hp_allocations_is_counted_by_nobody();
+        for (size_t at = 0; at < HP_COPIES; at++) {
+            void (*const pass_on)(int) = __atomic_load_n(&hotpath_runtime_->alloc_switches[at], __ATOMIC_ACQUIRE);
+            if (pass_on != NULL)
+                pass_on(is_off);
+        }
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (hp_allocations_is_counted_by_nobody() != is_off);
+}
+
+void hotpath_v1_alloc_switch(void (*pass_on)(int is_on))
+{
+    hp_copies_join();
+    hp_image_stay_loaded((const void *)(uintptr_t)pass_on);
+    for (size_t at = 0; at < HP_COPIES; at++) {
+        void (*none)(int) = NULL;
+        if (__atomic_compare_exchange_n(&hotpath_runtime_->alloc_switches[at], &none, pass_on, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            break;
+    }
+    hp_allocations_switch();
+}
+
 /* What is to be said of it, once. */
 static const char *hp_allocations_why_not_watched;
 
@@ -24134,13 +24175,25 @@ void hotpath_v1_alloc_failed(void)
     errno = saved;
 }
 
+/* From now on it is counted, by all threads. Who finds it read finds it counted, too. */
+static struct hotpath_alloc_counts hp_allocations_read_idle_counts(void)
+{
+    uint32_t *const reading = &hotpath_runtime_->alloc_reading;
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
+        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+        hp_allocations_switch();
+        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+    }
+    return (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
+                                         hp_allocations_idle_counts.freed_bytes, 0};
+}
+
 /* The head is held, or its thread has none for the session that runs. */
 static struct hotpath_alloc_counts hp_allocations_read_counts(const struct hp_head *head)
 {
     const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
     if (head == NULL)
-        return (struct hotpath_alloc_counts){hp_allocations_idle_counts.count, hp_allocations_idle_counts.bytes, hp_allocations_idle_counts.freed_count,
-                                             hp_allocations_idle_counts.freed_bytes, 0};
+        return hp_allocations_read_idle_counts();
     if (thread == NULL)
         return (struct hotpath_alloc_counts){.session = head->hot.epoch};
     return (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count, thread->freed,
@@ -24477,7 +24530,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x3920f916e89551f9)
+#define HP_SHARED_LAYOUT UINT64_C(0xe7e2c54751310dbc)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27846,6 +27899,7 @@ void hp_skip_zones(bool is_off)
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
+    hp_allocations_switch();
 }
 
 /*
@@ -30826,7 +30880,8 @@ struct hp_next {
     hp_next_usable_size *usable_size;
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
-    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
+    uint32_t has_heads; /* sizes are where glibc has them: see heads.h */
+    uint32_t passes_on; /* nobody counts: to call these is all there is to do */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */
@@ -30861,6 +30916,9 @@ HP_SHARED struct hp_next hotpath_next_ __attribute__((visibility("hidden")));
 HP_SHARED __thread uintptr_t hotpath_inside_ __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* Whether calls are to be passed on, and nothing else. Once the functions are found; as hotpath_v1_alloc_switch wants it. */
+HP_PRIVATE void hp_pass_on(int is_on);
 
 /* ---- src/alloc/find.h ---------------------------------------------------------------------------------------- */
 
@@ -30984,13 +31042,13 @@ static __attribute__((noinline)) void *hp_cxx_find(struct hp_cxx_behind *behind,
     const uintptr_t around = hotpath_inside_;
     hotpath_inside_ = HP_INSIDE_OURSELVES;
     void *function = hp_find_symbol(behind->name);
-    const bool is_told = function != NULL && hp_find_is_of_allocator(function);
+    const bool hp_cxx_is_told = function != NULL && hp_find_is_of_allocator(function);
     if (function == NULL)
         function = hp_cxx_look_among_hidden(behind->name);
     if (function == NULL)
         function = otherwise;
     hotpath_inside_ = around;
-    __atomic_store_n(&behind->is_told, is_told, __ATOMIC_RELAXED);
+    __atomic_store_n(&behind->is_told, hp_cxx_is_told, __ATOMIC_RELAXED);
     __atomic_store_n(&behind->function, function, __ATOMIC_RELEASE);
     return function;
 }
@@ -31003,11 +31061,16 @@ static inline void *hp_cxx_found(struct hp_cxx_behind *behind, void *otherwise)
 
 /* ------------------------------------------------------------------------------------------------- new and delete */
 
+static inline bool hp_cxx_is_told(const struct hp_cxx_behind *behind, uintptr_t stack)
+{
+    return __atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) && HP_NEXT(passes_on) == 0 && stack >= hotpath_inside_;
+}
+
 static inline void *hp_cxx_call_new(struct hp_cxx_behind *behind, hp_cxx_new_function *otherwise, size_t size, uintptr_t second,
                              uintptr_t third, uintptr_t stack)
 {
     void *block = HP_CXX_FUNCTION(hp_cxx_new_function, hp_cxx_found(behind, HP_CXX_ADDRESS(otherwise)))(size, second, third);
-    if (!__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hotpath_inside_)
+    if (!hp_cxx_is_told(behind, stack))
         return block;
     if (block != NULL)
         HP_NEXT(allocated)(block, size, HP_NEXT(usable_size)(block), stack);
@@ -31020,7 +31083,7 @@ static inline void hp_cxx_call_delete(struct hp_cxx_behind *behind, void *block,
                                uintptr_t stack)
 {
     hp_cxx_delete_function *function = HP_CXX_FUNCTION(hp_cxx_delete_function, hp_cxx_found(behind, HP_CXX_ADDRESS(hp_cxx_plain_delete)));
-    if (block == NULL || !__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hotpath_inside_) {
+    if (block == NULL || !hp_cxx_is_told(behind, stack)) {
         function(block, second, third);
         return;
     }
@@ -31145,10 +31208,10 @@ size_t hp_early_size(const void *block)
 #define HP_HEAD_FLAGS ((size_t)7)
 #define HP_HEAD_IS_MAPPED ((size_t)2)
 
-static inline __attribute__((always_inline)) size_t hp_head_size(const void *block)
+static inline __attribute__((always_inline)) size_t hp_head_size(void *block)
 {
     const size_t head = ((const size_t *)block)[-1];
-    return (head & ~HP_HEAD_FLAGS) - (head & HP_HEAD_IS_MAPPED ? 2 : 1) * sizeof head;
+    return (head & ~HP_HEAD_FLAGS) - sizeof head - (head & HP_HEAD_IS_MAPPED) * (sizeof head / HP_HEAD_IS_MAPPED);
 }
 
 static inline __attribute__((always_inline)) size_t hp_usable_size(void *block)
@@ -31510,6 +31573,9 @@ void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 /* Whether the allocator that works for one of our functions calls another one. */
 static HP_OVERRIDES_INLINED bool hp_overrides_is_nested(uintptr_t stack) { return stack < hotpath_inside_; }
 
+/* That, or nobody counts. */
+static HP_OVERRIDES_INLINED bool hp_overrides_is_left_out(uintptr_t stack) { return hp_overrides_is_nested(stack) || HP_NEXT(passes_on) != 0; }
+
 /* Calls the allocator with what it calls meanwhile left out. */
 #define HP_OVERRIDES_CALL_ALONE(stack, result, call)                                                                            \
     do {                                                                                                           \
@@ -31521,15 +31587,20 @@ static HP_OVERRIDES_INLINED bool hp_overrides_is_nested(uintptr_t stack) { retur
 
 /* ------------------------------------------------------------------------------------------------ what is told */
 
-static HP_OVERRIDES_INLINED void *hp_overrides_tell_allocated(void *block, size_t asked, uintptr_t stack)
+static HP_OVERRIDES_INLINED void *hp_overrides_tell_allocated_of(void *block, size_t asked, hp_next_usable_size *usable_size, uintptr_t stack)
 {
     if (HP_OVERRIDES_RARELY(block == NULL)) {
         if (asked != 0)
             HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(allocated)(block, asked, hp_usable_size(block), stack);
+    HP_NEXT(allocated)(block, asked, usable_size(block), stack);
     return block;
+}
+
+static HP_OVERRIDES_INLINED void *hp_overrides_tell_allocated(void *block, size_t asked, uintptr_t stack)
+{
+    return hp_overrides_tell_allocated_of(block, asked, hp_usable_size, stack);
 }
 
 /* A block of another allocator than malloc's cannot be asked for its size, and is not malloc's. */
@@ -31538,37 +31609,74 @@ static HP_OVERRIDES_INLINED void *hp_overrides_tell_aligned(void *block, size_t 
     return HP_NEXT(strangers) & function ? block : hp_overrides_tell_allocated(block, asked, stack);
 }
 
-/* ------------------------------------------------------------------------------------------------------ malloc */
+/* -------------------------------------------------------------------------------------------- malloc and free */
 
-HP_OVERRIDES_EXPORTED void *HP_FAMILY(malloc)(size_t size)
+static HP_OVERRIDES_INLINED void *hp_overrides_allocate(size_t size, hp_next_usable_size *usable_size, uintptr_t stack)
 {
-    const uintptr_t stack = HP_STACK_PLACE();
     void *block = HP_NEXT(malloc)(size);
-    return HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)) ? block : hp_overrides_tell_allocated(block, size, stack);
+    return HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)) ? block : hp_overrides_tell_allocated_of(block, size, usable_size, stack);
 }
+
+static HP_OVERRIDES_INLINED void hp_overrides_release(void *block, hp_next_usable_size *usable_size, uintptr_t stack)
+{
+    if (HP_OVERRIDES_RARELY(block == NULL || hp_early_has(block)))
+        return;
+    if (!HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+        HP_NEXT(freed)(block, usable_size(block), stack);
+    HP_NEXT(free)(block);
+}
+
+static void *hp_overrides_count_malloc(size_t size) { return hp_overrides_allocate(size, hp_usable_size, HP_STACK_PLACE()); }
+static void hp_overrides_count_free(void *block) { hp_overrides_release(block, hp_usable_size, HP_STACK_PLACE()); }
+static void *hp_overrides_count_malloc_with_head(size_t size) { return hp_overrides_allocate(size, hp_head_size, HP_STACK_PLACE()); }
+static void hp_overrides_count_free_with_head(void *block) { hp_overrides_release(block, hp_head_size, HP_STACK_PLACE()); }
+
+static void hp_overrides_only_free(void *block)
+{
+    if (!HP_OVERRIDES_RARELY(hp_early_has(block)))
+        HP_NEXT(free)(block);
+}
+
+/*
+ * What these two do now: to jump there costs less than to ask on the way, since compilers save registers for the longer way before they
+ * ask. The place on the stack is the same behind the jump.
+ */
+static struct {
+    void *(*malloc)(size_t size);
+    void (*free)(void *block);
+} hp_overrides_front = {hp_overrides_count_malloc, hp_overrides_count_free};
+
+HP_OVERRIDES_EXPORTED void *HP_FAMILY(malloc)(size_t size) { return __atomic_load_n(&hp_overrides_front.malloc, __ATOMIC_RELAXED)(size); }
+HP_OVERRIDES_EXPORTED void HP_FAMILY(free)(void *block) { __atomic_load_n(&hp_overrides_front.free, __ATOMIC_RELAXED)(block); }
+
+static void hp_overrides_set_front(void *(*allocate_so)(size_t size), void (*release_so)(void *block))
+{
+    __atomic_store_n(&hp_overrides_front.malloc, allocate_so, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_overrides_front.free, release_so, __ATOMIC_RELAXED);
+}
+
+void hp_pass_on(int is_on)
+{
+    __atomic_store_n(&hotpath_next_.passes_on, is_on != 0, __ATOMIC_RELAXED);
+    if (is_on)
+        hp_overrides_set_front(HP_NEXT(malloc), hp_overrides_only_free);
+    else if (HP_NEXT(has_heads))
+        hp_overrides_set_front(hp_overrides_count_malloc_with_head, hp_overrides_count_free_with_head);
+    else
+        hp_overrides_set_front(hp_overrides_count_malloc, hp_overrides_count_free);
+}
+
+/* ---------------------------------------------------------------------------------------------- their nearest kin */
 
 HP_OVERRIDES_EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(calloc)(count, size);
     HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(calloc)(count, size));
     return hp_overrides_tell_allocated(block, block != NULL ? count * size : 1, stack);
 }
-
-/* -------------------------------------------------------------------------------------------------------- free */
-
-static HP_OVERRIDES_INLINED void hp_overrides_release(void *block, uintptr_t stack)
-{
-    if (HP_OVERRIDES_RARELY(block == NULL || hp_early_has(block)))
-        return;
-    if (!HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
-        HP_NEXT(freed)(block, hp_usable_size(block), stack);
-    HP_NEXT(free)(block);
-}
-
-HP_OVERRIDES_EXPORTED void HP_FAMILY(free)(void *block) { hp_overrides_release(block, HP_STACK_PLACE()); }
 
 /*
  * Those that another one does the work of call it by its name, as the C library does: an allocator in front of us that has
@@ -31622,7 +31730,7 @@ static HP_OVERRIDES_INLINED void *hp_overrides_resize(void *block, size_t size, 
     void *resized;
     if (HP_OVERRIDES_RARELY(hp_early_has(block)))
         return hp_overrides_move_early(block, size, stack);
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(realloc)(block, size);
     if (block == NULL) {
         HP_OVERRIDES_CALL_ALONE(stack, resized, HP_NEXT(realloc)(NULL, size));
@@ -31660,7 +31768,7 @@ HP_OVERRIDES_EXPORTED int HP_FAMILY(posix_memalign)(void **ret_block, size_t ali
 {
     const uintptr_t stack = HP_STACK_PLACE();
     int status;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(posix_memalign)(ret_block, alignment, size);
     HP_OVERRIDES_CALL_ALONE(stack, status, HP_NEXT(posix_memalign)(ret_block, alignment, size));
     hp_overrides_tell_aligned(status == 0 ? *ret_block : NULL, size, HP_NEXT_POSIX_MEMALIGN, stack);
@@ -31671,7 +31779,7 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(aligned_alloc)(size_t alignment, size_t si
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(aligned_alloc)(alignment, size);
     HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(aligned_alloc)(alignment, size));
     return hp_overrides_tell_aligned(block, size, HP_NEXT_ALIGNED_ALLOC, stack);
@@ -31681,7 +31789,7 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(memalign)(size_t alignment, size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(memalign)(alignment, size);
     HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(memalign)(alignment, size));
     return hp_overrides_tell_aligned(block, size, HP_NEXT_MEMALIGN, stack);
@@ -31691,7 +31799,7 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(valloc)(size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(valloc)(size);
     HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(valloc)(size));
     return hp_overrides_tell_aligned(block, size, HP_NEXT_VALLOC, stack);
@@ -31702,7 +31810,7 @@ HP_OVERRIDES_EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (HP_OVERRIDES_RARELY(hp_overrides_is_nested(stack)))
+    if (HP_OVERRIDES_RARELY(hp_overrides_is_left_out(stack)))
         return HP_NEXT(pvalloc)(size);
     HP_OVERRIDES_CALL_ALONE(stack, block, HP_NEXT(pvalloc)(size));
     return hp_overrides_tell_aligned(block, size, HP_NEXT_PVALLOC, stack);
@@ -31881,6 +31989,7 @@ hp_next_usable_size *hotpath_v1_alloc_yield(void)
     __atomic_store_n(&hotpath_next_.failed, hp_watch_no_failed, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hotpath_next_.usable_size, hp_watch_no_size, __ATOMIC_RELAXED);
+    hp_pass_on(1);
     return __atomic_load_n(&hp_watch_real_size, __ATOMIC_RELAXED);
 }
 
@@ -31934,6 +32043,7 @@ static void hp_watch_decide(void)
     const char *reason = hp_watch_reason_to_keep_out();
     if (reason == NULL) {
         hotpath_v1_alloc_is_watched();
+        hotpath_v1_alloc_switch(hp_pass_on);
         return;
     }
     hotpath_v1_alloc_yield();
@@ -31994,7 +32104,11 @@ struct hp_next hotpath_next_ = {.malloc = __real_malloc,
                           .valloc = __real_valloc};
 
 /* After the recorder's, which is 101. */
-__attribute__((constructor(102))) static void hp_wrapped_begin_to_watch(void) { hotpath_v1_alloc_is_watched(); }
+__attribute__((constructor(102))) static void hp_wrapped_begin_to_watch(void)
+{
+    hotpath_v1_alloc_is_watched();
+    hotpath_v1_alloc_switch(hp_pass_on);
+}
 #endif
 
 #endif

@@ -589,6 +589,11 @@ HOTPATH_API_ void hotpath_v1_note(const char *format, ...) __attribute__((format
  */
 /* Said once by each library that watches: from then on allocations are counted. */
 HOTPATH_API_ void hotpath_v1_alloc_is_watched(void);
+/*
+ * By one that can do without telling: while nobody counts, `pass_on` was called last with 1, and calls are passed on, and nothing
+ * else. Until then, and after 0, they are told. It may be called at any time, by any thread, and by several at once.
+ */
+HOTPATH_API_ void hotpath_v1_alloc_switch(void (*pass_on)(int is_on));
 /* By one that cannot. Why is said at once or when a session begins. */
 HOTPATH_API_ void hotpath_v1_alloc_is_not_watched(const char *reason, int at_once);
 #define HOTPATH_ALLOC_SANITIZED_                                                                                   \

@@ -115,11 +115,16 @@ static inline void *found(struct behind *behind, void *otherwise)
 
 /* ------------------------------------------------------------------------------------------------- new and delete */
 
+static inline bool is_told(const struct behind *behind, uintptr_t stack)
+{
+    return __atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) && HP_NEXT(passes_on) == 0 && stack >= hp_inside;
+}
+
 static inline void *call_new(struct behind *behind, new_function *otherwise, size_t size, uintptr_t second,
                              uintptr_t third, uintptr_t stack)
 {
     void *block = FUNCTION(new_function, found(behind, ADDRESS(otherwise)))(size, second, third);
-    if (!__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hp_inside)
+    if (!is_told(behind, stack))
         return block;
     if (block != NULL)
         HP_NEXT(allocated)(block, size, HP_NEXT(usable_size)(block), stack);
@@ -132,7 +137,7 @@ static inline void call_delete(struct behind *behind, void *block, uintptr_t sec
                                uintptr_t stack)
 {
     delete_function *function = FUNCTION(delete_function, found(behind, ADDRESS(plain_delete)));
-    if (block == NULL || !__atomic_load_n(&behind->is_told, __ATOMIC_RELAXED) || stack < hp_inside) {
+    if (block == NULL || !is_told(behind, stack)) {
         function(block, second, third);
         return;
     }

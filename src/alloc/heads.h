@@ -14,10 +14,10 @@
 #define HP_HEAD_FLAGS ((size_t)7)
 #define HP_HEAD_IS_MAPPED ((size_t)2)
 
-static inline __attribute__((always_inline)) size_t hp_head_size(const void *block)
+static inline __attribute__((always_inline)) size_t hp_head_size(void *block)
 {
     const size_t head = ((const size_t *)block)[-1];
-    return (head & ~HP_HEAD_FLAGS) - (head & HP_HEAD_IS_MAPPED ? 2 : 1) * sizeof head;
+    return (head & ~HP_HEAD_FLAGS) - sizeof head - (head & HP_HEAD_IS_MAPPED) * (sizeof head / HP_HEAD_IS_MAPPED);
 }
 
 static inline __attribute__((always_inline)) size_t hp_usable_size(void *block)

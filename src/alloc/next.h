@@ -18,7 +18,8 @@ struct hp_next {
     hp_next_usable_size *usable_size;
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
-    uintptr_t has_heads; /* sizes are where glibc has them: see heads.h */
+    uint32_t has_heads; /* sizes are where glibc has them: see heads.h */
+    uint32_t passes_on; /* nobody counts: to call these is all there is to do */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */
@@ -53,5 +54,8 @@ extern struct hp_next hp_next __attribute__((visibility("hidden")));
 extern __thread uintptr_t hp_inside __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 #define HP_INSIDE_OURSELVES UINTPTR_MAX
+
+/* Whether calls are to be passed on, and nothing else. Once the functions are found; as hotpath_v1_alloc_switch wants it. */
+void hp_pass_on(int is_on);
 
 #endif

@@ -45,6 +45,9 @@ void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 /* Whether the allocator that works for one of our functions calls another one. */
 static INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
+/* That, or nobody counts. */
+static INLINED bool is_left_out(uintptr_t stack) { return is_nested(stack) || HP_NEXT(passes_on) != 0; }
+
 /* Calls the allocator with what it calls meanwhile left out. */
 #define CALL_ALONE(stack, result, call)                                                                            \
     do {                                                                                                           \
@@ -56,15 +59,20 @@ static INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
 /* ------------------------------------------------------------------------------------------------ what is told */
 
-static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
+static INLINED void *tell_allocated_of(void *block, size_t asked, hp_next_usable_size *usable_size, uintptr_t stack)
 {
     if (RARELY(block == NULL)) {
         if (asked != 0)
             HP_NEXT(failed)();
         return NULL;
     }
-    HP_NEXT(allocated)(block, asked, hp_usable_size(block), stack);
+    HP_NEXT(allocated)(block, asked, usable_size(block), stack);
     return block;
+}
+
+static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
+{
+    return tell_allocated_of(block, asked, hp_usable_size, stack);
 }
 
 /* A block of another allocator than malloc's cannot be asked for its size, and is not malloc's. */
@@ -73,37 +81,74 @@ static INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, 
     return HP_NEXT(strangers) & function ? block : tell_allocated(block, asked, stack);
 }
 
-/* ------------------------------------------------------------------------------------------------------ malloc */
+/* -------------------------------------------------------------------------------------------- malloc and free */
 
-EXPORTED void *HP_FAMILY(malloc)(size_t size)
+static INLINED void *allocate(size_t size, hp_next_usable_size *usable_size, uintptr_t stack)
 {
-    const uintptr_t stack = HP_STACK_PLACE();
     void *block = HP_NEXT(malloc)(size);
-    return RARELY(is_nested(stack)) ? block : tell_allocated(block, size, stack);
+    return RARELY(is_nested(stack)) ? block : tell_allocated_of(block, size, usable_size, stack);
 }
+
+static INLINED void release(void *block, hp_next_usable_size *usable_size, uintptr_t stack)
+{
+    if (RARELY(block == NULL || hp_early_has(block)))
+        return;
+    if (!RARELY(is_nested(stack)))
+        HP_NEXT(freed)(block, usable_size(block), stack);
+    HP_NEXT(free)(block);
+}
+
+static void *count_malloc(size_t size) { return allocate(size, hp_usable_size, HP_STACK_PLACE()); }
+static void count_free(void *block) { release(block, hp_usable_size, HP_STACK_PLACE()); }
+static void *count_malloc_with_head(size_t size) { return allocate(size, hp_head_size, HP_STACK_PLACE()); }
+static void count_free_with_head(void *block) { release(block, hp_head_size, HP_STACK_PLACE()); }
+
+static void only_free(void *block)
+{
+    if (!RARELY(hp_early_has(block)))
+        HP_NEXT(free)(block);
+}
+
+/*
+ * What these two do now: to jump there costs less than to ask on the way, since compilers save registers for the longer way before they
+ * ask. The place on the stack is the same behind the jump.
+ */
+static struct {
+    void *(*malloc)(size_t size);
+    void (*free)(void *block);
+} front = {count_malloc, count_free};
+
+EXPORTED void *HP_FAMILY(malloc)(size_t size) { return __atomic_load_n(&front.malloc, __ATOMIC_RELAXED)(size); }
+EXPORTED void HP_FAMILY(free)(void *block) { __atomic_load_n(&front.free, __ATOMIC_RELAXED)(block); }
+
+static void set_front(void *(*allocate_so)(size_t size), void (*release_so)(void *block))
+{
+    __atomic_store_n(&front.malloc, allocate_so, __ATOMIC_RELAXED);
+    __atomic_store_n(&front.free, release_so, __ATOMIC_RELAXED);
+}
+
+void hp_pass_on(int is_on)
+{
+    __atomic_store_n(&hp_next.passes_on, is_on != 0, __ATOMIC_RELAXED);
+    if (is_on)
+        set_front(HP_NEXT(malloc), only_free);
+    else if (HP_NEXT(has_heads))
+        set_front(count_malloc_with_head, count_free_with_head);
+    else
+        set_front(count_malloc, count_free);
+}
+
+/* ---------------------------------------------------------------------------------------------- their nearest kin */
 
 EXPORTED void *HP_FAMILY(calloc)(size_t count, size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(calloc)(count, size);
     CALL_ALONE(stack, block, HP_NEXT(calloc)(count, size));
     return tell_allocated(block, block != NULL ? count * size : 1, stack);
 }
-
-/* -------------------------------------------------------------------------------------------------------- free */
-
-static INLINED void release(void *block, uintptr_t stack)
-{
-    if (RARELY(block == NULL || hp_early_has(block)))
-        return;
-    if (!RARELY(is_nested(stack)))
-        HP_NEXT(freed)(block, hp_usable_size(block), stack);
-    HP_NEXT(free)(block);
-}
-
-EXPORTED void HP_FAMILY(free)(void *block) { release(block, HP_STACK_PLACE()); }
 
 /*
  * Those that another one does the work of call it by its name, as the C library does: an allocator in front of us that has
@@ -157,7 +202,7 @@ static INLINED void *resize(void *block, size_t size, uintptr_t stack)
     void *resized;
     if (RARELY(hp_early_has(block)))
         return move_early(block, size, stack);
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(realloc)(block, size);
     if (block == NULL) {
         CALL_ALONE(stack, resized, HP_NEXT(realloc)(NULL, size));
@@ -195,7 +240,7 @@ EXPORTED int HP_FAMILY(posix_memalign)(void **ret_block, size_t alignment, size_
 {
     const uintptr_t stack = HP_STACK_PLACE();
     int status;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(posix_memalign)(ret_block, alignment, size);
     CALL_ALONE(stack, status, HP_NEXT(posix_memalign)(ret_block, alignment, size));
     tell_aligned(status == 0 ? *ret_block : NULL, size, HP_NEXT_POSIX_MEMALIGN, stack);
@@ -206,7 +251,7 @@ EXPORTED void *HP_FAMILY(aligned_alloc)(size_t alignment, size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(aligned_alloc)(alignment, size);
     CALL_ALONE(stack, block, HP_NEXT(aligned_alloc)(alignment, size));
     return tell_aligned(block, size, HP_NEXT_ALIGNED_ALLOC, stack);
@@ -216,7 +261,7 @@ EXPORTED void *HP_FAMILY(memalign)(size_t alignment, size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(memalign)(alignment, size);
     CALL_ALONE(stack, block, HP_NEXT(memalign)(alignment, size));
     return tell_aligned(block, size, HP_NEXT_MEMALIGN, stack);
@@ -226,7 +271,7 @@ EXPORTED void *HP_FAMILY(valloc)(size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(valloc)(size);
     CALL_ALONE(stack, block, HP_NEXT(valloc)(size));
     return tell_aligned(block, size, HP_NEXT_VALLOC, stack);
@@ -237,7 +282,7 @@ EXPORTED void *HP_FAMILY(pvalloc)(size_t size)
 {
     const uintptr_t stack = HP_STACK_PLACE();
     void *block;
-    if (RARELY(is_nested(stack)))
+    if (RARELY(is_left_out(stack)))
         return HP_NEXT(pvalloc)(size);
     CALL_ALONE(stack, block, HP_NEXT(pvalloc)(size));
     return tell_aligned(block, size, HP_NEXT_PVALLOC, stack);

@@ -68,6 +68,7 @@ hp_next_usable_size *hotpath_v1_alloc_yield(void)
     __atomic_store_n(&hp_next.failed, no_failed, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.has_heads, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&hp_next.usable_size, no_size, __ATOMIC_RELAXED);
+    hp_pass_on(1);
     return __atomic_load_n(&real_size, __ATOMIC_RELAXED);
 }
 
@@ -121,6 +122,7 @@ static void decide(void)
     const char *reason = reason_to_keep_out();
     if (reason == NULL) {
         hotpath_v1_alloc_is_watched();
+        hotpath_v1_alloc_switch(hp_pass_on);
         return;
     }
     hotpath_v1_alloc_yield();

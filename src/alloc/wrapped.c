@@ -40,4 +40,8 @@ struct hp_next hp_next = {.malloc = __real_malloc,
                           .valloc = __real_valloc};
 
 /* After the recorder's, which is 101. */
-__attribute__((constructor(102))) static void begin_to_watch(void) { hotpath_v1_alloc_is_watched(); }
+__attribute__((constructor(102))) static void begin_to_watch(void)
+{
+    hotpath_v1_alloc_is_watched();
+    hotpath_v1_alloc_switch(hp_pass_on);
+}

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "images.h"
 #include "owners.h"
 #include "runtime.h"
 
@@ -41,7 +42,7 @@ static inline int64_t more_blocks(const struct event *event)
 
 /* ---------------------------------------------------------------------------- without a session, or a place in one */
 
-/* What the calling thread has counted outside of sessions. */
+/* What the calling thread has counted outside of sessions. Only differences matter, so nothing is before somebody has read it. */
 struct idle_counts {
     uint64_t count, bytes, freed_count, freed_bytes;
 };
@@ -410,6 +411,40 @@ void hotpath_v1_alloc_is_watched(void)
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
 }
 
+static bool is_counted_by_nobody(void)
+{
+    return !hp_records_allocations() &&
+           __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == HP_NEVER_READ;
+}
+
+/* Whoever has changed that comes here. Of two at once the one who is late, with what was so before, notices and goes round again. */
+void hp_allocations_switch(void)
+{
+    bool is_off;
+    do {
+        is_off = is_counted_by_nobody();
+        for (size_t at = 0; at < HP_COPIES; at++) {
+            void (*const pass_on)(int) = __atomic_load_n(&hp_runtime->alloc_switches[at], __ATOMIC_ACQUIRE);
+            if (pass_on != NULL)
+                pass_on(is_off);
+        }
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (is_counted_by_nobody() != is_off);
+}
+
+void hotpath_v1_alloc_switch(void (*pass_on)(int is_on))
+{
+    hp_copies_join();
+    hp_image_stay_loaded((const void *)(uintptr_t)pass_on);
+    for (size_t at = 0; at < HP_COPIES; at++) {
+        void (*none)(int) = NULL;
+        if (__atomic_compare_exchange_n(&hp_runtime->alloc_switches[at], &none, pass_on, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            break;
+    }
+    hp_allocations_switch();
+}
+
 /* What is to be said of it, once. */
 static const char *why_not_watched;
 
@@ -468,13 +503,25 @@ void hotpath_v1_alloc_failed(void)
     errno = saved;
 }
 
+/* From now on it is counted, by all threads. Who finds it read finds it counted, too. */
+static struct hotpath_alloc_counts read_idle_counts(void)
+{
+    uint32_t *const reading = &hp_runtime->alloc_reading;
+    if (__atomic_load_n(reading, __ATOMIC_ACQUIRE) != HP_WAS_READ) {
+        __atomic_store_n(reading, HP_ABOUT_TO_READ, __ATOMIC_SEQ_CST);
+        hp_allocations_switch();
+        __atomic_store_n(reading, HP_WAS_READ, __ATOMIC_RELEASE);
+    }
+    return (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
+                                         idle_counts.freed_bytes, 0};
+}
+
 /* The head is held, or its thread has none for the session that runs. */
 static struct hotpath_alloc_counts read_counts(const struct hp_head *head)
 {
     const struct hp_alloc_thread *thread = head != NULL ? head->alloc : NULL;
     if (head == NULL)
-        return (struct hotpath_alloc_counts){idle_counts.count, idle_counts.bytes, idle_counts.freed_count,
-                                             idle_counts.freed_bytes, 0};
+        return read_idle_counts();
     if (thread == NULL)
         return (struct hotpath_alloc_counts){.session = head->hot.epoch};
     return (struct hotpath_alloc_counts){thread->count, thread->bytes, thread->freed_count, thread->freed,

@@ -44,6 +44,7 @@ void hp_skip_zones(bool is_off)
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
+    hp_allocations_switch();
 }
 
 /*

@@ -147,6 +147,9 @@ struct hp_wishes {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
 };
 
+/* Whether what threads allocate outside of sessions has ever been read. */
+enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -179,10 +182,12 @@ struct hp_recorder {
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     char *text; /* private copies of names */
     size_t text_left;
-    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
-    uint32_t watched_epoch;        /* the last session for which a thread was started that watches */
-    bool alloc_is_watched;         /* malloc and its kin tell us what they do: allocations.h */
-    struct hp_sampling sampling;   /* of processor time: sampler.h */
+    struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
+    uint32_t watched_epoch;                       /* the last session for which a thread was started that watches */
+    bool alloc_is_watched;                        /* malloc and its kin tell us what they do: allocations.h */
+    uint32_t alloc_reading;                       /* enum hp_alloc_reading */
+    void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
+    struct hp_sampling sampling;                  /* of processor time: sampler.h */
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
@@ -410,6 +415,8 @@ static inline bool hp_records_allocations(void)
 /* What the calling thread allocates is the recorder's, until it is given back. One thread at a time; its head, if free, is held. */
 struct hotpath_head_ *hp_allocations_take_over(void);
 void hp_allocations_give_back(struct hotpath_head_ *held);
+/* Tells those who watch malloc whether anybody counts. A session has begun or ended. */
+void hp_allocations_switch(void);
 /* Says why allocations are not counted, if they are not although functions are there to count them. */
 void hp_allocations_explain(void);
 

@@ -286,6 +286,18 @@ def test_counters_of_a_thread(box):
         assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4, "session": session}
 
 
+@pytest.mark.parametrize("env", [{}, {"HOTPATH": "0"}], ids=["no session", "switched off"])
+def test_what_is_read_is_counted(box, env):
+    """Also by threads other than the one that read first, and where nothing was counted before."""
+    box.run("expects", "aside", env=env)
+    assert box.run("expects", "told", env=env).told == {"counted": 1, "expected": 3, "count": 5, "bytes": 50}
+    assert box.run("expects", "readings", env=env).told["count"] == 4
+
+
+def test_nobody_is_told_what_nobody_counts(box):
+    box.run("expects", "switched", env={"HOTPATH_OUTPUT_FORMAT": "none"})
+
+
 @with_glibc("the compiler here builds for that")
 @without_emulator("the compiler here builds for this machine")
 def test_where_malloc_is_not_watched(box):

@@ -57,6 +57,16 @@ def test_every_way_counts_the_same(box, way, session):
     assert own_lines(result.stderr) == []
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_nobody_counts(box, way):
+    """Where there is no session and nobody asks, calls are passed on: the program sees no difference."""
+    suffix, env = WAYS[way]
+    plain = box.run("alloc_calls_off")
+    result = box.run(f"alloc_calls{suffix}", env={**env, "HOTPATH": "0", "ALLOC_COUNTS_UNREAD": "1"})
+    assert result.stdout == plain.stdout
+    assert own_lines(result.stderr) == []
+
+
 def test_static_by_wrap(box):
     result = box.run("alloc_calls_wrap", env=RECORD)
     check_counts(result.stderr, truth(result.stdout))
@@ -250,6 +260,8 @@ def test_dynamic_linker_that_allocates(box, folder):
     result = box.run("alloc_calls_off", env=preload(library))
     assert result.stdout == plain.stdout and result.aside["dlsym"] > 10
     check_counts(result.stderr, truth(plain.stdout))
+    uncounted = box.run("alloc_calls_off", env={**preload(library), "HOTPATH": "0", "ALLOC_COUNTS_UNREAD": "1"})
+    assert uncounted.stdout == plain.stdout and uncounted.aside["dlsym"] > 10
 
 
 @pytest.mark.parametrize("case", ["threads", "fork", "vfork", "plugin"])

@@ -1,6 +1,8 @@
 /* Scopes that may allocate so often: what is told of them, and what becomes of the program. */
 #include "support.h"
 
+#include <pthread.h>
+
 static void allocate(int times)
 {
     for (int at = 0; at < times; at++) {
@@ -56,6 +58,48 @@ static void readings(void)
     }
 }
 
+static uint64_t counted(int times)
+{
+    struct hotpath_alloc_counts before, after;
+    MUST(hotpath_read_allocs(&before) == HOTPATH_OK);
+    allocate(times);
+    MUST(hotpath_read_allocs(&after) == HOTPATH_OK && after.session == before.session);
+    return after.count - before.count;
+}
+
+/* Those who watch malloc need not tell anything as long as nobody counts. */
+static int is_passed_on;
+
+static void pass_on(int is_on) { is_passed_on = is_on; }
+
+static void switched(void)
+{
+    struct hotpath_options timing = {.size = sizeof timing, .record = "timing"};
+    hotpath_v1_alloc_switch(pass_on);
+    MUST(is_passed_on);
+    MUST(hotpath_start(NULL) == HOTPATH_OK && !is_passed_on && counted(3) == 3);
+    MUST(hotpath_stop() == HOTPATH_OK && is_passed_on);
+    MUST(hotpath_start(&timing) == HOTPATH_OK && is_passed_on);
+    MUST(hotpath_stop() == HOTPATH_OK && is_passed_on);
+    MUST(counted(4) == 4 && !is_passed_on);
+    MUST(hotpath_start(NULL) == HOTPATH_OK && hotpath_stop() == HOTPATH_OK && !is_passed_on && counted(5) == 5);
+}
+
+/* What is read by one thread is counted by others, too. */
+static void *count_aside(void *context)
+{
+    MUST(counted(6) == 6);
+    return context;
+}
+
+static void aside(void)
+{
+    pthread_t thread;
+    MUST(counted(7) == 7);
+    MUST(pthread_create(&thread, NULL, count_aside, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    MUST(counted(8) == 8);
+}
+
 int main(int argc, char **argv)
 {
     static char buffer[4096];
@@ -72,5 +116,9 @@ int main(int argc, char **argv)
         session_inside();
     if (is_case(argc, argv, "readings") || is_case(argc, argv, "measured"))
         readings();
+    if (is_case(argc, argv, "switched"))
+        switched();
+    if (is_case(argc, argv, "aside"))
+        aside();
     return 0;
 }
