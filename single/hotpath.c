@@ -6559,13 +6559,14 @@ struct hp_thread {
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
     uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
     uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
-    uint32_t slow_ways;  /* ends of zones and first allocations in them that were more than the usual; may wrap */
+    uint32_t
+        slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t reserved[4];
 };
 
 /* No divisor of what programs do in turns. */
-#define HP_SLOW_PERIOD 61u
+#define HP_SLOW_PERIOD 127u
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
 struct hp_node_chunk {
@@ -23173,11 +23174,13 @@ struct hp_head {
     uint32_t slot_count;     /* slots in use */
     uint32_t space;          /* next free byte of this thread's piece of the session */
     uint32_t space_end;
-    uint32_t farewells; /* rounds of thread-exit destructors seen */
-    uint32_t skip_runs; /* in use of the following */
+    uint32_t farewells;      /* rounds of thread-exit destructors seen */
+    uint32_t slow_ways_left; /* up to the next one that is timed, that one included: see slow_ways.c */
+    uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
     struct hp_sampler sampler;     /* see sampler.h */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
@@ -23491,8 +23494,6 @@ HP_PRIVATE void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t 
 HP_PRIVATE void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
 HP_PRIVATE void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
-/* A call is over: whether it was inside another one of its site. */
-HP_PRIVATE bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
 HP_PRIVATE void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
@@ -23531,10 +23532,14 @@ struct hp_alloc_sums {
 };
 /* In an open call so far, zones inside included. */
 HP_PRIVATE struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
-/* The stack of zones grows to so many frames: before it does. False without space. */
-HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
+/* The stack of zones grows to so many frames, and moves: before it does. False without space. */
+HP_PRIVATE bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
 /* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
 HP_PRIVATE void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
+/* Ends a zone: the usual case of a call that has allocated here, all others by hp_zone_leave. */
+HP_PRIVATE void hp_alloc_leave(struct hotpath_zone *zone, uint64_t now);
+/* The same for the innermost zone, if it is of this site. False: it is not the usual case, and nothing was done. */
+HP_PRIVATE bool hp_alloc_leave_site(uint32_t site, uint64_t now);
 
 /* --- calibration.c */
 /* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
@@ -23549,14 +23554,45 @@ HP_PRIVATE void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls)
  * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
  * the head held.
  */
-HP_PRIVATE uint64_t hp_slow_way_begin(const struct hp_head *head);
-HP_PRIVATE void hp_slow_way_end(const struct hp_head *head, uint64_t from);
+static inline uint64_t hp_slow_way_begin(struct hp_head *head)
+{
+    return __builtin_expect(--head->slow_ways_left == 0, 0) ? hp_now() : 0;
+}
+HP_PRIVATE void hp_slow_way_timed(struct hp_head *head, uint64_t from);
+static inline void hp_slow_way_end(struct hp_head *head, uint64_t from)
+{
+    if (__builtin_expect(from != 0, 0))
+        hp_slow_way_timed(head, from);
+}
 
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */
 HP_PRIVATE bool hp_zones_begin(struct hp_head *head);
 /* Makes the record of a thread that ended ready for the next one. */
 HP_PRIVATE bool hp_zones_resume(struct hp_head *head);
+/* Ends a zone, whatever there is to mind. */
+HP_PRIVATE void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
+/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
+static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
+                                 struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    bool is_nested = false;
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+        is_nested = stat->open != 0;
+        if (is_nested)
+            HOTPATH_ADD_(node->nested, ticks);
+    }
+    if (ticks < stat->min)
+        HOTPATH_PUT_(stat->min, ticks);
+    if (ticks > stat->max)
+        HOTPATH_PUT_(stat->max, ticks);
+    return is_nested;
+}
 /* Closes every open zone of a thread that ends. */
 HP_PRIVATE void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */
@@ -23579,6 +23615,24 @@ HP_PRIVATE void hp_session_follow_up(void);
 /* --- exit_report.c */
 /* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
 HP_PRIVATE int hp_exit_report(struct hp_session *session, bool is_in_handler);
+
+/* ---- src/record/marks.h -------------------------------------------------------------------------------------- */
+
+/*
+ * Marks of zones in which something was allocated: what the thread's counters were when they began, beside their frames. See
+ * allocations.c.
+ */
+
+static inline bool hp_frame_is_marked(const struct hotpath_frame_ *frame)
+{
+    return frame->stat & HOTPATH_ALLOCATES_;
+}
+
+/* Marks are twice as large as frames, so the way from one to the other takes no more than an addition. */
+static inline struct hp_alloc_frame *hp_frame_marks(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    return (struct hp_alloc_frame *)(head->alloc_frames + 2 * (uintptr_t)frame);
+}
 
 /* ---- src/record/owners.h ------------------------------------------------------------------------------------- */
 
@@ -23776,8 +23830,9 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
         HOTPATH_PUT_(thread->count, number);
         HOTPATH_ADD_(thread->bytes, event->asked);
         const int64_t live = (int64_t)(usable - thread->freed), blocks = (int64_t)(number - thread->freed_count);
-        if (__builtin_expect(live > thread->peak_live, 0))
-            HOTPATH_PUT_(thread->peak_live, live);
+        /* Written in any case: in a short call it is anybody's guess whether it rises, and a wrong one costs more than this. */
+        const int64_t peak = thread->peak_live;
+        HOTPATH_PUT_(thread->peak_live, live > peak ? live : peak);
         if (__builtin_expect(blocks > thread->peak_blocks, 0))
             HOTPATH_PUT_(thread->peak_blocks, blocks);
     }
@@ -23839,12 +23894,11 @@ static bool hp_allocations_is_one_of_many(const struct hp_head *head)
 
 /* -------------------------------------------------------------------------------------------------------- marks */
 
-static struct hp_alloc_frame *hp_allocations_beside(const struct hp_head *head, const struct hotpath_frame_ *frame)
+/* Where `frame_zero` is, or will be. */
+static void hp_allocations_use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
 {
-    return (struct hp_alloc_frame *)(void *)(head->hot.base + head->alloc->frames) + (frame - hp_frame_zero(head));
+    head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;
 }
-
-static bool hp_allocations_is_marked(const struct hotpath_frame_ *frame) { return frame->stat & HOTPATH_ALLOCATES_; }
 
 static uint32_t hp_allocations_frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
 
@@ -23858,22 +23912,23 @@ static bool hp_allocations_begin(struct hp_head *head)
         return false;
     head->alloc = hp_store_at(head->store, offset);
     head->alloc->frames = frames;
+    hp_allocations_use_frames(head, frames, hp_frame_zero(head));
     HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
     __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
     hp_allocations_declare_feature(hp_store_header(head->store));
     return true;
 }
 
-static void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *frame)
+static inline __attribute__((always_inline)) void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *frame)
 {
     struct hp_alloc_thread *thread = head->alloc;
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
-    *hp_allocations_beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
-                                                   .bytes = thread->bytes,
-                                                   .live = hp_alloc_live(thread),
-                                                   .blocks = hp_alloc_live_blocks(thread),
-                                                   .peak_live = thread->peak_live,
-                                                   .peak_blocks = thread->peak_blocks};
+    *hp_frame_marks(head, frame) = (struct hp_alloc_frame){.count = thread->count,
+                                                           .bytes = thread->bytes,
+                                                           .live = hp_alloc_live(thread),
+                                                           .blocks = hp_alloc_live_blocks(thread),
+                                                           .peak_live = thread->peak_live,
+                                                           .peak_blocks = thread->peak_blocks};
     HOTPATH_PUT_(thread->peak_live, hp_alloc_live(thread));
     HOTPATH_PUT_(thread->peak_blocks, hp_alloc_live_blocks(thread));
     HOTPATH_ORDER_();
@@ -23881,19 +23936,17 @@ static void hp_allocations_mark(struct hp_head *head, struct hotpath_frame_ *fra
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
 }
 
-static bool hp_allocations_mark_all(struct hp_head *head)
+/* The innermost zone has no mark, and those around it up to one that has: at the latest that is frame 0. */
+static inline __attribute__((always_inline)) void hp_allocations_mark_all(struct hp_head *head)
 {
-    if (head->alloc == NULL && !hp_allocations_begin(head))
-        return false;
-    struct hotpath_frame_ *frame = head->hot.top;
-    while (!hp_allocations_is_marked(frame))
+    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    while (!hp_frame_is_marked(frame - 1))
         frame--;
-    while (frame < head->hot.top)
-        hp_allocations_mark(head, ++frame);
-    return true;
+    for (; frame <= top; frame++)
+        hp_allocations_mark(head, frame);
 }
 
-bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero)
 {
     if (head->alloc == NULL)
         return true;
@@ -23903,6 +23956,7 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
     memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
            hp_allocations_frames_bytes(head->record->frame_capacity));
     __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
+    hp_allocations_use_frames(head, frames, frame_zero);
     return true;
 }
 
@@ -23929,7 +23983,7 @@ static void hp_allocations_count_around(struct hp_head *head, const struct hp_al
     HOTPATH_PUT_(thread->peak_live, peak_live);
     HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
     for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
-        struct hp_alloc_frame *at = hp_allocations_beside(head, absent);
+        struct hp_alloc_frame *at = hp_frame_marks(head, absent);
         HOTPATH_ADD_(at->count, event->allocated != NULL);
         HOTPATH_ADD_(at->bytes, event->asked);
         HOTPATH_PUT_(at->live, at->live + live);
@@ -23939,7 +23993,7 @@ static void hp_allocations_count_around(struct hp_head *head, const struct hp_al
             HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + blocks);
         }
     }
-    struct hp_alloc_frame *first = hp_allocations_beside(head, frame + 1);
+    struct hp_alloc_frame *first = hp_frame_marks(head, frame + 1);
     if (hp_alloc_live(thread) > first->peak_live)
         HOTPATH_PUT_(first->peak_live, hp_alloc_live(thread));
     if (hp_alloc_live_blocks(thread) > first->peak_blocks)
@@ -23989,10 +24043,12 @@ static bool hp_allocations_count_held(struct hp_head *head, const struct hp_allo
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
-    if (!hp_allocations_mark_all(head)) {
+    if (head->alloc == NULL && !hp_allocations_begin(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }
+    if (!hp_frame_is_marked(head->hot.top))
+        hp_allocations_mark_all(head);
     hp_allocations_count_around(head, event, stack);
     hp_slow_way_end(head, from);
     if (hp_allocations_is_one_of_many(head))
@@ -24045,34 +24101,70 @@ static __attribute__((noinline)) void hp_allocations_end_among_many(struct hp_he
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
 
-/* The head of this thread, held, if all is as usual; else NULL. */
-static inline __attribute__((always_inline)) struct hp_head *hp_allocations_hold_usual_head(uintptr_t stack)
-{
-    struct hotpath_head_ *hot = hotpath_v1_head;
-    if (__builtin_expect(HOTPATH_GET_(hot->ready) == 0, 0))
-        return NULL;
-    HOTPATH_PUT_(hot->ready, 0);
-    HOTPATH_ORDER_();
-    /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
-    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hp_allocations_is_marked(hot->top) && hot->top->zone > stack - 4))
-        return (struct hp_head *)(void *)hot;
-    hp_let_go(hot);
-    return NULL;
-}
+/* `block` is never NULL, which the compiler is told so that it need not ask. */
+#define HP_ALLOCATIONS_IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
-static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_event *event, uintptr_t stack)
+/* The head is held, and its innermost zone is marked and there. Lets go of it. */
+static inline __attribute__((always_inline)) void hp_allocations_count_and_let_go(struct hp_head *head, const struct hp_allocations_event *event)
 {
-    struct hp_head *head = hp_allocations_hold_usual_head(stack);
-    if (__builtin_expect(head == NULL, 0)) {
-        hp_allocations_count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
-        return;
-    }
     hp_allocations_count(head->alloc, event);
     if (__builtin_expect(hp_allocations_is_one_of_many(head), 0) && __builtin_expect(!hp_allocations_told_quickly(head, event), 0)) {
         hp_allocations_end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
     hp_let_go(&head->hot);
+}
+
+/* The first event in a call, on a thread that has counters. */
+static inline __attribute__((always_inline)) void hp_allocations_mark_and_count(struct hp_head *head, const struct hp_allocations_event *event)
+{
+    const uint64_t from = hp_slow_way_begin(head);
+    hp_allocations_mark_all(head);
+    hp_slow_way_end(head, from);
+    hp_allocations_count_and_let_go(head, event);
+}
+
+static __attribute__((noinline)) void hp_allocations_mark_and_count_allocated(struct hp_head *head, const void *block,
+                                                               uint64_t asked, uint64_t usable)
+{
+    HP_ALLOCATIONS_IS_BLOCK(block);
+    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.allocated = block, .asked = asked, .usable = usable});
+}
+
+static __attribute__((noinline)) void hp_allocations_mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable)
+{
+    HP_ALLOCATIONS_IS_BLOCK(block);
+    hp_allocations_mark_and_count(head, &(struct hp_allocations_event){.freed = block, .freed_bytes = usable});
+}
+
+static inline __attribute__((always_inline)) void hp_allocations_tell(const struct hp_allocations_event *event, uintptr_t stack)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    struct hp_head *head = (struct hp_head *)(void *)hot;
+    if (__builtin_expect(HOTPATH_GET_(hot->ready) != 0, 1)) {
+        HOTPATH_PUT_(hot->ready, 0);
+        HOTPATH_ORDER_();
+        const struct hotpath_frame_ *top = hot->top;
+        /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
+            if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
+                hp_allocations_count_and_let_go(head, event);
+                return;
+            }
+            if (HOTPATH_LIKELY_(head->alloc != NULL)) {
+                if (event->freed == NULL) {
+                    hp_allocations_mark_and_count_allocated(head, event->allocated, event->asked, event->usable);
+                    return;
+                }
+                if (event->allocated == NULL) {
+                    hp_allocations_mark_and_count_freed(head, event->freed, event->freed_bytes);
+                    return;
+                }
+            }
+        }
+        hp_let_go(hot);
+    }
+    hp_allocations_count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -24134,9 +24226,6 @@ void hp_allocations_explain(void)
     if (reason != NULL)
         hp_say(reason);
 }
-
-/* `block` is never NULL, which the compiler is told so that it need not ask. */
-#define HP_ALLOCATIONS_IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
 void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
 {
@@ -24221,80 +24310,6 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
     }
     errno = saved;
     return HOTPATH_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------- the end of a call */
-
-static struct hp_alloc_stat *hp_allocations_stat_of(struct hp_head *head, struct hotpath_stat_ *stat)
-{
-    if (stat->alloc == 0) {
-        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
-        if (offset == 0)
-            return NULL;
-        __atomic_store_n(&stat->alloc, offset, __ATOMIC_RELEASE);
-    }
-    return hp_store_at(head->store, stat->alloc);
-}
-
-static void hp_allocations_add_value(struct hp_head *head, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
-                      uint64_t value)
-{
-    uint64_t *counter = hp_tree_counter(head, stat->octaves[measure], value);
-    if (counter != NULL)
-        HOTPATH_ADD_(*counter, 1);
-    else
-        HOTPATH_ADD_(stat->missed, 1);
-    if (value > stat->max[measure])
-        HOTPATH_PUT_(stat->max[measure], value);
-}
-
-struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    if (!hp_allocations_is_marked(frame))
-        return (struct hp_alloc_sums){0, 0};
-    const struct hp_alloc_frame *begun = hp_allocations_beside(head, frame);
-    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
-}
-
-/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
-static uint64_t hp_allocations_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
-{
-    const int64_t height = *peak - at_begin;
-    if (around > *peak)
-        HOTPATH_PUT_(*peak, around);
-    return height > 0 ? (uint64_t)height : 0;
-}
-
-void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
-{
-    struct hp_alloc_thread *thread = head->alloc;
-    struct hp_alloc_frame *begun = hp_allocations_beside(head, frame), *around = hp_allocations_beside(head, frame - 1);
-    const struct hp_alloc_sums all = hp_alloc_of_call(head, frame);
-    const uint64_t own_bytes = all.bytes - begun->inner_bytes, own_count = all.count - begun->inner_count;
-    HOTPATH_ADD_(around->inner_bytes, all.bytes);
-    HOTPATH_ADD_(around->inner_count, all.count);
-    const uint64_t peak_bytes = hp_allocations_end_peak(&thread->peak_live, begun->peak_live, begun->live);
-    const uint64_t peak_blocks = hp_allocations_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
-    struct hp_alloc_stat *stat = hp_allocations_stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
-    if (stat == NULL) {
-        hp_lose(head, HP_LOSS_ALLOCS);
-        return;
-    }
-    HOTPATH_ADD_(stat->calls, 1);
-    HOTPATH_ADD_(stat->own_bytes, own_bytes);
-    HOTPATH_ADD_(stat->own_count, own_count);
-    if (!is_nested) {
-        HOTPATH_ADD_(stat->all_bytes, all.bytes);
-        HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_alloc_live(thread) - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_alloc_live_blocks(thread) - begun->blocks);
-    }
-    hp_allocations_add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
-    hp_allocations_add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
-    hp_allocations_add_value(head, stat, HP_ALLOC_ALL_BYTES, all.bytes);
-    hp_allocations_add_value(head, stat, HP_ALLOC_ALL_COUNT, all.count);
-    hp_allocations_add_value(head, stat, HP_ALLOC_PEAK_BYTES, peak_bytes);
-    hp_allocations_add_value(head, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks);
 }
 
 /* ---- src/record/calibration.c -------------------------------------------------------------------------------- */
@@ -24530,7 +24545,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xe7e2c54751310dbc)
+#define HP_SHARED_LAYOUT UINT64_C(0x501893366a256f84)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27459,6 +27474,229 @@ int hotpath_report(void)
     return status;
 }
 
+/* ---- src/record/marked_ends.c -------------------------------------------------------------------------------- */
+
+/*
+ * The end of a call that has allocated: sums, six histograms, and the peak that goes on to the zone around it (allocations.c). In
+ * programs that allocate everywhere most zones end here, so the usual case is as short as it can be: one function that calls nobody,
+ * where all that is to be counted has its place.
+ */
+
+#define HP_MARKED_ENDS_INLINED inline __attribute__((always_inline))
+#define HP_MARKED_ENDS_RARELY(condition) __builtin_expect(!!(condition), 0)
+
+struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    if (!hp_frame_is_marked(frame))
+        return (struct hp_alloc_sums){0, 0};
+    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
+    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
+}
+
+/* -------------------------------------------------------------------------------------------------- histograms */
+
+/* Values of a call for which there may be no counters yet. */
+struct hp_marked_ends_missing {
+    uint32_t measures; /* a bit for each */
+    uint64_t values[HP_ALLOC_MEASURES];
+};
+
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_miss(struct hp_marked_ends_missing *missing, enum hp_alloc_measure measure, uint64_t value)
+{
+    missing->measures |= 1u << measure;
+    missing->values[measure] = value;
+}
+
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_raise_max(struct hp_alloc_stat *stat, enum hp_alloc_measure measure, uint64_t value)
+{
+    if (HP_MARKED_ENDS_RARELY(value > stat->max[measure]))
+        HOTPATH_PUT_(stat->max[measure], value);
+}
+
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_add_value(char *base, struct hp_alloc_stat *stat, enum hp_alloc_measure measure, uint64_t value,
+                              struct hp_marked_ends_missing *missing)
+{
+    const uint32_t octave = hotpath_octave_(value), origin = stat->octaves[measure][octave];
+    if (HP_MARKED_ENDS_RARELY(origin == 0))
+        hp_marked_ends_miss(missing, measure, value);
+    else
+        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value >> octave], 1);
+    hp_marked_ends_raise_max(stat, measure, value);
+}
+
+/* The same for numbers that are seldom beyond the first octave. */
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_add_number(char *base, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
+                               uint64_t value, struct hp_marked_ends_missing *missing)
+{
+    const uint32_t origin = stat->octaves[measure][0];
+    if (HP_MARKED_ENDS_RARELY(value >= 128 || origin == 0))
+        hp_marked_ends_miss(missing, measure, value);
+    else
+        HOTPATH_ADD_(((uint64_t *)(void *)(base + origin))[value], 1);
+    hp_marked_ends_raise_max(stat, measure, value);
+}
+
+/* Space in the session may take a system call. errno is kept here, so that the usual case need not mind it. */
+static __attribute__((noinline, cold)) void hp_marked_ends_add_missing(struct hp_head *head, struct hp_alloc_stat *stat,
+                                                        const struct hp_marked_ends_missing *missing)
+{
+    const int saved = errno;
+    for (enum hp_alloc_measure at = 0; at < HP_ALLOC_MEASURES; at++) {
+        if (!(missing->measures & 1u << at))
+            continue;
+        uint64_t *counter = hp_tree_counter(head, stat->octaves[at], missing->values[at]);
+        if (counter != NULL)
+            HOTPATH_ADD_(*counter, 1);
+        else
+            HOTPATH_ADD_(stat->missed, 1);
+    }
+    errno = saved;
+}
+
+/* ------------------------------------------------------------------------------------------------------ the call */
+
+/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
+static HP_MARKED_ENDS_INLINED uint64_t hp_marked_ends_end_peak(int64_t *peak, int64_t around, int64_t at_begin)
+{
+    const int64_t height = *peak - at_begin;
+    if (around > *peak)
+        HOTPATH_PUT_(*peak, around);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_close_call(struct hp_head *head, const struct hotpath_frame_ *frame, struct hp_alloc_stat *stat,
+                               bool is_nested)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    struct hp_alloc_frame *begun = hp_frame_marks(head, frame), *around = begun - 1;
+    char *const base = head->hot.base;
+    struct hp_marked_ends_missing missing;
+    missing.measures = 0;
+    const uint64_t bytes = thread->bytes - begun->bytes, count = thread->count - begun->count;
+    const uint64_t own_bytes = bytes - begun->inner_bytes, own_count = count - begun->inner_count;
+    HOTPATH_ADD_(around->inner_bytes, bytes);
+    HOTPATH_ADD_(around->inner_count, count);
+    HOTPATH_ADD_(stat->calls, 1);
+    HOTPATH_ADD_(stat->own_bytes, own_bytes);
+    HOTPATH_ADD_(stat->own_count, own_count);
+    if (!HP_MARKED_ENDS_RARELY(is_nested)) {
+        HOTPATH_ADD_(stat->all_bytes, bytes);
+        HOTPATH_ADD_(stat->all_count, count);
+        HOTPATH_ADD_(stat->net_bytes, hp_alloc_live(thread) - begun->live);
+        HOTPATH_ADD_(stat->net_blocks, hp_alloc_live_blocks(thread) - begun->blocks);
+    }
+    hp_marked_ends_add_value(base, stat, HP_ALLOC_OWN_BYTES, own_bytes, &missing);
+    hp_marked_ends_add_value(base, stat, HP_ALLOC_ALL_BYTES, bytes, &missing);
+    hp_marked_ends_add_number(base, stat, HP_ALLOC_OWN_COUNT, own_count, &missing);
+    hp_marked_ends_add_number(base, stat, HP_ALLOC_ALL_COUNT, count, &missing);
+    const uint64_t peak_bytes = hp_marked_ends_end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    hp_marked_ends_add_value(base, stat, HP_ALLOC_PEAK_BYTES, peak_bytes, &missing);
+    const uint64_t peak_blocks = hp_marked_ends_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    hp_marked_ends_add_number(base, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks, &missing);
+    if (HP_MARKED_ENDS_RARELY(missing.measures != 0))
+        hp_marked_ends_add_missing(head, stat, &missing);
+}
+
+/* A call for which there is no stat, for want of space: it is in no row, but in what is around it. */
+static void hp_marked_ends_lose_call(struct hp_head *head, const struct hotpath_frame_ *frame)
+{
+    struct hp_alloc_thread *thread = head->alloc;
+    const struct hp_alloc_frame *begun = hp_frame_marks(head, frame);
+    struct hp_alloc_frame *around = hp_frame_marks(head, frame - 1);
+    HOTPATH_ADD_(around->inner_bytes, thread->bytes - begun->bytes);
+    HOTPATH_ADD_(around->inner_count, thread->count - begun->count);
+    hp_marked_ends_end_peak(&thread->peak_live, begun->peak_live, begun->live);
+    hp_marked_ends_end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
+    hp_lose(head, HP_LOSS_ALLOCS);
+}
+
+static struct hp_alloc_stat *hp_marked_ends_stat_of(struct hp_head *head, struct hotpath_stat_ *site)
+{
+    if (site->alloc == 0) {
+        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
+        if (offset == 0)
+            return NULL;
+        __atomic_store_n(&site->alloc, offset, __ATOMIC_RELEASE);
+    }
+    return hp_store_at(head->store, site->alloc);
+}
+
+void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
+{
+    struct hp_alloc_stat *stat = hp_marked_ends_stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
+    if (stat != NULL)
+        hp_marked_ends_close_call(head, frame, stat, is_nested);
+    else
+        hp_marked_ends_lose_call(head, frame);
+}
+
+/* ------------------------------------------------------------------------------------------------- the usual case */
+
+/* The innermost zone, of a timed call that has all its places. With the head held. */
+static HP_MARKED_ENDS_INLINED void hp_marked_ends_close_top(struct hp_head *head, struct hotpath_node_ *node, struct hotpath_stat_ *site,
+                              uint64_t now)
+{
+    struct hotpath_frame_ *frame = head->hot.top;
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks);
+    char *const base = head->hot.base;
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(((uint64_t *)(void *)(base + site->octaves[octave]))[ticks >> octave], 1);
+    const bool is_nested = hp_zone_count(frame, node, site, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    head->hot.top = frame - 1;
+    hp_marked_ends_close_call(head, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
+}
+
+/* Calls that were not timed, or of which more is kept, take the other way. */
+#define HP_MARKED_ENDS_FLAGS (HOTPATH_ALLOCATES_ | HOTPATH_UNTIMED_ | HOTPATH_COUNTED_ | HOTPATH_KEPT_)
+
+/* False: nothing was changed. */
+static HP_MARKED_ENDS_INLINED bool hp_marked_ends_is_closed_as_usual(struct hp_head *head, uint64_t now)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    struct hotpath_node_ *node = hp_node_at(head, frame->node);
+    struct hotpath_stat_ *site = hp_stat_at(head, node->stat);
+    if (HP_MARKED_ENDS_RARELY((frame->stat & HP_MARKED_ENDS_FLAGS) != HOTPATH_ALLOCATES_) || HP_MARKED_ENDS_RARELY(site->alloc == 0) ||
+        HP_MARKED_ENDS_RARELY(site->octaves[hotpath_octave_(now - frame->start)] == 0))
+        return false;
+    const uint64_t from = hp_slow_way_begin(head);
+    hp_marked_ends_close_top(head, node, site, now);
+    hp_slow_way_end(head, from);
+    return true;
+}
+
+bool hp_alloc_leave_site(uint32_t site, uint64_t now)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    struct hp_head *head = (struct hp_head *)(void *)hot;
+    bool is_done = false;
+    if (HOTPATH_GET_(hot->ready) != 0) {
+        HOTPATH_PUT_(hot->ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_GATE_OF_(hot) == hot->epoch && hp_node_at(head, hot->top->node)->site == site)
+            is_done = hp_marked_ends_is_closed_as_usual(head, now);
+        hp_let_go(hot);
+    }
+    return is_done;
+}
+
+void hp_alloc_leave(struct hotpath_zone *zone, uint64_t now)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    bool is_done = false;
+    if (HOTPATH_LIKELY_(HOTPATH_GET_(hot->ready) != 0)) {
+        HOTPATH_PUT_(hot->ready, 0);
+        HOTPATH_ORDER_();
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hot->top->zone == (uintptr_t)zone))
+            is_done = hp_marked_ends_is_closed_as_usual((struct hp_head *)(void *)hot, now);
+        hp_let_go(hot);
+    }
+    if (HP_MARKED_ENDS_RARELY(!is_done))
+        hp_zone_leave(zone, now);
+}
+
 /* ---- src/record/notes.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -29183,21 +29421,17 @@ uint32_t hp_site_id(struct hotpath_site *site)
 /* So many zones: then the thread lost its processor meanwhile, which is not our doing. */
 #define HP_SLOW_WAYS_MOST_ZONES 64u
 
-uint64_t hp_slow_way_begin(const struct hp_head *head)
+/*
+ * An empty zone lasts about as long as it takes to read the clock, which is in this time, too. Half of that is left out: the other
+ * half stands for the calls on the way here and back, which are not.
+ */
+void hp_slow_way_timed(struct hp_head *head, uint64_t from)
 {
-    struct hp_thread *record = head->record;
-    const uint32_t number = record->slow_ways + 1;
-    HOTPATH_PUT_(record->slow_ways, number);
-    return number % HP_SLOW_PERIOD == 0 ? hp_now() : 0;
-}
-
-void hp_slow_way_end(const struct hp_head *head, uint64_t from)
-{
-    if (from == 0)
-        return;
-    const uint64_t ticks = hp_now() - from;
-    if (ticks < HP_SLOW_WAYS_MOST_ZONES * hp_zone_ticks())
-        HOTPATH_ADD_(head->record->slow_ticks, ticks);
+    const uint64_t ticks = hp_now() - from, too_much = HOTPATH_GET_(hotpath_runtime_->zone_cost.inner_ticks) / 2;
+    if (ticks > too_much && ticks < HP_SLOW_WAYS_MOST_ZONES * hp_zone_ticks())
+        HOTPATH_ADD_(head->record->slow_ticks, ticks - too_much);
+    HOTPATH_PUT_(head->record->slow_ways, head->record->slow_ways + HP_SLOW_PERIOD);
+    head->slow_ways_left = HP_SLOW_PERIOD;
 }
 
 /* ---- src/record/threads.c ------------------------------------------------------------------------------------ */
@@ -29456,6 +29690,8 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
         return false;
     }
     hp_threads_sign_record(head, thread_id);
+    if (head->slow_ways_left == 0)
+        head->slow_ways_left = HP_SLOW_PERIOD;
     head->hot.epoch = hp_epoch();
     head->hot.base = hotpath_runtime_->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
@@ -29955,15 +30191,6 @@ static bool hp_tree_is_recursive(const struct hp_head *head, uint32_t node)
     return false;
 }
 
-bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
-    if (!(frame->stat & HOTPATH_RECURSIVE_))
-        return false;
-    HOTPATH_PUT_(stat->open, stat->open - 1);
-    return stat->open != 0;
-}
-
 void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     const uint32_t offset = hp_node_at(head, frame->node)->stat;
@@ -30443,7 +30670,7 @@ static bool hp_zones_grow_frames(struct hp_head *head)
     if (capacity >= HP_MAX_FRAMES)
         return false;
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
-    if (offset == 0 || !hp_alloc_grow(head, capacity * 2))
+    if (offset == 0 || !hp_alloc_grow(head, capacity * 2, hp_store_at(head->store, offset)))
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     hp_zones_use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
@@ -30503,17 +30730,7 @@ static void hp_zones_close_top(struct hp_head *head, uint64_t now)
         HOTPATH_ADD_(stat->missed, 1);
         hp_lose(head, HP_LOSS_BUCKETS);
     }
-    HOTPATH_ADD_(node->calls, 1);
-    HOTPATH_ADD_(node->total, ticks);
-    const bool is_nested = hp_tree_close_call(head, frame);
-    if (is_nested)
-        HOTPATH_ADD_(node->nested, ticks);
-    HOTPATH_ADD_(node->self, ticks - frame->child);
-    HOTPATH_ADD_(frame[-1].child, ticks);
-    if (ticks < stat->min)
-        HOTPATH_PUT_(stat->min, ticks);
-    if (ticks > stat->max)
-        HOTPATH_PUT_(stat->max, ticks);
+    const bool is_nested = hp_zone_count(frame, node, stat, ticks);
     if (frame->stat & HOTPATH_ALLOCATES_)
         hp_alloc_close(head, frame, is_nested);
     if (frame->stat & HOTPATH_KEPT_)
@@ -30828,6 +31045,8 @@ static bool hp_zones_leave_site(struct hp_head *head, uint32_t site, uint64_t no
 
 void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
+    if (hp_alloc_leave_site(site, now))
+        return;
     const int saved = errno;
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     if (&head->hot != &hotpath_idle_head_ && head->thread_id != 0)
@@ -30837,7 +31056,7 @@ void hp_zone_leave_site(uint32_t site, uint64_t now)
     errno = saved;
 }
 
-void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
+void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
 {
     const int saved = errno;
     if (hotpath_runtime_->counter == HP_COUNTER_NONE)
@@ -30845,6 +31064,8 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
     hp_zones_leave_out_of_line(zone, now);
     errno = saved;
 }
+
+void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now) { hp_alloc_leave(zone, now); }
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
 #define HP_HAS_SANITIZER

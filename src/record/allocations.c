@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "images.h"
+#include "marks.h"
 #include "owners.h"
 #include "runtime.h"
 
@@ -104,8 +105,9 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
         HOTPATH_PUT_(thread->count, number);
         HOTPATH_ADD_(thread->bytes, event->asked);
         const int64_t live = (int64_t)(usable - thread->freed), blocks = (int64_t)(number - thread->freed_count);
-        if (__builtin_expect(live > thread->peak_live, 0))
-            HOTPATH_PUT_(thread->peak_live, live);
+        /* Written in any case: in a short call it is anybody's guess whether it rises, and a wrong one costs more than this. */
+        const int64_t peak = thread->peak_live;
+        HOTPATH_PUT_(thread->peak_live, live > peak ? live : peak);
         if (__builtin_expect(blocks > thread->peak_blocks, 0))
             HOTPATH_PUT_(thread->peak_blocks, blocks);
     }
@@ -167,12 +169,11 @@ static bool is_one_of_many(const struct hp_head *head)
 
 /* -------------------------------------------------------------------------------------------------------- marks */
 
-static struct hp_alloc_frame *beside(const struct hp_head *head, const struct hotpath_frame_ *frame)
+/* Where `frame_zero` is, or will be. */
+static void use_frames(struct hp_head *head, uint32_t frames, const struct hotpath_frame_ *frame_zero)
 {
-    return (struct hp_alloc_frame *)(void *)(head->hot.base + head->alloc->frames) + (frame - hp_frame_zero(head));
+    head->alloc_frames = (uintptr_t)hp_store_at(head->store, frames) - 2 * (uintptr_t)frame_zero;
 }
-
-static bool is_marked(const struct hotpath_frame_ *frame) { return frame->stat & HOTPATH_ALLOCATES_; }
 
 static uint32_t frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
 
@@ -186,22 +187,23 @@ static bool begin(struct hp_head *head)
         return false;
     head->alloc = hp_store_at(head->store, offset);
     head->alloc->frames = frames;
+    use_frames(head, frames, hp_frame_zero(head));
     HOTPATH_PUT_(hp_frame_zero(head)->stat, HOTPATH_ALLOCATES_);
     __atomic_store_n(&head->record->alloc, offset, __ATOMIC_RELEASE);
     declare_feature(hp_store_header(head->store));
     return true;
 }
 
-static void mark(struct hp_head *head, struct hotpath_frame_ *frame)
+static inline __attribute__((always_inline)) void mark(struct hp_head *head, struct hotpath_frame_ *frame)
 {
     struct hp_alloc_thread *thread = head->alloc;
     const uint32_t flags = frame->stat & HOTPATH_FLAGS_ & ~HOTPATH_UNTIMED_;
-    *beside(head, frame) = (struct hp_alloc_frame){.count = thread->count,
-                                                   .bytes = thread->bytes,
-                                                   .live = hp_alloc_live(thread),
-                                                   .blocks = hp_alloc_live_blocks(thread),
-                                                   .peak_live = thread->peak_live,
-                                                   .peak_blocks = thread->peak_blocks};
+    *hp_frame_marks(head, frame) = (struct hp_alloc_frame){.count = thread->count,
+                                                           .bytes = thread->bytes,
+                                                           .live = hp_alloc_live(thread),
+                                                           .blocks = hp_alloc_live_blocks(thread),
+                                                           .peak_live = thread->peak_live,
+                                                           .peak_blocks = thread->peak_blocks};
     HOTPATH_PUT_(thread->peak_live, hp_alloc_live(thread));
     HOTPATH_PUT_(thread->peak_blocks, hp_alloc_live_blocks(thread));
     HOTPATH_ORDER_();
@@ -209,19 +211,17 @@ static void mark(struct hp_head *head, struct hotpath_frame_ *frame)
                                   (frame->stat & HOTPATH_UNTIMED_ ? HOTPATH_COUNTED_ : 0));
 }
 
-static bool mark_all(struct hp_head *head)
+/* The innermost zone has no mark, and those around it up to one that has: at the latest that is frame 0. */
+static inline __attribute__((always_inline)) void mark_all(struct hp_head *head)
 {
-    if (head->alloc == NULL && !begin(head))
-        return false;
-    struct hotpath_frame_ *frame = head->hot.top;
-    while (!is_marked(frame))
+    struct hotpath_frame_ *const top = head->hot.top, *frame = top;
+    while (!hp_frame_is_marked(frame - 1))
         frame--;
-    while (frame < head->hot.top)
-        mark(head, ++frame);
-    return true;
+    for (; frame <= top; frame++)
+        mark(head, frame);
 }
 
-bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero)
 {
     if (head->alloc == NULL)
         return true;
@@ -231,6 +231,7 @@ bool hp_alloc_grow(struct hp_head *head, uint32_t capacity)
     memcpy(hp_store_at(head->store, frames), hp_store_at(head->store, head->alloc->frames),
            frames_bytes(head->record->frame_capacity));
     __atomic_store_n(&head->alloc->frames, frames, __ATOMIC_RELEASE);
+    use_frames(head, frames, frame_zero);
     return true;
 }
 
@@ -257,7 +258,7 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
     HOTPATH_PUT_(thread->peak_live, peak_live);
     HOTPATH_PUT_(thread->peak_blocks, peak_blocks);
     for (struct hotpath_frame_ *absent = frame + 1; absent <= top; absent++) {
-        struct hp_alloc_frame *at = beside(head, absent);
+        struct hp_alloc_frame *at = hp_frame_marks(head, absent);
         HOTPATH_ADD_(at->count, event->allocated != NULL);
         HOTPATH_ADD_(at->bytes, event->asked);
         HOTPATH_PUT_(at->live, at->live + live);
@@ -267,7 +268,7 @@ static void count_around(struct hp_head *head, const struct event *event, uintpt
             HOTPATH_PUT_(at->peak_blocks, at->peak_blocks + blocks);
         }
     }
-    struct hp_alloc_frame *first = beside(head, frame + 1);
+    struct hp_alloc_frame *first = hp_frame_marks(head, frame + 1);
     if (hp_alloc_live(thread) > first->peak_live)
         HOTPATH_PUT_(first->peak_live, hp_alloc_live(thread));
     if (hp_alloc_live_blocks(thread) > first->peak_blocks)
@@ -317,10 +318,12 @@ static bool count_held(struct hp_head *head, const struct event *event, uintptr_
     if (gate != head->hot.epoch)
         return false;
     const uint64_t from = hp_slow_way_begin(head);
-    if (!mark_all(head)) {
+    if (head->alloc == NULL && !begin(head)) {
         hp_lose(head, HP_LOSS_ALLOCS);
         return false;
     }
+    if (!hp_frame_is_marked(head->hot.top))
+        mark_all(head);
     count_around(head, event, stack);
     hp_slow_way_end(head, from);
     if (is_one_of_many(head))
@@ -373,34 +376,70 @@ static __attribute__((noinline)) void end_among_many(struct hp_head *head, const
 
 /* --------------------------------------------------------------------------------------------- the usual way in */
 
-/* The head of this thread, held, if all is as usual; else NULL. */
-static inline __attribute__((always_inline)) struct hp_head *hold_usual_head(uintptr_t stack)
-{
-    struct hotpath_head_ *hot = hotpath_v1_head;
-    if (__builtin_expect(HOTPATH_GET_(hot->ready) == 0, 0))
-        return NULL;
-    HOTPATH_PUT_(hot->ready, 0);
-    HOTPATH_ORDER_();
-    /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
-    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && is_marked(hot->top) && hot->top->zone > stack - 4))
-        return (struct hp_head *)(void *)hot;
-    hp_let_go(hot);
-    return NULL;
-}
+/* `block` is never NULL, which the compiler is told so that it need not ask. */
+#define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
-static inline __attribute__((always_inline)) void tell(const struct event *event, uintptr_t stack)
+/* The head is held, and its innermost zone is marked and there. Lets go of it. */
+static inline __attribute__((always_inline)) void count_and_let_go(struct hp_head *head, const struct event *event)
 {
-    struct hp_head *head = hold_usual_head(stack);
-    if (__builtin_expect(head == NULL, 0)) {
-        count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
-        return;
-    }
     count(head->alloc, event);
     if (__builtin_expect(is_one_of_many(head), 0) && __builtin_expect(!told_quickly(head, event), 0)) {
         end_among_many(head, event->allocated, event->freed, event->freed_bytes);
         return;
     }
     hp_let_go(&head->hot);
+}
+
+/* The first event in a call, on a thread that has counters. */
+static inline __attribute__((always_inline)) void mark_and_count(struct hp_head *head, const struct event *event)
+{
+    const uint64_t from = hp_slow_way_begin(head);
+    mark_all(head);
+    hp_slow_way_end(head, from);
+    count_and_let_go(head, event);
+}
+
+static __attribute__((noinline)) void mark_and_count_allocated(struct hp_head *head, const void *block,
+                                                               uint64_t asked, uint64_t usable)
+{
+    IS_BLOCK(block);
+    mark_and_count(head, &(struct event){.allocated = block, .asked = asked, .usable = usable});
+}
+
+static __attribute__((noinline)) void mark_and_count_freed(struct hp_head *head, const void *block, uint64_t usable)
+{
+    IS_BLOCK(block);
+    mark_and_count(head, &(struct event){.freed = block, .freed_bytes = usable});
+}
+
+static inline __attribute__((always_inline)) void tell(const struct event *event, uintptr_t stack)
+{
+    struct hotpath_head_ *hot = hotpath_v1_head;
+    struct hp_head *head = (struct hp_head *)(void *)hot;
+    if (__builtin_expect(HOTPATH_GET_(hot->ready) != 0, 1)) {
+        HOTPATH_PUT_(hot->ready, 0);
+        HOTPATH_ORDER_();
+        const struct hotpath_frame_ *top = hot->top;
+        /* Zones of hooks are up to 3 bytes below the place; see hp_zone_is_there. */
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && top->zone > stack - 4)) {
+            if (HOTPATH_LIKELY_(hp_frame_is_marked(top))) {
+                count_and_let_go(head, event);
+                return;
+            }
+            if (HOTPATH_LIKELY_(head->alloc != NULL)) {
+                if (event->freed == NULL) {
+                    mark_and_count_allocated(head, event->allocated, event->asked, event->usable);
+                    return;
+                }
+                if (event->allocated == NULL) {
+                    mark_and_count_freed(head, event->freed, event->freed_bytes);
+                    return;
+                }
+            }
+        }
+        hp_let_go(hot);
+    }
+    count_slowly(event->allocated, event->asked, event->usable, event->freed, event->freed_bytes, stack);
 }
 
 /* ------------------------------------------------------------------------------------------------------- events */
@@ -462,9 +501,6 @@ void hp_allocations_explain(void)
     if (reason != NULL)
         hp_say(reason);
 }
-
-/* `block` is never NULL, which the compiler is told so that it need not ask. */
-#define IS_BLOCK(block) ((block) != NULL ? (void)0 : __builtin_unreachable())
 
 void hotpath_v1_allocated(const void *block, size_t asked, size_t usable, uintptr_t stack)
 {
@@ -549,78 +585,4 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
     }
     errno = saved;
     return HOTPATH_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------- the end of a call */
-
-static struct hp_alloc_stat *stat_of(struct hp_head *head, struct hotpath_stat_ *stat)
-{
-    if (stat->alloc == 0) {
-        const uint32_t offset = hp_thread_allocate(head, sizeof(struct hp_alloc_stat), 64);
-        if (offset == 0)
-            return NULL;
-        __atomic_store_n(&stat->alloc, offset, __ATOMIC_RELEASE);
-    }
-    return hp_store_at(head->store, stat->alloc);
-}
-
-static void add_value(struct hp_head *head, struct hp_alloc_stat *stat, enum hp_alloc_measure measure,
-                      uint64_t value)
-{
-    uint64_t *counter = hp_tree_counter(head, stat->octaves[measure], value);
-    if (counter != NULL)
-        HOTPATH_ADD_(*counter, 1);
-    else
-        HOTPATH_ADD_(stat->missed, 1);
-    if (value > stat->max[measure])
-        HOTPATH_PUT_(stat->max[measure], value);
-}
-
-struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    if (!is_marked(frame))
-        return (struct hp_alloc_sums){0, 0};
-    const struct hp_alloc_frame *begun = beside(head, frame);
-    return (struct hp_alloc_sums){head->alloc->bytes - begun->bytes, head->alloc->count - begun->count};
-}
-
-/* Gives the zone around it the higher of its own peak so far and the one of the zone that ends, which is returned. */
-static uint64_t end_peak(int64_t *peak, int64_t around, int64_t at_begin)
-{
-    const int64_t height = *peak - at_begin;
-    if (around > *peak)
-        HOTPATH_PUT_(*peak, around);
-    return height > 0 ? (uint64_t)height : 0;
-}
-
-void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested)
-{
-    struct hp_alloc_thread *thread = head->alloc;
-    struct hp_alloc_frame *begun = beside(head, frame), *around = beside(head, frame - 1);
-    const struct hp_alloc_sums all = hp_alloc_of_call(head, frame);
-    const uint64_t own_bytes = all.bytes - begun->inner_bytes, own_count = all.count - begun->inner_count;
-    HOTPATH_ADD_(around->inner_bytes, all.bytes);
-    HOTPATH_ADD_(around->inner_count, all.count);
-    const uint64_t peak_bytes = end_peak(&thread->peak_live, begun->peak_live, begun->live);
-    const uint64_t peak_blocks = end_peak(&thread->peak_blocks, begun->peak_blocks, begun->blocks);
-    struct hp_alloc_stat *stat = stat_of(head, hp_stat_at(head, hp_node_at(head, frame->node)->stat));
-    if (stat == NULL) {
-        hp_lose(head, HP_LOSS_ALLOCS);
-        return;
-    }
-    HOTPATH_ADD_(stat->calls, 1);
-    HOTPATH_ADD_(stat->own_bytes, own_bytes);
-    HOTPATH_ADD_(stat->own_count, own_count);
-    if (!is_nested) {
-        HOTPATH_ADD_(stat->all_bytes, all.bytes);
-        HOTPATH_ADD_(stat->all_count, all.count);
-        HOTPATH_PUT_(stat->net_bytes, stat->net_bytes + hp_alloc_live(thread) - begun->live);
-        HOTPATH_PUT_(stat->net_blocks, stat->net_blocks + hp_alloc_live_blocks(thread) - begun->blocks);
-    }
-    add_value(head, stat, HP_ALLOC_OWN_BYTES, own_bytes);
-    add_value(head, stat, HP_ALLOC_OWN_COUNT, own_count);
-    add_value(head, stat, HP_ALLOC_ALL_BYTES, all.bytes);
-    add_value(head, stat, HP_ALLOC_ALL_COUNT, all.count);
-    add_value(head, stat, HP_ALLOC_PEAK_BYTES, peak_bytes);
-    add_value(head, stat, HP_ALLOC_PEAK_BLOCKS, peak_blocks);
 }

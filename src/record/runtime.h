@@ -69,11 +69,13 @@ struct hp_head {
     uint32_t slot_count;     /* slots in use */
     uint32_t space;          /* next free byte of this thread's piece of the session */
     uint32_t space_end;
-    uint32_t farewells; /* rounds of thread-exit destructors seen */
-    uint32_t skip_runs; /* in use of the following */
+    uint32_t farewells;      /* rounds of thread-exit destructors seen */
+    uint32_t slow_ways_left; /* up to the next one that is timed, that one included: see slow_ways.c */
+    uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
+    uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
     struct hp_sampler sampler;     /* see sampler.h */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
     uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
@@ -387,8 +389,6 @@ void hp_tree_refresh(struct hp_head *head, uint32_t parent, uint32_t node);
 void hp_tree_limit(struct hp_head *head, uint32_t parent, uint32_t node);
 /* Looks at one of the calls of such a node that were timed all the same: if they have become long, all are again. */
 void hp_tree_review(struct hp_head *head, uint32_t node, uint64_t ticks);
-/* A call is over: whether it was inside another one of its site. */
-bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
 /* Counts the open calls of the site of `frame` anew: somebody was left by a jump while he did. */
 void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame);
 
@@ -427,10 +427,14 @@ struct hp_alloc_sums {
 };
 /* In an open call so far, zones inside included. */
 struct hp_alloc_sums hp_alloc_of_call(const struct hp_head *head, const struct hotpath_frame_ *frame);
-/* The stack of zones grows to so many frames: before it does. False without space. */
-bool hp_alloc_grow(struct hp_head *head, uint32_t capacity);
+/* The stack of zones grows to so many frames, and moves: before it does. False without space. */
+bool hp_alloc_grow(struct hp_head *head, uint32_t capacity, const struct hotpath_frame_ *frame_zero);
 /* A call ends whose frame has HOTPATH_ALLOCATES_; it is on top of the stack still. */
 void hp_alloc_close(struct hp_head *head, const struct hotpath_frame_ *frame, bool is_nested);
+/* Ends a zone: the usual case of a call that has allocated here, all others by hp_zone_leave. */
+void hp_alloc_leave(struct hotpath_zone *zone, uint64_t now);
+/* The same for the innermost zone, if it is of this site. False: it is not the usual case, and nothing was done. */
+bool hp_alloc_leave_site(uint32_t site, uint64_t now);
 
 /* --- calibration.c */
 /* Measures what one zone costs on this machine, and what else there is to be paid; quickly where there may never be one. Signals held. */
@@ -445,14 +449,45 @@ void hp_functions_rehearse(struct hotpath_site *site, uint32_t calls);
  * Around what is more than the usual way in and out of a zone. Now and then it is timed: then it returns when it began, else 0. With
  * the head held.
  */
-uint64_t hp_slow_way_begin(const struct hp_head *head);
-void hp_slow_way_end(const struct hp_head *head, uint64_t from);
+static inline uint64_t hp_slow_way_begin(struct hp_head *head)
+{
+    return __builtin_expect(--head->slow_ways_left == 0, 0) ? hp_now() : 0;
+}
+void hp_slow_way_timed(struct hp_head *head, uint64_t from);
+static inline void hp_slow_way_end(struct hp_head *head, uint64_t from)
+{
+    if (__builtin_expect(from != 0, 0))
+        hp_slow_way_timed(head, from);
+}
 
 /* --- zones.c */
 /* Sets up an empty tree, stack and index in a new record; false without space. */
 bool hp_zones_begin(struct hp_head *head);
 /* Makes the record of a thread that ended ready for the next one. */
 bool hp_zones_resume(struct hp_head *head);
+/* Ends a zone, whatever there is to mind. */
+void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
+/* Adds a timed call to all but its counter, which the caller sees to. Returns whether it was inside another one of its site. */
+static inline bool hp_zone_count(struct hotpath_frame_ *frame, struct hotpath_node_ *node,
+                                 struct hotpath_stat_ *stat, uint64_t ticks)
+{
+    bool is_nested = false;
+    HOTPATH_ADD_(node->calls, 1);
+    HOTPATH_ADD_(node->total, ticks);
+    HOTPATH_ADD_(node->self, ticks - frame->child);
+    HOTPATH_ADD_(frame[-1].child, ticks);
+    if (__builtin_expect(frame->stat & HOTPATH_RECURSIVE_, 0)) {
+        HOTPATH_PUT_(stat->open, stat->open - 1);
+        is_nested = stat->open != 0;
+        if (is_nested)
+            HOTPATH_ADD_(node->nested, ticks);
+    }
+    if (ticks < stat->min)
+        HOTPATH_PUT_(stat->min, ticks);
+    if (ticks > stat->max)
+        HOTPATH_PUT_(stat->max, ticks);
+    return is_nested;
+}
 /* Closes every open zone of a thread that ends. */
 void hp_zones_close_all(struct hp_head *head, uint64_t now);
 /* Remembers a call that is not recorded, and tells whether the end that comes now is that of such a call. */

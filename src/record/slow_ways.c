@@ -8,19 +8,15 @@
 /* So many zones: then the thread lost its processor meanwhile, which is not our doing. */
 #define MOST_ZONES 64u
 
-uint64_t hp_slow_way_begin(const struct hp_head *head)
+/*
+ * An empty zone lasts about as long as it takes to read the clock, which is in this time, too. Half of that is left out: the other
+ * half stands for the calls on the way here and back, which are not.
+ */
+void hp_slow_way_timed(struct hp_head *head, uint64_t from)
 {
-    struct hp_thread *record = head->record;
-    const uint32_t number = record->slow_ways + 1;
-    HOTPATH_PUT_(record->slow_ways, number);
-    return number % HP_SLOW_PERIOD == 0 ? hp_now() : 0;
-}
-
-void hp_slow_way_end(const struct hp_head *head, uint64_t from)
-{
-    if (from == 0)
-        return;
-    const uint64_t ticks = hp_now() - from;
-    if (ticks < MOST_ZONES * hp_zone_ticks())
-        HOTPATH_ADD_(head->record->slow_ticks, ticks);
+    const uint64_t ticks = hp_now() - from, too_much = HOTPATH_GET_(hp_runtime->zone_cost.inner_ticks) / 2;
+    if (ticks > too_much && ticks < MOST_ZONES * hp_zone_ticks())
+        HOTPATH_ADD_(head->record->slow_ticks, ticks - too_much);
+    HOTPATH_PUT_(head->record->slow_ways, head->record->slow_ways + HP_SLOW_PERIOD);
+    head->slow_ways_left = HP_SLOW_PERIOD;
 }

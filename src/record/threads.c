@@ -264,6 +264,8 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
         return false;
     }
     sign_record(head, thread_id);
+    if (head->slow_ways_left == 0)
+        head->slow_ways_left = HP_SLOW_PERIOD;
     head->hot.epoch = hp_epoch();
     head->hot.base = hp_runtime->store->range.base;
     __atomic_store_n(&head->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */

@@ -322,15 +322,6 @@ static bool is_recursive(const struct hp_head *head, uint32_t node)
     return false;
 }
 
-bool hp_tree_close_call(const struct hp_head *head, const struct hotpath_frame_ *frame)
-{
-    struct hotpath_stat_ *stat = hp_stat_at(head, hp_node_at(head, frame->node)->stat);
-    if (!(frame->stat & HOTPATH_RECURSIVE_))
-        return false;
-    HOTPATH_PUT_(stat->open, stat->open - 1);
-    return stat->open != 0;
-}
-
 void hp_tree_recount(const struct hp_head *head, const struct hotpath_frame_ *frame)
 {
     const uint32_t offset = hp_node_at(head, frame->node)->stat;

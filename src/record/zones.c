@@ -32,7 +32,7 @@ static bool grow_frames(struct hp_head *head)
     if (capacity >= HP_MAX_FRAMES)
         return false;
     const uint32_t offset = hp_thread_allocate(head, capacity * 2 * size, 64);
-    if (offset == 0 || !hp_alloc_grow(head, capacity * 2))
+    if (offset == 0 || !hp_alloc_grow(head, capacity * 2, hp_store_at(head->store, offset)))
         return false;
     memcpy(hp_store_at(head->store, offset), hp_frame_zero(head), (size_t)capacity * size);
     use_frames(head, offset, capacity * 2, (uint32_t)(head->hot.top - hp_frame_zero(head)));
@@ -92,17 +92,7 @@ static void close_top(struct hp_head *head, uint64_t now)
         HOTPATH_ADD_(stat->missed, 1);
         hp_lose(head, HP_LOSS_BUCKETS);
     }
-    HOTPATH_ADD_(node->calls, 1);
-    HOTPATH_ADD_(node->total, ticks);
-    const bool is_nested = hp_tree_close_call(head, frame);
-    if (is_nested)
-        HOTPATH_ADD_(node->nested, ticks);
-    HOTPATH_ADD_(node->self, ticks - frame->child);
-    HOTPATH_ADD_(frame[-1].child, ticks);
-    if (ticks < stat->min)
-        HOTPATH_PUT_(stat->min, ticks);
-    if (ticks > stat->max)
-        HOTPATH_PUT_(stat->max, ticks);
+    const bool is_nested = hp_zone_count(frame, node, stat, ticks);
     if (frame->stat & HOTPATH_ALLOCATES_)
         hp_alloc_close(head, frame, is_nested);
     if (frame->stat & HOTPATH_KEPT_)
@@ -417,6 +407,8 @@ static bool leave_site(struct hp_head *head, uint32_t site, uint64_t now)
 
 void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
+    if (hp_alloc_leave_site(site, now))
+        return;
     const int saved = errno;
     struct hp_head *head = (struct hp_head *)(void *)hotpath_v1_head;
     if (&head->hot != &hp_idle_head && head->thread_id != 0)
@@ -426,7 +418,7 @@ void hp_zone_leave_site(uint32_t site, uint64_t now)
     errno = saved;
 }
 
-void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
+void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
 {
     const int saved = errno;
     if (hp_runtime->counter == HP_COUNTER_NONE)
@@ -434,3 +426,5 @@ void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
     leave_out_of_line(zone, now);
     errno = saved;
 }
+
+void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now) { hp_alloc_leave(zone, now); }

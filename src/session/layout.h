@@ -233,13 +233,14 @@ struct hp_thread {
     uint32_t blank_stat; /* offset of a stat without octaves, for frames with HOTPATH_KEPT_; 0: none yet */
     uint32_t alloc;      /* offset of hp_alloc_thread; 0: nothing was allocated or freed here */
     uint32_t cpu;        /* offset of hp_cpu_thread; 0: its processor time was not sampled */
-    uint32_t slow_ways;  /* ends of zones and first allocations in them that were more than the usual; may wrap */
+    uint32_t
+        slow_ways; /* ends of zones and first allocations in them that were more than the usual, in steps; may wrap */
     uint64_t slow_ticks; /* what one in HP_SLOW_PERIOD of these took, all together */
     uint32_t reserved[4];
 };
 
 /* No divisor of what programs do in turns. */
-#define HP_SLOW_PERIOD 61u
+#define HP_SLOW_PERIOD 127u
 
 /* `used` nodes are valid; a reader may see a count that is one too small. */
 struct hp_node_chunk {
