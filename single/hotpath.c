@@ -23181,15 +23181,15 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    struct hp_sampler sampler;     /* see sampler.h */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
-    uint16_t *owner_leaf;
-    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;          /* the thread may not read the counter any more */
-    bool index_is_complete; /* every node and stat of the record is in the slots */
-    bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
-    uint32_t steps;         /* taken in lists for want of that */
+    struct hp_sampler sampler;     /* see sampler.h */
+    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;                 /* the thread may not read the counter any more */
+    bool index_is_complete;        /* every node and stat of the record is in the slots */
+    bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;                /* taken in lists for want of that */
 };
 
 /* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */
@@ -23638,8 +23638,8 @@ static inline struct hp_alloc_frame *hp_frame_marks(const struct hp_head *head, 
 
 /*
  * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
- * address space, in tables that are made when something is allocated there while there are several threads. So a program with
- * one thread has none, and one with many has an eighth of the memory it allocates from.
+ * address space, in tables that are made when a thread other than the first allocates something there. So a program with
+ * one thread has none, and one with many has an eighth of the memory that these allocate from.
  *
  * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
  * into 16 bytes, the second one's owner counts for both.
@@ -23661,57 +23661,82 @@ struct hp_owner_branch {
  */
 HP_PRIVATE void hp_owner_begin(struct hp_head *head);
 
-/* The place of a block's owner, or NULL where there is no table. Acquire: who finds one finds it empty. */
-static inline uint16_t *hp_owner_place(const void *block)
+/* What leads to the table that a block is in, or NULL. It stays where it is. Acquire: who finds something finds it empty. */
+static inline uint16_t **hp_owner_leaf(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
     if (__builtin_expect(address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES, 0))
         return NULL;
     struct hp_owner_branch *branch =
         __atomic_load_n(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], __ATOMIC_ACQUIRE);
-    if (__builtin_expect(branch == NULL, 0))
-        return NULL;
-    uint16_t *leaf =
-        __atomic_load_n(&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES], __ATOMIC_ACQUIRE);
-    return leaf != NULL ? &leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+    return branch != NULL ? &branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES] : NULL;
 }
 
-/* Makes the table for a block, if there is memory. */
+/* The place of a block's owner, or NULL where there is no table. */
+static inline uint16_t *hp_owner_place_in(uint16_t *const *leaf, const void *block)
+{
+    uint16_t *owners = __atomic_load_n(leaf, __ATOMIC_ACQUIRE);
+    return owners != NULL ? &owners[((uintptr_t)block >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+/* The same, made if there is memory. */
+HP_PRIVATE uint16_t **hp_owner_make_leaf(const void *block);
 HP_PRIVATE uint16_t *hp_owner_make_place(const void *block);
 
 /*
- * The same where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area
- * of its own. NULL: look for it.
+ * Blocks that nobody wrote about are the first thread's, so it needs no table of its own. A word that says the right thing is not
+ * written again, since others may be reading, or writing, about its neighbours.
  */
-static inline uint16_t *hp_owner_near_place(const struct hp_head *head, const void *block)
+static inline bool hp_owner_write_at(const struct hp_head *head, uint16_t *place)
 {
-    const uintptr_t address = (uintptr_t)block;
-    const bool is_near = (address >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number;
-    return is_near ? &head->owner_leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+    if (place == NULL)
+        return HOTPATH_LIKELY_(head->owner == 0);
+    if (__builtin_expect(__atomic_load_n(place, __ATOMIC_RELAXED) != (uint16_t)head->owner, 0))
+        __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
+    return true;
 }
 
-static inline void hp_owner_remember(struct hp_head *head, const void *block, uint16_t *place)
-{
-    const uintptr_t address = (uintptr_t)block;
-    head->owner_leaf = place - (address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF;
-    head->owner_leaf_number = (address >> HP_OWNER_LEAF_BITS) + 1;
-}
-
-/* Blocks that nobody wrote about are the first thread's. */
 static inline void hp_owner_write(struct hp_head *head, const void *block)
 {
-    uint16_t *place = hp_owner_place(block);
-    if (__builtin_expect(place == NULL, 0))
-        place = hp_owner_make_place(block);
-    if (place == NULL)
+    uint16_t **leaf = hp_owner_leaf(block);
+    if (__builtin_expect(leaf == NULL, 0))
+        leaf = hp_owner_make_leaf(block);
+    if (leaf == NULL)
         return;
-    __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
-    hp_owner_remember(head, block, place);
+    head->owner_leaf = leaf;
+    head->owner_leaf_number = ((uintptr_t)block >> HP_OWNER_LEAF_BITS) + 1;
+    if (!hp_owner_write_at(head, hp_owner_place_in(leaf, block)))
+        hp_owner_write_at(head, hp_owner_make_place(block));
 }
+
+/* --- where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area of its own */
+
+static inline bool hp_owner_is_near(const struct hp_head *head, const void *block)
+{
+    return HOTPATH_LIKELY_(((uintptr_t)block >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number);
+}
+
+/* False: it has to be looked for. */
+static inline bool hp_owner_write_near(const struct hp_head *head, const void *block)
+{
+    return hp_owner_is_near(head, block) && hp_owner_write_at(head, hp_owner_place_in(head->owner_leaf, block));
+}
+
+/* Whether the thread itself has allocated the block. False: if so, it has to be looked for. */
+static inline bool hp_owner_is_near_own(const struct hp_head *head, const void *block)
+{
+    if (!hp_owner_is_near(head, block))
+        return false;
+    const uint16_t *place = hp_owner_place_in(head->owner_leaf, block);
+    return HOTPATH_LIKELY_((place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0) == head->owner);
+}
+
+/* --- where nothing is known of it */
 
 static inline uint32_t hp_owner_of(const void *block)
 {
-    const uint16_t *place = hp_owner_place(block);
+    uint16_t *const *leaf = hp_owner_leaf(block);
+    const uint16_t *place = leaf != NULL ? hp_owner_place_in(leaf, block) : NULL;
     return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
 }
 
@@ -23841,7 +23866,7 @@ static inline __attribute__((always_inline)) void hp_allocations_count(struct hp
 static inline bool hp_allocations_has_to_publish(const struct hp_alloc_thread *thread)
 {
     const int64_t drift = hp_alloc_live(thread) - thread->published;
-    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED;
+    return __builtin_expect((uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED, 0);
 }
 
 /*
@@ -23876,15 +23901,11 @@ static inline __attribute__((always_inline)) void hp_allocations_tell_others(str
 static inline __attribute__((always_inline)) bool hp_allocations_told_quickly(const struct hp_head *head,
                                                                const struct hp_allocations_event *event)
 {
-    const bool asks_for_owner = event->freed != NULL && event->freed != &hp_allocations_own_block;
-    const uint16_t *freed = asks_for_owner ? hp_owner_near_place(head, event->freed) : NULL;
-    uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
-    if ((asks_for_owner && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
-        (event->allocated != NULL && allocated == NULL) || hp_allocations_has_to_publish(head->alloc))
-        return false;
-    if (allocated != NULL)
-        HOTPATH_PUT_(*allocated, (uint16_t)head->owner);
-    return true;
+    const bool is_realloc = event->allocated != NULL && event->freed != NULL;
+    const bool asks_for_owner = event->freed != NULL && !(is_realloc && event->freed == &hp_allocations_own_block);
+    return (!asks_for_owner || hp_owner_is_near_own(head, event->freed)) &&
+           (event->allocated == NULL || hp_owner_write_near(head, event->allocated)) &&
+           !hp_allocations_has_to_publish(head->alloc);
 }
 
 static bool hp_allocations_is_one_of_many(const struct hp_head *head)
@@ -24545,7 +24566,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x501893366a256f84)
+#define HP_SHARED_LAYOUT UINT64_C(0x4725b08970a7d4dc)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27790,18 +27811,21 @@ void hp_owner_begin(struct hp_head *head)
             __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
 }
 
-uint16_t *hp_owner_make_place(const void *block)
+uint16_t **hp_owner_make_leaf(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
-    if (address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES)
+    if (address >> HP_OWNER_BRANCH_BITS < HP_OWNER_BRANCHES)
+        hp_memory_at(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof(struct hp_owner_branch),
+                     false);
+    return hp_owner_leaf(block);
+}
+
+uint16_t *hp_owner_make_place(const void *block)
+{
+    uint16_t **leaf = hp_owner_make_leaf(block);
+    if (leaf == NULL || hp_memory_at((void **)leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
         return NULL;
-    struct hp_owner_branch *branch =
-        hp_memory_at(&hotpath_runtime_->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof *branch, false);
-    void **leaf =
-        branch == NULL ? NULL : (void **)&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES];
-    if (leaf == NULL || hp_memory_at(leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
-        return NULL;
-    return hp_owner_place(block);
+    return hp_owner_place_in(leaf, block);
 }
 
 /* ---- src/record/pools.c -------------------------------------------------------------------------------------- */

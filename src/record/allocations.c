@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *
 static inline bool has_to_publish(const struct hp_alloc_thread *thread)
 {
     const int64_t drift = hp_alloc_live(thread) - thread->published;
-    return (uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED;
+    return __builtin_expect((uint64_t)(drift + HP_ALLOC_UNPUBLISHED) > 2 * (uint64_t)HP_ALLOC_UNPUBLISHED, 0);
 }
 
 /*
@@ -151,15 +151,11 @@ static inline __attribute__((always_inline)) void tell_others(struct hp_head *he
 static inline __attribute__((always_inline)) bool told_quickly(const struct hp_head *head,
                                                                const struct event *event)
 {
-    const bool asks_for_owner = event->freed != NULL && event->freed != &own_block;
-    const uint16_t *freed = asks_for_owner ? hp_owner_near_place(head, event->freed) : NULL;
-    uint16_t *allocated = event->allocated != NULL ? hp_owner_near_place(head, event->allocated) : NULL;
-    if ((asks_for_owner && (freed == NULL || HOTPATH_GET_(*freed) != head->owner)) ||
-        (event->allocated != NULL && allocated == NULL) || has_to_publish(head->alloc))
-        return false;
-    if (allocated != NULL)
-        HOTPATH_PUT_(*allocated, (uint16_t)head->owner);
-    return true;
+    const bool is_realloc = event->allocated != NULL && event->freed != NULL;
+    const bool asks_for_owner = event->freed != NULL && !(is_realloc && event->freed == &own_block);
+    return (!asks_for_owner || hp_owner_is_near_own(head, event->freed)) &&
+           (event->allocated == NULL || hp_owner_write_near(head, event->allocated)) &&
+           !has_to_publish(head->alloc);
 }
 
 static bool is_one_of_many(const struct hp_head *head)

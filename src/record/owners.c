@@ -16,16 +16,19 @@ void hp_owner_begin(struct hp_head *head)
             __atomic_store_n(&each->is_one_of_many, true, __ATOMIC_RELAXED);
 }
 
-uint16_t *hp_owner_make_place(const void *block)
+uint16_t **hp_owner_make_leaf(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
-    if (address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES)
+    if (address >> HP_OWNER_BRANCH_BITS < HP_OWNER_BRANCHES)
+        hp_memory_at(&hp_runtime->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof(struct hp_owner_branch),
+                     false);
+    return hp_owner_leaf(block);
+}
+
+uint16_t *hp_owner_make_place(const void *block)
+{
+    uint16_t **leaf = hp_owner_make_leaf(block);
+    if (leaf == NULL || hp_memory_at((void **)leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
         return NULL;
-    struct hp_owner_branch *branch =
-        hp_memory_at(&hp_runtime->owner_branches[address >> HP_OWNER_BRANCH_BITS], sizeof *branch, false);
-    void **leaf =
-        branch == NULL ? NULL : (void **)&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES];
-    if (leaf == NULL || hp_memory_at(leaf, HP_OWNERS_OF_LEAF * sizeof(uint16_t), true) == NULL)
-        return NULL;
-    return hp_owner_place(block);
+    return hp_owner_place_in(leaf, block);
 }

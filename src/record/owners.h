@@ -1,7 +1,7 @@
 /*
  * Which thread allocated a block, so that it is known when another one frees it: a number of 16 bits for every 16 bytes of
- * address space, in tables that are made when something is allocated there while there are several threads. So a program with
- * one thread has none, and one with many has an eighth of the memory it allocates from.
+ * address space, in tables that are made when a thread other than the first allocates something there. So a program with
+ * one thread has none, and one with many has an eighth of the memory that these allocate from.
  *
  * A block whose place has no table, for want of memory, is taken for the first thread's. Of allocators that put two blocks
  * into 16 bytes, the second one's owner counts for both. SPDX-License-Identifier: MIT
@@ -30,57 +30,82 @@ struct hp_owner_branch {
  */
 void hp_owner_begin(struct hp_head *head);
 
-/* The place of a block's owner, or NULL where there is no table. Acquire: who finds one finds it empty. */
-static inline uint16_t *hp_owner_place(const void *block)
+/* What leads to the table that a block is in, or NULL. It stays where it is. Acquire: who finds something finds it empty. */
+static inline uint16_t **hp_owner_leaf(const void *block)
 {
     const uint64_t address = (uintptr_t)block;
     if (__builtin_expect(address >> HP_OWNER_BRANCH_BITS >= HP_OWNER_BRANCHES, 0))
         return NULL;
     struct hp_owner_branch *branch =
         __atomic_load_n(&hp_runtime->owner_branches[address >> HP_OWNER_BRANCH_BITS], __ATOMIC_ACQUIRE);
-    if (__builtin_expect(branch == NULL, 0))
-        return NULL;
-    uint16_t *leaf =
-        __atomic_load_n(&branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES], __ATOMIC_ACQUIRE);
-    return leaf != NULL ? &leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+    return branch != NULL ? &branch->leaves[(address >> HP_OWNER_LEAF_BITS) % HP_OWNER_LEAVES] : NULL;
 }
 
-/* Makes the table for a block, if there is memory. */
+/* The place of a block's owner, or NULL where there is no table. */
+static inline uint16_t *hp_owner_place_in(uint16_t *const *leaf, const void *block)
+{
+    uint16_t *owners = __atomic_load_n(leaf, __ATOMIC_ACQUIRE);
+    return owners != NULL ? &owners[((uintptr_t)block >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+}
+
+/* The same, made if there is memory. */
+uint16_t **hp_owner_make_leaf(const void *block);
 uint16_t *hp_owner_make_place(const void *block);
 
 /*
- * The same where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area
- * of its own. NULL: look for it.
+ * Blocks that nobody wrote about are the first thread's, so it needs no table of its own. A word that says the right thing is not
+ * written again, since others may be reading, or writing, about its neighbours.
  */
-static inline uint16_t *hp_owner_near_place(const struct hp_head *head, const void *block)
+static inline bool hp_owner_write_at(const struct hp_head *head, uint16_t *place)
 {
-    const uintptr_t address = (uintptr_t)block;
-    const bool is_near = (address >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number;
-    return is_near ? &head->owner_leaf[(address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF] : NULL;
+    if (place == NULL)
+        return HOTPATH_LIKELY_(head->owner == 0);
+    if (__builtin_expect(__atomic_load_n(place, __ATOMIC_RELAXED) != (uint16_t)head->owner, 0))
+        __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
+    return true;
 }
 
-static inline void hp_owner_remember(struct hp_head *head, const void *block, uint16_t *place)
-{
-    const uintptr_t address = (uintptr_t)block;
-    head->owner_leaf = place - (address >> HP_OWNER_GRAIN_BITS) % HP_OWNERS_OF_LEAF;
-    head->owner_leaf_number = (address >> HP_OWNER_LEAF_BITS) + 1;
-}
-
-/* Blocks that nobody wrote about are the first thread's. */
 static inline void hp_owner_write(struct hp_head *head, const void *block)
 {
-    uint16_t *place = hp_owner_place(block);
-    if (__builtin_expect(place == NULL, 0))
-        place = hp_owner_make_place(block);
-    if (place == NULL)
+    uint16_t **leaf = hp_owner_leaf(block);
+    if (__builtin_expect(leaf == NULL, 0))
+        leaf = hp_owner_make_leaf(block);
+    if (leaf == NULL)
         return;
-    __atomic_store_n(place, (uint16_t)head->owner, __ATOMIC_RELAXED);
-    hp_owner_remember(head, block, place);
+    head->owner_leaf = leaf;
+    head->owner_leaf_number = ((uintptr_t)block >> HP_OWNER_LEAF_BITS) + 1;
+    if (!hp_owner_write_at(head, hp_owner_place_in(leaf, block)))
+        hp_owner_write_at(head, hp_owner_make_place(block));
 }
+
+/* --- where it is in the table that the thread used last, which it nearly always is: allocators give each thread an area of its own */
+
+static inline bool hp_owner_is_near(const struct hp_head *head, const void *block)
+{
+    return HOTPATH_LIKELY_(((uintptr_t)block >> HP_OWNER_LEAF_BITS) + 1 == head->owner_leaf_number);
+}
+
+/* False: it has to be looked for. */
+static inline bool hp_owner_write_near(const struct hp_head *head, const void *block)
+{
+    return hp_owner_is_near(head, block) && hp_owner_write_at(head, hp_owner_place_in(head->owner_leaf, block));
+}
+
+/* Whether the thread itself has allocated the block. False: if so, it has to be looked for. */
+static inline bool hp_owner_is_near_own(const struct hp_head *head, const void *block)
+{
+    if (!hp_owner_is_near(head, block))
+        return false;
+    const uint16_t *place = hp_owner_place_in(head->owner_leaf, block);
+    return HOTPATH_LIKELY_((place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0) == head->owner);
+}
+
+/* --- where nothing is known of it */
 
 static inline uint32_t hp_owner_of(const void *block)
 {
-    const uint16_t *place = hp_owner_place(block);
+    uint16_t *const *leaf = hp_owner_leaf(block);
+    const uint16_t *place = leaf != NULL ? hp_owner_place_in(leaf, block) : NULL;
     return place != NULL ? __atomic_load_n(place, __ATOMIC_RELAXED) : 0;
 }
 

@@ -76,15 +76,15 @@ struct hp_head {
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
     struct hp_alloc_thread *alloc; /* in the session; NULL until something is allocated or freed */
     uintptr_t alloc_frames;        /* what hp_alloc_frame of a frame is from twice its address; wraps */
-    struct hp_sampler sampler;     /* see sampler.h */
+    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, ... */
+    uint16_t **owner_leaf;         /* ... and what leads there, if it has been made */
     uint32_t owner;                /* number of the thread among those that allocate: see owners.h */
-    uintptr_t owner_leaf_number;   /* the table of owners it used last: which one, plus 1, and where */
-    uint16_t *owner_leaf;
-    bool is_handler;        /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_blind;          /* the thread may not read the counter any more */
-    bool index_is_complete; /* every node and stat of the record is in the slots */
-    bool index_is_filled;   /* the same, but that nodes may be in slots that inline code does not find */
-    uint32_t steps;         /* taken in lists for want of that */
+    struct hp_sampler sampler;     /* see sampler.h */
+    bool is_handler;               /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_blind;                 /* the thread may not read the counter any more */
+    bool index_is_complete;        /* every node and stat of the record is in the slots */
+    bool index_is_filled;          /* the same, but that nodes may be in slots that inline code does not find */
+    uint32_t steps;                /* taken in lists for want of that */
 };
 
 /* A report that the host's reporter is reading: which thread, and where on its stack. All of it 0: free. */

@@ -239,10 +239,12 @@ def test_a_session_that_was_killed(box):
         "outer": 1000, "inner": 30000}
 
 
-def test_blocks_that_wander_between_threads(box):
-    """Freed or made larger by whoever has them: exactly as many as the program saw are another thread's."""
+@pytest.mark.parametrize("arenas", ["1", None], ids=["one arena", "as many as there are"])
+def test_blocks_that_wander_between_threads(box, arenas):
+    """Freed or made larger by whoever has them: exactly as many as the program saw are another thread's. Also where memory of one
+    thread becomes that of others again and again."""
     for _ in range(3):
-        result = box.run("alloc_storm", "exchange")
+        result = box.run("alloc_storm", "exchange", env={"MALLOC_ARENA_MAX": arenas})
         found = totals(result)
         assert (found["foreign_freed_blocks"], found["foreign_freed_usable_bytes"]) == (
             result.told["foreign"], result.told["foreign_bytes"])

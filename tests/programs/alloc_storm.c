@@ -72,12 +72,14 @@ static void *pool(void *number)
     return NULL;
 }
 
+/* The first thread takes part: there is less to write down about its blocks. */
 static void at_once(void *(*work)(void *))
 {
-    pthread_t started[THREADS];
-    for (uintptr_t at = 0; at < THREADS; at++)
+    pthread_t started[THREADS - 1];
+    for (uintptr_t at = 0; at < THREADS - 1; at++)
         MUST(pthread_create(&started[at], NULL, work, (void *)(at + 1)) == 0);
-    for (int at = 0; at < THREADS; at++)
+    work((void *)(uintptr_t)THREADS);
+    for (int at = 0; at < THREADS - 1; at++)
         pthread_join(started[at], NULL);
 }
 
