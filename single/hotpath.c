@@ -4523,6 +4523,9 @@ const char *hp_file_error(int number)
 typedef void hp_image_visit(const void *object, void *context);
 HP_PRIVATE void hp_images_each_note(hp_image_visit *visit, void *context);
 
+/* Whether an object is in the program itself, as opposed to a shared object. No lock, no system call. */
+HP_PRIVATE bool hp_image_is_program(const void *address);
+
 /* Keeps the shared object that `address` lies in from being unloaded. */
 HP_PRIVATE void hp_image_stay_loaded(const void *address);
 
@@ -4603,6 +4606,31 @@ static bool hp_images_is_in(const struct dl_phdr_info *object, uintptr_t address
             return true;
     }
     return false;
+}
+
+/*
+ * How far the program was moved: where its headers are, by the kernel, and where they want to be. Static ones do not say that, but
+ * linkers put the headers behind that of the file.
+ */
+static uintptr_t hp_images_distance_of(const ElfW(Phdr) * parts, size_t count)
+{
+    uintptr_t wanted = (uintptr_t)parts;
+    for (size_t at = 0; at < count; at++) {
+        if (parts[at].p_type == PT_PHDR)
+            return (uintptr_t)parts - parts[at].p_vaddr;
+        if (parts[at].p_type == PT_LOAD && parts[at].p_offset == 0)
+            wanted = parts[at].p_vaddr + sizeof(ElfW(Ehdr));
+    }
+    return (uintptr_t)parts - wanted;
+}
+
+bool hp_image_is_program(const void *address)
+{
+    const ElfW(Phdr) *parts = (const void *)getauxval(AT_PHDR);
+    const size_t count = parts != NULL ? getauxval(AT_PHNUM) : 0;
+    const struct dl_phdr_info program = {
+        .dlpi_addr = hp_images_distance_of(parts, count), .dlpi_phdr = parts, .dlpi_phnum = (ElfW(Half))count};
+    return hp_images_is_in(&program, (uintptr_t)address);
 }
 
 /* By the linker's option, as libhotpath.so is. To say it again would cost the dynamic linker an allocation that it never frees. */
@@ -23134,7 +23162,7 @@ HP_PRIVATE void hp_sampler_touch(struct hp_header *header);
  *
  * States of a thread, as its inline code sees them through hotpath_v1_head:
  *
- *   idle head     `ready` 0; `skip` 1 while there is no session, else the thread registers
+ *   idle head     `ready` 0; `skip` 1 while there is no session (but for the first zone: unrecorded.c), else the thread registers
  *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
  *   emptied head  all zero, after fork: the thread registers, which begins the child's session
  */
@@ -23257,6 +23285,15 @@ struct hp_wishes {
 /* Whether what threads allocate outside of sessions has ever been read. */
 enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
 
+/* See unrecorded.c. The last two are written once, when the library is loaded. */
+struct hp_unrecorded {
+    uint32_t listens;   /* atomic: zones come out of line although there is no session */
+    uint32_t is_met;    /* atomic: there was one of the program's */
+    uint32_t strangers; /* atomic: others */
+    uint32_t pid;
+    int32_t confinement;
+};
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -23295,6 +23332,7 @@ struct hp_recorder {
     uint32_t alloc_reading;                       /* enum hp_alloc_reading */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
+    struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
@@ -23375,6 +23413,8 @@ HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
 HP_PRIVATE void hp_skip_zones(bool is_off);
+/* The same for those that have no head of their own, which before the first session are all. */
+HP_PRIVATE void hp_skip_idle(bool is_off);
 /* Makes fork_page; false without memory. */
 HP_PRIVATE bool hp_runtime_prepare(void);
 /*
@@ -23611,6 +23651,16 @@ HP_PRIVATE void hp_session_suggest_main(uint32_t site);
 HP_PRIVATE struct hp_clock_pair hp_session_touch(struct hp_store *store);
 /* A child's session has begun under the lock: what can wait until that is free again. */
 HP_PRIVATE void hp_session_follow_up(void);
+
+/* --- unrecorded.c */
+/* When this copy is loaded and no session has begun: has the first zone of the program noted, if nobody wants silence. */
+HP_PRIVATE void hp_unrecorded_listen(void);
+/* A zone found no session: its site, or NULL for a function that the compiler measures. */
+HP_PRIVATE void hp_unrecorded_meet(const void *site);
+/* Somebody wants a session, and will hear if there is none. */
+HP_PRIVATE void hp_unrecorded_forget(void);
+/* The process ends: one line if zones were met and nobody ever wanted a session. */
+HP_PRIVATE void hp_unrecorded_explain(void);
 
 /* --- exit_report.c */
 /* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */
@@ -24566,7 +24616,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x4725b08970a7d4dc)
+#define HP_SHARED_LAYOUT UINT64_C(0x17957217c6c47f79)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -25367,6 +25417,7 @@ static uint32_t hp_functions_add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     uint32_t id = HOTPATH_ID_NEW_;
+    hp_unrecorded_meet(NULL);
     if (hp_page() == NULL || !hp_thread_is_ours() || !hp_lock(&held)) {
         errno = saved;
         return id;
@@ -26667,6 +26718,7 @@ static struct hp_keys_key *hp_keys_add_locked(struct hotpath_keys_ *keys, uint32
     const int saved = errno;
     struct hp_signals held;
     struct hp_keys_key *key = NULL;
+    hp_unrecorded_meet(keys);
     if (hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
         if (hotpath_runtime_->gate != 0)
             key = hp_keys_add(keys, hash, text, length);
@@ -27144,6 +27196,7 @@ struct hp_lifecycle_manners {
 static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_lifecycle_manners *ret_manners)
 {
     hp_copies_join();
+    hp_unrecorded_forget();
     hp_lifecycle_note_standard_error();
     if (hp_process_is_privileged() || hp_is_sandboxed())
         return HOTPATH_E_OFF;
@@ -27248,8 +27301,10 @@ __attribute__((destructor(101))) static void hp_lifecycle_at_exit(void)
 {
     const int saved = errno;
     /* Where that would be death, nothing is ended: what is recorded is in the file. */
-    if (hp_copy_owns_state() && !hp_lifecycle_is_shut_in() && hp_clock_may_be_read())
+    if (hp_copy_owns_state() && !hp_lifecycle_is_shut_in() && hp_clock_may_be_read()) {
         hp_lifecycle_finish(false);
+        hp_unrecorded_explain();
+    }
     errno = saved;
 }
 
@@ -27293,6 +27348,8 @@ __attribute__((constructor(101))) static void hp_lifecycle_at_load(void)
     struct hp_lifecycle_manners unused;
     if (hp_page() == NULL && hp_lifecycle_is_asked_for() && hp_lifecycle_begin(NULL, &unused) == HOTPATH_OK)
         hp_lifecycle_set_auto(true);
+    if (hp_epoch() == 0)
+        hp_unrecorded_listen();
     errno = saved;
 }
 
@@ -28154,10 +28211,15 @@ static void hp_runtime_empty_in_child(void)
     hp_session_follow_fork();
 }
 
-void hp_skip_zones(bool is_off)
+void hp_skip_idle(bool is_off)
 {
     for (size_t copy = 0; copy < HP_COPIES && hotpath_runtime_->idle_heads[copy] != NULL; copy++)
         HOTPATH_PUT_(hotpath_runtime_->idle_heads[copy]->skip, is_off);
+}
+
+void hp_skip_zones(bool is_off)
+{
+    hp_skip_idle(is_off);
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);
@@ -30495,6 +30557,81 @@ bool hp_tree_resume(struct hp_head *head)
     return hp_tree_empty_slots(head);
 }
 
+/* ---- src/record/unrecorded.c --------------------------------------------------------------------------------- */
+
+/*
+ * Zones that nobody records: a program with macros that never begins a session would end without a word, and whoever wrote it would
+ * not know why. So it gets one line at its end.
+ *
+ * Noticing costs nothing: while nothing is recorded zones are skipped by a look at the idle head, which at first lets them through.
+ * The first zone of the program comes out of line, is noted, and from then on they are skipped.
+ *
+ * Zones of shared objects are not noted. Whoever ships a library with zones in it does not want the users of programs that never heard
+ * of hotpath to read about it. Only so many of them are waited for.
+ */
+
+#define HP_UNRECORDED_MOST_STRANGERS 1000u
+
+enum { HP_UNRECORDED_DEAF, HP_UNRECORDED_LISTENS };
+
+/* Whether the kernel forbids something. Who has shut itself in since then may not even ask where to write. */
+static int32_t hp_unrecorded_confinement(void) { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0); }
+
+void hp_unrecorded_listen(void)
+{
+    struct hp_unrecorded *state = &hotpath_runtime_->unrecorded;
+    const char *wish = hp_environment("HOTPATH");
+    if (hp_copy_owns_state() && (wish == NULL || wish[0] == '\0') && !hp_process_is_privileged()) {
+        state->pid = hp_sys_process_id();
+        state->confinement = hp_unrecorded_confinement();
+        HOTPATH_PUT_(state->listens, HP_UNRECORDED_LISTENS);
+    }
+    if (HOTPATH_GET_(state->listens) == HP_UNRECORDED_LISTENS)
+        HOTPATH_PUT_(hotpath_idle_head_.skip, 0);
+}
+
+/*
+ * A session that begins at the same moment lets zones through after its gate is open. If that is not to be seen here, then it will do
+ * so after us.
+ */
+static void hp_unrecorded_stop_listening(void)
+{
+    if (__atomic_exchange_n(&hotpath_runtime_->unrecorded.listens, HP_UNRECORDED_DEAF, __ATOMIC_RELAXED) == HP_UNRECORDED_DEAF)
+        return;
+    hp_skip_idle(true);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&hotpath_runtime_->gate, __ATOMIC_RELAXED) != 0)
+        hp_skip_idle(false);
+}
+
+void hp_unrecorded_meet(const void *site)
+{
+    struct hp_unrecorded *state = &hotpath_runtime_->unrecorded;
+    if (HOTPATH_GET_(state->listens) == HP_UNRECORDED_DEAF)
+        return;
+    if (site != NULL && hp_image_is_program(site))
+        HOTPATH_PUT_(state->is_met, 1);
+    else if (__atomic_add_fetch(&state->strangers, 1, __ATOMIC_RELAXED) < HP_UNRECORDED_MOST_STRANGERS)
+        return;
+    hp_unrecorded_stop_listening();
+}
+
+void hp_unrecorded_forget(void)
+{
+    hp_unrecorded_stop_listening();
+    HOTPATH_PUT_(hotpath_runtime_->unrecorded.is_met, 0);
+}
+
+/* Forked children are silent: what their parent says is enough. */
+void hp_unrecorded_explain(void)
+{
+    const struct hp_unrecorded *state = &hotpath_runtime_->unrecorded;
+    if (HOTPATH_GET_(state->is_met) && state->confinement == hp_unrecorded_confinement() && state->pid == hp_sys_process_id())
+        hp_say("hotpath: zones were met, but nothing was recorded: put HOTPATH_MAIN() first in main, or run the "
+               "program "
+               "with 'hotpath run'; HOTPATH=0 keeps it silent");
+}
+
 /* ---- src/record/waits.c -------------------------------------------------------------------------------------- */
 
 /*
@@ -30902,6 +31039,7 @@ static bool hp_zones_is_found_on(struct hp_head *head)
 
 static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
+    hp_unrecorded_meet(site);
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
     if (head == NULL || !hp_zones_is_found_on(head))
         return HOTPATH_SKIPPED_;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 /* In glibc before 2.34, and in static programs, these may not be there. */
 #pragma weak dladdr
@@ -82,6 +83,31 @@ static bool is_in(const struct dl_phdr_info *object, uintptr_t address)
             return true;
     }
     return false;
+}
+
+/*
+ * How far the program was moved: where its headers are, by the kernel, and where they want to be. Static ones do not say that, but
+ * linkers put the headers behind that of the file.
+ */
+static uintptr_t distance_of(const ElfW(Phdr) * parts, size_t count)
+{
+    uintptr_t wanted = (uintptr_t)parts;
+    for (size_t at = 0; at < count; at++) {
+        if (parts[at].p_type == PT_PHDR)
+            return (uintptr_t)parts - parts[at].p_vaddr;
+        if (parts[at].p_type == PT_LOAD && parts[at].p_offset == 0)
+            wanted = parts[at].p_vaddr + sizeof(ElfW(Ehdr));
+    }
+    return (uintptr_t)parts - wanted;
+}
+
+bool hp_image_is_program(const void *address)
+{
+    const ElfW(Phdr) *parts = (const void *)getauxval(AT_PHDR);
+    const size_t count = parts != NULL ? getauxval(AT_PHNUM) : 0;
+    const struct dl_phdr_info program = {
+        .dlpi_addr = distance_of(parts, count), .dlpi_phdr = parts, .dlpi_phnum = (ElfW(Half))count};
+    return is_in(&program, (uintptr_t)address);
 }
 
 /* By the linker's option, as libhotpath.so is. To say it again would cost the dynamic linker an allocation that it never frees. */

@@ -2,6 +2,7 @@
 #ifndef HP_OS_IMAGES_H
 #define HP_OS_IMAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -24,6 +25,9 @@
 /* Calls `visit` with the object that each note of ours in any image leads to. Not in a signal handler. */
 typedef void hp_image_visit(const void *object, void *context);
 void hp_images_each_note(hp_image_visit *visit, void *context);
+
+/* Whether an object is in the program itself, as opposed to a shared object. No lock, no system call. */
+bool hp_image_is_program(const void *address);
 
 /* Keeps the shared object that `address` lies in from being unloaded. */
 void hp_image_stay_loaded(const void *address);

@@ -153,6 +153,7 @@ static uint32_t add_site(uintptr_t function)
     const int saved = errno;
     struct hp_signals held;
     uint32_t id = HOTPATH_ID_NEW_;
+    hp_unrecorded_meet(NULL);
     if (hp_page() == NULL || !hp_thread_is_ours() || !hp_lock(&held)) {
         errno = saved;
         return id;

@@ -167,6 +167,7 @@ static struct key *add_locked(struct hotpath_keys_ *keys, uint32_t hash, const c
     const int saved = errno;
     struct hp_signals held;
     struct key *key = NULL;
+    hp_unrecorded_meet(keys);
     if (hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
         if (hp_runtime->gate != 0)
             key = add(keys, hash, text, length);

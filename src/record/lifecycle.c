@@ -448,6 +448,7 @@ struct manners {
 static int begin(const struct hotpath_options *options, struct manners *ret_manners)
 {
     hp_copies_join();
+    hp_unrecorded_forget();
     note_standard_error();
     if (hp_process_is_privileged() || hp_is_sandboxed())
         return HOTPATH_E_OFF;
@@ -552,8 +553,10 @@ __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
     /* Where that would be death, nothing is ended: what is recorded is in the file. */
-    if (hp_copy_owns_state() && !is_shut_in() && hp_clock_may_be_read())
+    if (hp_copy_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
         finish(false);
+        hp_unrecorded_explain();
+    }
     errno = saved;
 }
 
@@ -597,6 +600,8 @@ __attribute__((constructor(101))) static void at_load(void)
     struct manners unused;
     if (hp_page() == NULL && is_asked_for() && begin(NULL, &unused) == HOTPATH_OK)
         set_auto(true);
+    if (hp_epoch() == 0)
+        hp_unrecorded_listen();
     errno = saved;
 }
 

@@ -37,10 +37,15 @@ static void empty_in_child(void)
     hp_session_follow_fork();
 }
 
-void hp_skip_zones(bool is_off)
+void hp_skip_idle(bool is_off)
 {
     for (size_t copy = 0; copy < HP_COPIES && hp_runtime->idle_heads[copy] != NULL; copy++)
         HOTPATH_PUT_(hp_runtime->idle_heads[copy]->skip, is_off);
+}
+
+void hp_skip_zones(bool is_off)
+{
+    hp_skip_idle(is_off);
     struct hp_head *head = hp_page() != NULL ? hp_page()->heads : NULL;
     for (; head != NULL; head = head->next)
         HOTPATH_PUT_(head->hot.skip, is_off);

@@ -12,7 +12,7 @@
  *
  * States of a thread, as its inline code sees them through hotpath_v1_head:
  *
- *   idle head     `ready` 0; `skip` 1 while there is no session, else the thread registers
+ *   idle head     `ready` 0; `skip` 1 while there is no session (but for the first zone: unrecorded.c), else the thread registers
  *   own head      `ready` HOTPATH_READY_ at rest, 0 inside the recorder
  *   emptied head  all zero, after fork: the thread registers, which begins the child's session
  *
@@ -152,6 +152,15 @@ struct hp_wishes {
 /* Whether what threads allocate outside of sessions has ever been read. */
 enum hp_alloc_reading { HP_NEVER_READ, HP_ABOUT_TO_READ, HP_WAS_READ };
 
+/* See unrecorded.c. The last two are written once, when the library is loaded. */
+struct hp_unrecorded {
+    uint32_t listens;   /* atomic: zones come out of line although there is no session */
+    uint32_t is_met;    /* atomic: there was one of the program's */
+    uint32_t strangers; /* atomic: others */
+    uint32_t pid;
+    int32_t confinement;
+};
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
@@ -190,6 +199,7 @@ struct hp_recorder {
     uint32_t alloc_reading;                       /* enum hp_alloc_reading */
     void (*alloc_switches[HP_COPIES])(int is_on); /* by which those who do so learn that nobody counts */
     struct hp_sampling sampling;                  /* of processor time: sampler.h */
+    struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
 };
@@ -270,6 +280,8 @@ extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
 void hp_skip_zones(bool is_off);
+/* The same for those that have no head of their own, which before the first session are all. */
+void hp_skip_idle(bool is_off);
 /* Makes fork_page; false without memory. */
 bool hp_runtime_prepare(void);
 /*
@@ -506,6 +518,16 @@ void hp_session_suggest_main(uint32_t site);
 struct hp_clock_pair hp_session_touch(struct hp_store *store);
 /* A child's session has begun under the lock: what can wait until that is free again. */
 void hp_session_follow_up(void);
+
+/* --- unrecorded.c */
+/* When this copy is loaded and no session has begun: has the first zone of the program noted, if nobody wants silence. */
+void hp_unrecorded_listen(void);
+/* A zone found no session: its site, or NULL for a function that the compiler measures. */
+void hp_unrecorded_meet(const void *site);
+/* Somebody wants a session, and will hear if there is none. */
+void hp_unrecorded_forget(void);
+/* The process ends: one line if zones were met and nobody ever wanted a session. */
+void hp_unrecorded_explain(void);
 
 /* --- exit_report.c */
 /* Writes the report of a session that the caller holds where its settings say; in a handler never to the host's reporter. */

@@ -240,6 +240,7 @@ static bool is_found_on(struct hp_head *head)
 
 static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
+    hp_unrecorded_meet(site);
     struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
     if (head == NULL || !is_found_on(head))
         return HOTPATH_SKIPPED_;

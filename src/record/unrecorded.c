@@ -1,0 +1,79 @@
+/*
+ * Zones that nobody records: a program with macros that never begins a session would end without a word, and whoever wrote it would
+ * not know why. So it gets one line at its end.
+ *
+ * Noticing costs nothing: while nothing is recorded zones are skipped by a look at the idle head, which at first lets them through.
+ * The first zone of the program comes out of line, is noted, and from then on they are skipped.
+ *
+ * Zones of shared objects are not noted. Whoever ships a library with zones in it does not want the users of programs that never heard
+ * of hotpath to read about it. Only so many of them are waited for.
+ * SPDX-License-Identifier: MIT
+ */
+#include <sys/prctl.h>
+
+#include "images.h"
+#include "process.h"
+#include "runtime.h"
+#include "sys.h"
+
+#define MOST_STRANGERS 1000u
+
+enum { DEAF, LISTENS };
+
+/* Whether the kernel forbids something. Who has shut itself in since then may not even ask where to write. */
+static int32_t confinement(void) { return prctl(PR_GET_SECCOMP, 0, 0, 0, 0); }
+
+void hp_unrecorded_listen(void)
+{
+    struct hp_unrecorded *state = &hp_runtime->unrecorded;
+    const char *wish = hp_environment("HOTPATH");
+    if (hp_copy_owns_state() && (wish == NULL || wish[0] == '\0') && !hp_process_is_privileged()) {
+        state->pid = hp_sys_process_id();
+        state->confinement = confinement();
+        HOTPATH_PUT_(state->listens, LISTENS);
+    }
+    if (HOTPATH_GET_(state->listens) == LISTENS)
+        HOTPATH_PUT_(hp_idle_head.skip, 0);
+}
+
+/*
+ * A session that begins at the same moment lets zones through after its gate is open. If that is not to be seen here, then it will do
+ * so after us.
+ */
+static void stop_listening(void)
+{
+    if (__atomic_exchange_n(&hp_runtime->unrecorded.listens, DEAF, __ATOMIC_RELAXED) == DEAF)
+        return;
+    hp_skip_idle(true);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0)
+        hp_skip_idle(false);
+}
+
+void hp_unrecorded_meet(const void *site)
+{
+    struct hp_unrecorded *state = &hp_runtime->unrecorded;
+    if (HOTPATH_GET_(state->listens) == DEAF)
+        return;
+    if (site != NULL && hp_image_is_program(site))
+        HOTPATH_PUT_(state->is_met, 1);
+    else if (__atomic_add_fetch(&state->strangers, 1, __ATOMIC_RELAXED) < MOST_STRANGERS)
+        return;
+    stop_listening();
+}
+
+void hp_unrecorded_forget(void)
+{
+    stop_listening();
+    HOTPATH_PUT_(hp_runtime->unrecorded.is_met, 0);
+}
+
+/* Forked children are silent: what their parent says is enough. */
+void hp_unrecorded_explain(void)
+{
+    const struct hp_unrecorded *state = &hp_runtime->unrecorded;
+    if (HOTPATH_GET_(state->is_met) && state->confinement == confinement() && state->pid == hp_sys_process_id())
+        hp_say("hotpath: zones were met, but nothing was recorded: put HOTPATH_MAIN() first in main, or run the "
+               "program "
+               "with 'hotpath run'; HOTPATH=0 keeps it silent");
+}

@@ -1,0 +1,71 @@
+"""Programs with zones and without a session get one line at their end, and nobody else does."""
+from pathlib import Path
+
+import pytest
+
+from harness import HOTPATH, PROGRAMS, without_emulator, without_sanitizer
+
+LINE = ("hotpath: zones were met, but nothing was recorded: put HOTPATH_MAIN() first in main, or run the program with "
+        "'hotpath run'; HOTPATH=0 keeps it silent\n")
+UNRECORDED = ["unrecorded", "unrecorded_static"]
+
+
+def stderr_of(box, *command, **how):
+    done = box.run(*command, status=42, **how)
+    assert done.sessions() == [] and not done.report_path.exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize("program", UNRECORDED)
+@pytest.mark.parametrize("case", ["zone", "key", "parent"])
+def test_the_line_comes_once(box, program, case):
+    assert stderr_of(box, program, case) == LINE
+    assert stderr_of(box, program, case, env={"HOTPATH": ""}) == LINE
+
+
+@pytest.mark.parametrize("program", UNRECORDED)
+@pytest.mark.parametrize("case", ["none", "off", "child"])
+def test_others_are_silent(box, program, case):
+    assert stderr_of(box, program, case) == ""
+
+
+@pytest.mark.parametrize("program", UNRECORDED)
+def test_a_session_that_came_late_is_one(box, program):
+    assert box.run(program, "late", status=42).stderr == ""
+
+
+def test_switched_off_is_silent(box):
+    assert stderr_of(box, "unrecorded", "zone", env={"HOTPATH": "0"}) == ""
+
+
+def test_recorded_from_outside_is_silent(box):
+    done = box.run("unrecorded", "zone", env={"HOTPATH": "1"}, status=42)
+    assert done.stderr == "" and done.calls("meet") == 1
+
+
+@without_emulator("it cannot run the programs that hotpath starts")
+def test_hotpath_run_is_silent(box):
+    assert "zones were met" not in box.run(HOTPATH, "run", PROGRAMS / "unrecorded", "zone", status=42).stderr
+
+
+@pytest.mark.parametrize("program", UNRECORDED)
+@pytest.mark.parametrize("plugin", ["plugin.so", "plugin_static.so"])
+def test_zones_of_plugins_do_not_hide_the_programs(box, program, plugin):
+    assert stderr_of(box, program, "plugin", PROGRAMS / plugin) == LINE
+
+
+def test_a_reused_stderr_gets_nothing(box, tmp_path):
+    file = tmp_path / "data"
+    assert stderr_of(box, "unrecorded", "reused", file) == ""
+    assert file.read_bytes() == b""
+
+
+def is_confined():
+    return "\nSeccomp:\t0\n" not in Path("/proc/self/status").read_text()
+
+
+@without_emulator("it has no seccomp")
+@without_sanitizer("it asks about files when the program ends")
+@pytest.mark.skipif(is_confined(), reason="one filter more cannot be told from those around the tests")
+def test_who_has_shut_itself_in_is_left_alone(box):
+    assert stderr_of(box, "unrecorded", "shut-in") == ""
