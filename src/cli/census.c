@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arith.h"
 #include "clock.h"
 #include "task_events.h"
 #include "task_files.h"
+#include "used_time.h"
 
 #define MOST_CITIZENS 100000u
 #define MOST_LIVING 512u /* that are looked for where the kernel does not tell */
@@ -166,23 +165,13 @@ static void take(const struct hp_task_event *event)
 
 /* ----------------------------------------------------------------------------------------- what is looked for */
 
-/* Processor time of all its threads, those that ended included. 0: there is no such process. */
-static uint64_t cpu_of(uint32_t pid)
-{
-    clockid_t clock;
-    struct timespec time;
-    if (clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
-        return 0;
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* While there is something to read: what a process has used is gone with it. */
 static void read_clocks(uint64_t now)
 {
     size_t count = 0;
     for (size_t at = 0; at < state.living_count; at++) {
         struct hp_citizen *citizen = &state.census.all[state.living[at]];
-        const uint64_t cpu = cpu_of(citizen->pid);
+        const uint64_t cpu = hp_used_by(citizen->pid);
         if (cpu != 0 && cpu >= citizen->seen_cpu_ns) {
             citizen->seen_cpu_ns = cpu;
             citizen->seen_ns = now;
@@ -211,11 +200,10 @@ static void note_program(struct hp_citizen *citizen, uint64_t now)
     image->command = command_of(citizen->pid);
 }
 
-static void add_children_of(uint32_t pid, const char *tid, uint64_t now)
+static void add_children_of(uint32_t pid, uint32_t tid, uint64_t now)
 {
-    char path[64 + 32], text[4096];
-    snprintf(path, sizeof path, "/proc/%u/task/%.20s/children", (unsigned)pid, tid);
-    FILE *file = fopen(path, "re");
+    char path[HP_TASK_PATH], text[4096];
+    FILE *file = fopen(hp_task_path(path, pid, tid, "children"), "re");
     if (file == NULL)
         return;
     const size_t length = fread(text, 1, sizeof text - 1, file);
@@ -237,9 +225,12 @@ static void look_for_children(uint32_t pid, uint64_t now)
     DIR *tasks = opendir(hp_task_path(path, pid, 0, "task"));
     if (tasks == NULL)
         return;
-    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;)
-        if (entry->d_name[0] != '.')
-            add_children_of(pid, entry->d_name, now);
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        const char *name = entry->d_name;
+        const uint32_t tid = (uint32_t)hp_task_number(&name);
+        if (tid != 0)
+            add_children_of(pid, tid, now);
+    }
     closedir(tasks);
 }
 
@@ -280,8 +271,26 @@ static void look_around(uint64_t now)
 
 /* ----------------------------------------------------------------------------------------------------- all */
 
+static void forget_all(void)
+{
+    for (size_t at = 0; at < state.census.count; at++) {
+        struct hp_citizen *citizen = &state.census.all[at];
+        for (size_t image = 0; image < citizen->image_count; image++) {
+            free(citizen->images[image].file);
+            free(citizen->images[image].command);
+        }
+        free(citizen->images);
+    }
+    free(state.census.all);
+    free(state.places);
+    free(state.programs);
+    free(state.living);
+    memset(&state, 0, sizeof state);
+}
+
 void hp_census_begin(uint32_t pid)
 {
+    forget_all();
     state.census.is_exact = hp_task_events_begin(pid);
     state.is_begun = add(pid, (uint32_t)getpid(), hp_clock_monotonic_ns()) != NULL;
     if (state.census.is_exact)
@@ -312,11 +321,6 @@ void hp_census_look(void)
     read_clocks(now);
 }
 
-static uint64_t ns_of(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
-}
-
 /* From the last look at it, or from its beginning, to its end. */
 static uint64_t unseen_of(const struct hp_citizen *citizen)
 {
@@ -345,11 +349,9 @@ static double part_of(const struct hp_citizen *citizen)
  */
 static void share_out(void)
 {
-    struct rusage usage;
+    const uint64_t all = hp_used_by_children();
     uint64_t seen = 0;
     double parts = 0;
-    const uint64_t all =
-        getrusage(RUSAGE_CHILDREN, &usage) == 0 ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
     for (size_t at = 0; at < state.census.count; at++) {
         seen += state.census.all[at].seen_cpu_ns;
         parts += part_of(&state.census.all[at]);

@@ -37,7 +37,7 @@ struct hp_census {
     bool has_missed; /* there were more */
 };
 
-/* The program has been forked and waits. */
+/* The program has been forked and waits. Forgets a census before this one. */
 void hp_census_begin(uint32_t pid);
 
 /* Somebody has met a process of the run, whose parents may be gone. On the thread that looks. */

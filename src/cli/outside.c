@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "process.h"
 #include "regular_file.h"
 #include "text.h"
+#include "used_time.h"
 
 #define MOST_ROWS 64u /* of processes that left no session; further ones are added up by program */
 #define SLACK_NS                                                                                                   \
@@ -315,11 +315,6 @@ static void settle(const struct hp_citizen *citizen)
 #define UNSEEN "they were too short to be seen, and the kernel does not tell of them where perf is not allowed"
 #define MISSED "there were too many at once for all of them to be noticed"
 
-static uint64_t ns_of(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
-}
-
 /* What a process had used when it was last heard of. */
 static uint64_t known_of(const struct left *left, size_t count)
 {
@@ -349,11 +344,9 @@ static void look_for_unseen(void)
     static struct hp_image nobody = {.name = "(others)"};
     static struct hp_citizen others = {.images = &nobody, .image_count = 1};
     const struct hp_census *census = work.given->census;
-    struct rusage usage;
-    if (work.given->library[0] == '\0' || census->count == 0 || (census->is_exact && !census->has_missed) ||
-        getrusage(RUSAGE_CHILDREN, &usage) != 0)
+    if (work.given->library[0] == '\0' || census->count == 0 || (census->is_exact && !census->has_missed))
         return;
-    const uint64_t all = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime), known = known_of_all();
+    const uint64_t all = hp_used_by_children(), known = known_of_all();
     if (!census->has_missed && all < known + known / 10 + SLACK_NS)
         return;
     others.pid = others.parent = census->all[0].pid;
