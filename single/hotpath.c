@@ -3079,6 +3079,7 @@ HP_PRIVATE bool hp_clock_may_be_read(void);
 
 HP_PRIVATE uint64_t hp_clock_monotonic_ns(void);
 HP_PRIVATE uint64_t hp_clock_wall_ns(void);
+HP_PRIVATE uint64_t hp_clock_boot_ns(void); /* as the first, and goes on while the machine sleeps */
 /* Processor time of the calling thread. */
 HP_PRIVATE uint64_t hp_clock_thread_ns(void);
 
@@ -3273,6 +3274,8 @@ static uint64_t hp_clock_read_clock(clockid_t id)
 uint64_t hp_clock_monotonic_ns(void) { return hp_clock_read_clock(CLOCK_MONOTONIC); }
 
 uint64_t hp_clock_wall_ns(void) { return hp_clock_read_clock(CLOCK_REALTIME); }
+
+uint64_t hp_clock_boot_ns(void) { return hp_clock_read_clock(CLOCK_BOOTTIME); }
 
 uint64_t hp_clock_thread_ns(void) { return hp_clock_read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
@@ -5160,6 +5163,9 @@ HP_PRIVATE char *const *hp_environment_all(void);
 
 #define HP_TASK_PATH 96u
 
+/* "/proc". Tests have a folder of their own. */
+HP_SHARED const char *hotpath_task_root_;
+
 /* "/proc/PID/task/TID/name", or "/proc/PID/name". */
 HP_PRIVATE const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
 
@@ -6198,11 +6204,14 @@ bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_off
 
 /* What the kernel's files about a thread say. */
 
+const char *hotpath_task_root_ = "/proc";
+
 const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name)
 {
     struct hp_text text;
     hp_text_init(&text, path, HP_TASK_PATH);
-    hp_text_string(&text, "/proc/");
+    hp_text_string(&text, hotpath_task_root_);
+    hp_text_char(&text, '/');
     if (pid != 0)
         hp_text_u64(&text, pid);
     else
@@ -11424,9 +11433,7 @@ static void hp_watch_find_late(struct hp_watch *watch, struct hp_watched *thread
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
 static uint64_t hp_watch_began_ns(uint64_t start, uint64_t now)
 {
-    struct timespec boot;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    const uint64_t now_boot = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
+    const uint64_t now_boot = hp_clock_boot_ns();
     const uint64_t latest = (start + 1) * (1000000000u / HP_WATCH_KERNEL_HZ);
     const uint64_t age = now_boot > latest ? now_boot - latest : 0;
     return age < now ? now - age : now;
@@ -24616,7 +24623,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x17957217c6c47f79)
+#define HP_SHARED_LAYOUT UINT64_C(0x7351bdff48344893)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 

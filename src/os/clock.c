@@ -22,6 +22,8 @@ uint64_t hp_clock_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
 uint64_t hp_clock_wall_ns(void) { return read_clock(CLOCK_REALTIME); }
 
+uint64_t hp_clock_boot_ns(void) { return read_clock(CLOCK_BOOTTIME); }
+
 uint64_t hp_clock_thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 bool hp_clock_may_be_read(void)

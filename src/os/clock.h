@@ -21,6 +21,7 @@ bool hp_clock_may_be_read(void);
 
 uint64_t hp_clock_monotonic_ns(void);
 uint64_t hp_clock_wall_ns(void);
+uint64_t hp_clock_boot_ns(void); /* as the first, and goes on while the machine sleeps */
 /* Processor time of the calling thread. */
 uint64_t hp_clock_thread_ns(void);
 

@@ -7,11 +7,14 @@
 #include "files.h"
 #include "text.h"
 
+const char *hp_task_root = "/proc";
+
 const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name)
 {
     struct hp_text text;
     hp_text_init(&text, path, HP_TASK_PATH);
-    hp_text_string(&text, "/proc/");
+    hp_text_string(&text, hp_task_root);
+    hp_text_char(&text, '/');
     if (pid != 0)
         hp_text_u64(&text, pid);
     else

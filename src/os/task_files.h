@@ -11,6 +11,9 @@
 
 #define HP_TASK_PATH 96u
 
+/* "/proc". Tests have a folder of their own. */
+extern const char *hp_task_root;
+
 /* "/proc/PID/task/TID/name", or "/proc/PID/name". */
 const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
 

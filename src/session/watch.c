@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -456,9 +455,7 @@ static void find_late(struct hp_watch *watch, struct hp_watched *thread)
 /* When it began, by CLOCK_MONOTONIC; at the latest, since the kernel tells it in large steps. */
 static uint64_t began_ns(uint64_t start, uint64_t now)
 {
-    struct timespec boot;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    const uint64_t now_boot = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
+    const uint64_t now_boot = hp_clock_boot_ns();
     const uint64_t latest = (start + 1) * (1000000000u / KERNEL_HZ);
     const uint64_t age = now_boot > latest ? now_boot - latest : 0;
     return age < now ? now - age : now;
