@@ -1,0 +1,423 @@
+/*
+ * What is made of the kernel's accounts of threads, look by look: the accounts and the time are the test's, so the truth is known to
+ * the nanosecond. (test_watch.c has real threads.) SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/syscall.h>
+
+#include "fake_kernel.h"
+#include "session_builder.h"
+#include "watch.h"
+
+#define PID 4000u
+#define PERIOD (10 * MS)
+
+static struct session_builder session;
+static struct hp_watch *watch;
+static struct hp_waits *waits;
+static uint32_t record, outer, inner;
+
+static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
+{
+    (void)context;
+    if ((uint64_t)offset + bytes > session.capacity)
+        return false;
+    memcpy(to, session.bytes + offset, bytes);
+    return true;
+}
+
+static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
+{
+    (void)context;
+    if ((uint64_t)offset + bytes > session.capacity)
+        return false;
+    memcpy(session.bytes + offset, from, bytes);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ threads */
+
+/* What the kernel has counted. */
+struct task {
+    uint32_t tid;
+    char state;
+    int32_t call; /* that it waits in */
+    uint64_t ran, ready, slices, switches, start;
+};
+
+static void show(const struct task *task)
+{
+    char folder[64], path[80];
+    snprintf(folder, sizeof folder, "%u/task/%u", PID, task->tid);
+    fake_stat(folder, task->state, task->start);
+    snprintf(path, sizeof path, "%s/schedstat", folder);
+    fake_file(path, "%llu %llu %llu\n", (unsigned long long)task->ran, (unsigned long long)task->ready,
+              (unsigned long long)task->slices);
+    snprintf(path, sizeof path, "%s/status", folder);
+    fake_file(path, "Name:\ta\nvoluntary_ctxt_switches:\t%llu\n", (unsigned long long)task->switches);
+    snprintf(path, sizeof path, "%s/syscall", folder);
+    if (task->state == 'R')
+        fake_file(path, "running\n");
+    else
+        fake_file(path, "%d 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffc0000 0x550000\n", (int)task->call);
+}
+
+static struct task first_task(void)
+{
+    return (struct task){.tid = PID, .state = 'R', .call = SYS_clock_nanosleep, .slices = 1};
+}
+
+static void run_for(struct task *task, uint64_t ns)
+{
+    fake_ns += ns;
+    task->ran += ns;
+    task->state = 'R';
+}
+
+static void wait_for(struct task *task, uint64_t ns)
+{
+    fake_ns += ns;
+    task->state = 'S';
+    task->switches++;
+}
+
+/* It was woken, and has its processor so much later. */
+static void be_ready_for(struct task *task, uint64_t ns)
+{
+    fake_ns += ns;
+    task->ready += ns;
+    task->slices++;
+    task->state = 'R';
+}
+
+static void look(const struct task *task)
+{
+    show(task);
+    assert_true(hp_watch_look(watch));
+}
+
+/* -------------------------------------------------------------------------------------------- the session */
+
+static void begin(void)
+{
+    const struct hp_watch_target target = {.pid = PID, .read = read_session, .write = write_session};
+    assert_true(hp_watch_begin(watch, &target));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_kernel_begin();
+    fake_link("4000/exe", "/opt/program");
+    builder_init(&session, 1u << 20);
+    record = builder_thread(&session);
+    outer = builder_node(&session, record, 0, builder_site(&session, "outer", "a.c", 1));
+    inner = builder_node(&session, record, outer, builder_site(&session, "inner", "a.c", 2));
+    waits = builder_waits(&session, HP_WATCH_ENTRIES);
+    waits->watcher = 0;
+    struct hp_header *header = builder_header(&session);
+    header->pid = PID;
+    header->state = HP_STATE_LIVE;
+    header->threads_seen = 1;
+    struct hp_thread *thread = builder_at(&session, record);
+    thread->state = HP_THREAD_LIVE;
+    thread->tid = PID;
+    watch = calloc(1, sizeof *watch);
+    return watch == NULL;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(watch);
+    builder_free(&session);
+    fake_kernel_end();
+    return 0;
+}
+
+static const struct hp_wait *entry(uint32_t at) { return (const struct hp_wait *)(const void *)(waits + 1) + at; }
+
+/* What was credited to a cause, at a node or (0) anywhere. */
+static uint64_t credited(uint32_t cause, uint32_t node)
+{
+    uint64_t ns = 0;
+    for (uint32_t at = 0; at < waits->used; at++)
+        if (entry(at)->cause == cause && (node == 0 || entry(at)->node == node))
+            ns += entry(at)->ns;
+    return ns;
+}
+
+static uint64_t credited_to_all(void)
+{
+    uint64_t ns = 0;
+    for (uint32_t at = 0; at < waits->used; at++)
+        ns += entry(at)->ns;
+    return ns;
+}
+
+/* -------------------------------------------------------------------------------------------------- tests */
+
+static void a_wait_has_all_its_time(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    run_for(&task, 3 * MS);
+    wait_for(&task, 7 * MS);
+    look(&task);
+    assert_int_equal(credited(HP_WAIT_SLEEP, 0), 7 * MS);
+    for (int looks = 0; looks < 5; looks++) {
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    assert_int_equal(credited(HP_WAIT_SLEEP, 0), 57 * MS);
+    assert_int_equal(credited_to_all(), 57 * MS);
+    assert_int_equal(waits->watched_ns, 60 * MS);
+}
+
+/*
+ * A thread that waits in `inner` is woken and has to wait for a processor. That is found out when it has one, in `outer`; until then it
+ * looks as if it still slept.
+ */
+static void the_run_queue_after_a_wake_up_is_of_who_waited(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    builder_open(&session, record, outer, 0, 0);
+    builder_open(&session, record, inner, 0, 0);
+    begin();
+    look(&task);
+    wait_for(&task, 50 * MS);
+    look(&task);
+    assert_int_equal(credited(HP_WAIT_SLEEP, inner), 50 * MS);
+    fake_ns += 20 * MS; /* it was woken at once */
+    look(&task);
+    fake_ns -= 20 * MS;
+    be_ready_for(&task, 20 * MS);
+    ((struct hotpath_frame_ *)builder_at(&session, ((struct hp_thread *)builder_at(&session, record))->frames))[2]
+        .zone = 0;
+    run_for(&task, 5 * MS);
+    look(&task);
+    assert_int_equal(credited(HP_WAIT_SLEEP, inner), 50 * MS);
+    assert_int_equal(credited(HP_WAIT_RUN_QUEUE, inner), 20 * MS);
+    assert_int_equal(credited_to_all(), 70 * MS);
+}
+
+/* Who loses its processor while it works waits for it where it works. */
+static void the_run_queue_of_who_works_is_where_it_works(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    builder_open(&session, record, outer, 0, 0);
+    begin();
+    look(&task);
+    for (int looks = 0; looks < 10; looks++) {
+        run_for(&task, 4 * MS);
+        be_ready_for(&task, 6 * MS);
+        look(&task);
+    }
+    assert_int_equal(credited(HP_WAIT_RUN_QUEUE, outer), 60 * MS);
+    assert_int_equal(credited_to_all(), 60 * MS);
+}
+
+/* Time that a hypervisor takes from a thread that only runs is no waiting, also when it waits at last. */
+static void what_is_stolen_is_no_waiting(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    for (int looks = 0; looks < 400; looks++) {
+        run_for(&task, 8 * MS);
+        fake_ns += 2 * MS;
+        look(&task);
+    }
+    wait_for(&task, 10 * MS);
+    look(&task);
+    assert_true(credited_to_all() >= 10 * MS);
+    assert_true(credited_to_all() <= 10 * MS + 2 * 16 * 2 * MS); /* the last looks may not have been judged yet */
+}
+
+/* The next number of a row that is the same each time. */
+static uint32_t chance(uint32_t below)
+{
+    static uint32_t last = 1;
+    last = last * 1664525u + 1013904223u;
+    return (last >> 16) % below;
+}
+
+/*
+ * Lives of all kinds, with looks at any moment and counters that lag behind by up to a tick while the thread runs: never is more
+ * credited than there was, and in the end it is what there was.
+ */
+static void waits_never_exceed_the_time_there_was(void **state)
+{
+    (void)state;
+    const uint64_t tick = 4 * MS;
+    struct task task = first_task();
+    uint64_t waited = 0, ready = 0;
+    begin();
+    look(&task);
+    const uint64_t from = fake_ns;
+    for (int step = 0; step < 2000; step++) {
+        const uint64_t ns = (1 + chance(20000)) * 1000;
+        const uint32_t kind = chance(3);
+        if (kind == 0) {
+            run_for(&task, ns);
+        } else if (kind == 1) {
+            wait_for(&task, ns);
+            waited += ns;
+            if (chance(2)) {
+                look(&task);
+                assert_in_range(credited_to_all(), 0, fake_ns - from);
+            }
+            task.slices++; /* it runs again, at once */
+            task.state = 'R';
+        } else {
+            be_ready_for(&task, ns);
+            ready += ns;
+        }
+        if (task.state == 'R' && chance(4) == 0) {
+            struct task shown = task;
+            const uint64_t lag = chance((uint32_t)tick);
+            shown.ran -= kind == 0 ? (lag < ns ? lag : ns) : 0;
+            look(&shown);
+            assert_in_range(credited_to_all(), 0, fake_ns - from);
+            assert_true(credited(HP_WAIT_SLEEP, 0) <= waited + tick);
+            assert_true(credited(HP_WAIT_RUN_QUEUE, 0) <= ready);
+        }
+    }
+    wait_for(&task, PERIOD);
+    waited += PERIOD;
+    look(&task);
+    assert_int_equal(credited(HP_WAIT_RUN_QUEUE, 0), ready);
+    assert_in_range(credited(HP_WAIT_SLEEP, 0), waited - tick, waited);
+    assert_int_equal(waits->watched_ns, fake_ns - from);
+}
+
+/* A thread that came between two looks has waited since it began, and one that was there before us since we look. */
+static void threads_are_watched_from_their_beginning(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    task.state = 'S';
+    fake_ns = 2000 * MS;
+    look(&task);
+    fake_ns += PERIOD;
+    look(&task);
+    assert_int_equal(credited_to_all(), PERIOD);
+    fake_ns += 3 * PERIOD;
+    /* The kernel tells in hundredths of a second: at the latest, it began one of them before the end of this one. */
+    const struct task late = {.tid = PID + 1,
+                              .state = 'S',
+                              .call = SYS_clock_nanosleep,
+                              .ran = MS,
+                              .slices = 1,
+                              .start = fake_ns / PERIOD - 2};
+    show(&late);
+    look(&task);
+    assert_int_equal(credited_to_all(), 4 * PERIOD + PERIOD - MS);
+}
+
+/* A sleep while another thread works is told apart. */
+static void waiting_beside_work(void **state)
+{
+    (void)state;
+    struct task sleeper = first_task(), worker = first_task();
+    worker.tid = PID + 1;
+    begin();
+    show(&worker);
+    look(&sleeper);
+    wait_for(&sleeper, PERIOD);
+    worker.ran += PERIOD;
+    show(&worker);
+    look(&sleeper);
+    assert_int_equal(entry(0)->ns, PERIOD);
+    assert_int_equal(entry(0)->beside_ns, PERIOD);
+    worker.state = 'S'; /* for a socket, say: nobody of the run could do anything about that */
+    worker.call = SYS_clock_nanosleep;
+    worker.switches++;
+    fake_ns += PERIOD;
+    show(&worker);
+    look(&sleeper);
+    assert_true(entry(0)->beside_ns < entry(0)->ns);
+}
+
+/* Of a shell that waits itself it is what that has started; whether that is busy is part of its name. */
+static void a_child_is_named(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    fake_file("4000/task/4000/children", "4001 ");
+    fake_stat("4001", 'S', 1);
+    fake_file("4001/comm", "sh\n");
+    fake_file("4001/task/4001/children", "4002 ");
+    fake_stat("4002", 'R', 1);
+    fake_file("4002/comm", "kin\n");
+    task.call = SYS_wait4;
+    wait_for(&task, PERIOD);
+    look(&task);
+    assert_int_equal(entry(0)->cause, HP_WAIT_CHILD);
+    assert_string_equal(entry(0)->what, "kin (busy)");
+    fake_stat("4002", 'S', 1);
+    fake_ns += PERIOD;
+    look(&task);
+    assert_string_equal(entry(1)->what, "kin");
+    assert_int_equal(entry(0)->ns, PERIOD);
+    assert_int_equal(entry(1)->ns, PERIOD);
+}
+
+static void another_program_is_not_watched(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    fake_link("4000/exe", "/opt/another");
+    assert_false(hp_watch_look(watch));
+}
+
+static void who_is_gone_has_what_it_had(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    wait_for(&task, PERIOD);
+    look(&task);
+    fake_remove("4000/task/4000");
+    fake_ns += PERIOD;
+    assert_false(hp_watch_look(watch));
+    hp_watch_end(watch);
+    assert_int_equal(credited_to_all(), PERIOD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_wait_has_all_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_run_queue_after_a_wake_up_is_of_who_waited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_run_queue_of_who_works_is_where_it_works, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_stolen_is_no_waiting, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waits_never_exceed_the_time_there_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_are_watched_from_their_beginning, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waiting_beside_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_child_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_program_is_not_watched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_gone_has_what_it_had, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
