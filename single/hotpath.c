@@ -6444,7 +6444,7 @@ struct hp_clock_pair {
 /* What could not be recorded, by reason. Counters; zero is the normal state and is not shown. */
 enum hp_loss {
     HP_LOSS_ZONES,     /* zones that found no thread record */
-    HP_LOSS_NODES,     /* zones counted under <other>: no space or too many nodes */
+    HP_LOSS_NODES,     /* paths whose zones are counted under <other>: no space or too many nodes */
     HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
     HP_LOSS_SITES,     /* sites that found no space */
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
@@ -21242,8 +21242,8 @@ const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias
 const struct hp_loss_words hotpath_loss_words_[] = {
     [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
                        "zones were not recorded: no space for their threads"},
-    [HP_LOSS_NODES] = {"nodes", "zone was counted under <other>: no space in the call tree",
-                       "zones were counted under <other>: no space in the call tree"},
+    [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
+                       "paths of calls found no space in the call tree: their calls are under <other>"},
     [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
                          "durations are in no percentile: no space for them"},
     [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",

@@ -11,8 +11,8 @@
 const struct hp_loss_words hp_loss_words[] = {
     [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
                        "zones were not recorded: no space for their threads"},
-    [HP_LOSS_NODES] = {"nodes", "zone was counted under <other>: no space in the call tree",
-                       "zones were counted under <other>: no space in the call tree"},
+    [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
+                       "paths of calls found no space in the call tree: their calls are under <other>"},
     [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
                          "durations are in no percentile: no space for them"},
     [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",

@@ -81,7 +81,7 @@ struct hp_clock_pair {
 /* What could not be recorded, by reason. Counters; zero is the normal state and is not shown. */
 enum hp_loss {
     HP_LOSS_ZONES,     /* zones that found no thread record */
-    HP_LOSS_NODES,     /* zones counted under <other>: no space or too many nodes */
+    HP_LOSS_NODES,     /* paths whose zones are counted under <other>: no space or too many nodes */
     HP_LOSS_BUCKETS,   /* durations that are in no histogram: no space for an octave */
     HP_LOSS_SITES,     /* sites that found no space */
     HP_LOSS_ABANDONED, /* zones left by longjmp and the like: timed up to their last sign */
