@@ -117,3 +117,13 @@ def test_a_lock_that_is_never_free(tmp_path):
     machine = Machine(tmp_path, "echo 'E: Could not get lock x' >&2; exit 100")
     done = machine.format()
     assert done.returncode != 0 and "Could not get lock" in done.stderr
+
+
+def test_without_rights_the_packages_are_named(tmp_path):
+    """There is sudo, and it refuses."""
+    machine = Machine(tmp_path, "exit 0")
+    machine.program("bin/sudo", "#!/bin/sh\nexit 1\n")
+    machine.program("bin/id", "#!/bin/sh\necho 1000\n")
+    done = machine.format()
+    assert done.returncode == 1 and not (tmp_path / "asked").exists()
+    assert done.stderr == "Please have these packages installed, as root: apt-get install clang-format python3\n"
