@@ -269,7 +269,7 @@ static void waits_never_exceed_the_time_there_was(void **state)
     begin();
     look(&task);
     const uint64_t from = fake_ns;
-    for (int step = 0; step < 2000; step++) {
+    for (int step = 0; step < 600; step++) {
         const uint64_t ns = (1 + chance(20000)) * 1000;
         const uint32_t kind = chance(3);
         if (kind == 0) {
@@ -279,7 +279,7 @@ static void waits_never_exceed_the_time_there_was(void **state)
             waited += ns;
             if (chance(2)) {
                 look(&task);
-                assert_in_range(credited_to_all(), 0, fake_ns - from);
+                assert_true(credited_to_all() <= fake_ns - from);
             }
             task.slices++; /* it runs again, at once */
             task.state = 'R';
@@ -292,7 +292,7 @@ static void waits_never_exceed_the_time_there_was(void **state)
             const uint64_t lag = chance((uint32_t)tick);
             shown.ran -= kind == 0 ? (lag < ns ? lag : ns) : 0;
             look(&shown);
-            assert_in_range(credited_to_all(), 0, fake_ns - from);
+            assert_true(credited_to_all() <= fake_ns - from);
             assert_true(credited(HP_WAIT_SLEEP, 0) <= waited + tick);
             assert_true(credited(HP_WAIT_RUN_QUEUE, 0) <= ready);
         }
