@@ -147,7 +147,7 @@ static void recursion_has_one_node(void **state)
 static void deep_stacks(void **state)
 {
     (void)state;
-    const unsigned depth = 50 * HP_FIRST_FRAMES;
+    const unsigned depth = 3 * HP_FIRST_FRAMES;
     start(0);
     {
         HOTPATH_BLOCK("around");
