@@ -1,7 +1,8 @@
 #!/bin/sh
 # Does a fresh clone work on a fresh machine? Makes a minimal Debian in a temporary folder, with git and nothing else, and
 # there runs what the README begins with, from a clone of the last commit: ./dev demo, ./dev test, ./dev install; the tests as
-# root and as an ordinary user, whose homes nobody else can enter; and a build by make.
+# root and as an ordinary user, whose homes nobody else can enter; and a build by make. (Builds by Ninja and by make, at the top and by
+# add_subdirectory, are among the tests: tests/install.)
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
