@@ -36,6 +36,7 @@ static hp_signal_handler *handler;
 static uint64_t perf_periods[MOST], timer_firsts[MOST];
 static uint32_t perf_samples[MOST], perf_starts, perf_stops, timer_changes, timer_starts, timer_stops;
 static uint64_t timer_period;
+static uint32_t passed_on; /* signals of others */
 
 /* The linker has the library call these (--wrap). */
 #define WRAPPED(result, name, parameters)                                                                          \
@@ -125,6 +126,16 @@ WRAPPED(bool, hp_private_signal_take,
     return true;
 }
 
+WRAPPED(void, hp_private_signal_pass_on,
+        (struct hp_taken_signal * taken, int signal, siginfo_t *info, void *context))
+{
+    (void)taken;
+    (void)signal;
+    (void)info;
+    (void)context;
+    passed_on++;
+}
+
 WRAPPED(void, hp_private_signal_guard_io, (void)) {}
 WRAPPED(void, hp_private_signal_drop, (enum hp_private_signal which)) { (void)which; }
 
@@ -182,7 +193,7 @@ static int set_up(void **state)
     memset(&used, 0, sizeof used);
     perf_refusal = 0;
     mode = HP_CPU_USER;
-    perf_starts = perf_stops = timer_changes = timer_starts = timer_stops = 0;
+    perf_starts = perf_stops = timer_changes = timer_starts = timer_stops = passed_on = 0;
     return 0;
 }
 
@@ -427,7 +438,7 @@ static void without_perf_ticks_say_all(void **state)
     assert_int_equal(timer_changes, 0);
 }
 
-/* Signals that others send, and those that come when the sources are gone, change nothing. */
+/* Signals of others are passed on, and those that come when the sources are gone change nothing. */
 static void only_our_own_signals_count(void **state)
 {
     (void)state;
@@ -436,6 +447,10 @@ static void only_our_own_signals_count(void **state)
     use(PERIOD, 0);
     signal_by(HP_CPU_BY_PERF);
     const uint64_t samples = cpu()->samples;
+    assert_int_equal(passed_on, 0);
+    signal_by(HP_CPU_BY_OTHERS);
+    assert_int_equal(passed_on, 1);
+    assert_int_equal(cpu()->samples, samples);
     head()->sampler.has_timer = false;
     head()->sampler.perf = NULL;
     signal_by(HP_CPU_BY_TIMER);
