@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import needs_root, without_emulator, without_sanitizer
+from harness import PROGRAMS, needs_root, without_emulator, without_sanitizer
 
 ON_STDERR = {"HOTPATH_OUTPUT_PATH": None}
 THREADS, CALLS = 32, 100
@@ -139,7 +139,8 @@ def stranger():
 @pytest.mark.parametrize("format", ["json", "table"])
 def test_folder_of_another_user(box, stranger, format):
     """The session is in memory, and both a line and the report say why."""
-    result = box.run("counts", env=ON_STDERR | {"HOTPATH_DIR": None, "HOTPATH_OUTPUT_FORMAT": format}, user=stranger,
-                     cwd="/")
+    program = box.for_everyone(PROGRAMS / "counts")
+    result = box.run(program, env=ON_STDERR | {"HOTPATH_DIR": None, "HOTPATH_OUTPUT_FORMAT": format,
+                                               "LD_LIBRARY_PATH": program.parent}, user=stranger, cwd="/")
     assert len(result.lines) == 1 and "is not ours" in result.lines[0] and "kept in memory" in result.lines[0]
     assert "kept in memory, since a folder for sessions belongs to somebody else" in result.stderr.replace("\n", " ")

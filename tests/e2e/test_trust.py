@@ -25,7 +25,9 @@ def test_calls_that_are_only_counted_cost_something(box):
 def test_so_do_functions_that_are_too_short_to_be_timed(box):
     report = box.run("rarely", "misses").report
     assert report.row("fetch").sampling == "limited"
-    assert stated_ns(report) > 3 * timed_zones_ns(report)
+    # How many are timed all the same depends on how busy the machine is. Each of the others costs a nanosecond at least.
+    counted = sum(row.calls - row.timed for row in report.rows())
+    assert stated_ns(report) > timed_zones_ns(report) + counted
 
 
 @without_sanitizer("it has malloc for itself")
