@@ -11,14 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "task_files.h"
 
 uint64_t fake_ns;
 static char root[] = "/tmp/hotpath-proc-XXXXXX";
 
 /* The linker has everybody else call these (--wrap). */
-uint64_t __wrap_hp_clock_monotonic_ns(void);
-uint64_t __wrap_hp_clock_boot_ns(void);
+__typeof__(hp_clock_monotonic_ns) __wrap_hp_clock_monotonic_ns;
+__typeof__(hp_clock_boot_ns) __wrap_hp_clock_boot_ns;
 uint64_t __wrap_hp_clock_monotonic_ns(void) { return fake_ns; }
 uint64_t __wrap_hp_clock_boot_ns(void) { return fake_ns; }
 

@@ -20,8 +20,8 @@ static char folder[] = "/tmp/hotpath-record-XXXXXX";
 static uint64_t now;
 
 /* The linker has the library call these (--wrap). */
-enum hp_counter __wrap_hp_clock_counter(void);
-uint64_t __wrap_hp_now(void);
+__typeof__(hp_clock_counter) __wrap_hp_clock_counter;
+__typeof__(hp_now) __wrap_hp_now;
 enum hp_counter __wrap_hp_clock_counter(void) { return HP_COUNTER_NONE; }
 uint64_t __wrap_hp_now(void) { return now; }
 

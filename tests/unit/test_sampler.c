@@ -38,9 +38,9 @@ static uint32_t perf_samples[MOST], perf_starts, perf_stops, timer_changes, time
 static uint64_t timer_period;
 static uint32_t passed_on; /* signals of others */
 
-/* The linker has the library call these (--wrap). */
+/* The linker has the library call these (--wrap); they have to be what they stand for. */
 #define WRAPPED(result, name, parameters)                                                                          \
-    result __wrap_##name parameters;                                                                               \
+    __typeof__(name) __wrap_##name;                                                                                \
     result __wrap_##name parameters
 
 WRAPPED(struct hp_cpu_time, hp_cpu_of_thread, (void)) { return used; }
@@ -87,11 +87,11 @@ WRAPPED(int, hp_cpu_perf_prepare, (void **mapping))
     return perf_refusal;
 }
 
-WRAPPED(uint64_t, hp_cpu_perf_weigh, (enum hp_counter counter, uint64_t step))
+WRAPPED(struct hp_cpu_perf_weight, hp_cpu_perf_weigh, (enum hp_counter counter, uint64_t step))
 {
     (void)counter;
     (void)step;
-    return 0;
+    return (struct hp_cpu_perf_weight){0};
 }
 
 WRAPPED(enum hp_cpu_source, hp_cpu_source_of, (const void *info, const void *owner))
