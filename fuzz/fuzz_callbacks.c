@@ -86,7 +86,7 @@ static void report_within(void)
 static void render_within(void)
 {
     static struct fuzz_output output;
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     fuzz_render(sessions.all, sessions.count, &settings, 0, &output);
     fuzz_require_json(&output);
 }

@@ -16,7 +16,7 @@ static void check_report(struct fuzz_input *input)
     if (hp_snapshot_open(&snapshot, session.bytes, session.size, how & 1 ? &fuzz_now : NULL) == NULL) {
         fuzz_choose(&settings, HP_FORMAT_JSON, how & 2);
         fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, &compact);
-        settings.format = HP_FORMAT_JSON_PRETTY;
+        settings.output.format = HP_FORMAT_JSON_PRETTY;
         fuzz_render(list, how & 4 ? 2 : 1, &settings, 0, &pretty);
         fuzz_require_json(&compact);
         fuzz_require_same_json(&compact, &pretty);

@@ -24,11 +24,11 @@ static void check_tables(struct fuzz_input *input, uint32_t width, uint8_t how)
     const struct hp_snapshot *const list[] = {&snapshot, &snapshot};
     fuzz_shape_named(&builder, input);
     fuzz_choose(&settings, HP_FORMAT_TABLE, how & 1);
-    settings.min_percent = 0;
-    settings.focus[0] = '\0';
-    settings.slowest[0] = '\0';
+    settings.show.min_percent = 0;
+    settings.show.focus[0] = '\0';
+    settings.show.slowest[0] = '\0';
     if (how & 2)
-        settings.columns[0] = '\0';
+        settings.show.columns[0] = '\0';
     REQUIRE(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), how & 4 ? &fuzz_now : NULL) == NULL);
     fuzz_render(list, how & 8 ? 2 : 1, &settings, width, &output);
     fuzz_require_lines(&output, width);

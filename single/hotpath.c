@@ -7145,52 +7145,68 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 /* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
 #define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
 
-struct hp_settings {
-    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
-    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
-    uint32_t percentile_count;
-    uint32_t format;       /* enum hp_format */
-    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
-    uint32_t alloc_metric; /* enum hp_alloc_metric */
-    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
-    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
-    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool record_is_list;   /* the value that holds is a list of names */
-    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
-    bool exclude_wrapper;
-    bool time_exclusive;
-    bool alloc_cumulative;
-    bool cpu; /* as it was given; what holds is in `record` */
-    bool cpu_inclusive;
-    bool leave_signals;
-    bool reserve;
-    bool waits;
-    bool no_color;                 /* NO_COLOR is set and not empty */
-    bool is_run;                   /* HOTPATH_RUN: another process reports at the end */
-    bool functions_limit_is_given; /* and not the default */
-    uint32_t functions_limit;      /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
-    uint32_t calltree_limit;
+/* What is recorded, and where. */
+struct hp_record_settings {
+    uint32_t kinds;           /* HP_RECORD_... bits; 0: record nothing */
+    uint32_t cpu_engine;      /* enum hp_cpu_engine_choice */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
-    uint32_t time_period;     /* one call in so many is timed; 1: all */
-    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
-    uint32_t measuring_bound; /* percent; 0: none */
-    uint32_t keys_limit;
+    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool is_list;        /* the value that holds is a list of names */
+    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
+    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
+    bool cpu;            /* as it was given; what holds is in `kinds` */
+    bool leave_signals;
+    bool reserve;
+    bool waits;
     uint64_t max_bytes; /* 0: choose from what is free */
-    char output_path[1024];
     char dir[1024];
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+    /* Lists are last here and first in what follows: hp_settings_copy. */
+    char filter[HP_PATTERN_LIST_BYTES]; /* hp_pattern_list_compile accepts it; what files held is in it */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
+};
+
+/* What of it is shown. */
+struct hp_show_settings {
+    char focus[HP_PATTERN_LIST_BYTES];      /* as the lists above */
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
+    uint32_t percentile_count;
+    uint32_t by;              /* enum hp_by: what a row of the sections about functions is about */
+    uint32_t alloc_metric;    /* enum hp_alloc_metric */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    bool functions_limit_is_given; /* and not the default */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool alloc_cumulative;
+    bool cpu_inclusive;
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
-    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
-    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
-    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
-    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
-    char label[256];
-    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+};
+
+/* How, and where to. */
+struct hp_output_settings {
+    uint32_t format; /* enum hp_format */
+    bool no_color;   /* NO_COLOR is set and not empty */
+    char output_path[1024];
+};
+
+struct hp_settings {
+    struct hp_record_settings record;
+    struct hp_show_settings show;
+    struct hp_output_settings output;
 };
 
 /* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */
@@ -7330,7 +7346,7 @@ static bool hp_options_parse_pattern(const struct hp_option *option, const char 
     return false;
 }
 
-_Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->show.slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
 
 /* ---------------------------------------------------------------------------------- lists of patterns */
 
@@ -7618,8 +7634,8 @@ static bool hp_options_parse_percentiles(const struct hp_option *option, const c
     }
     if (count == 0)
         return hp_options_complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
-    memcpy(settings->percentiles, percentiles, count * sizeof *percentiles);
-    settings->percentile_count = count;
+    memcpy(settings->show.percentiles, percentiles, count * sizeof *percentiles);
+    settings->show.percentile_count = count;
     return true;
 }
 
@@ -7734,9 +7750,9 @@ static bool hp_options_parse_record(const struct hp_option *option, const char *
     (void)option;
     if (bits == 0)
         return hp_options_complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
-    settings->record = is_on ? bits : 0;
-    settings->record_is_off = !is_on;
-    settings->record_is_list = !is_flag;
+    settings->record.kinds = is_on ? bits : 0;
+    settings->record.is_off = !is_on;
+    settings->record.is_list = !is_flag;
     return true;
 }
 
@@ -7758,7 +7774,7 @@ static bool hp_options_parse_cpu_rate(const struct hp_option *option, const char
     (void)option;
     if (!hp_number_unsigned(text, strlen(text), HP_MAX_CPU_RATE, &number) || number == 0)
         return hp_options_complain(ret_problem, "is not a number from 1 to 10000");
-    settings->cpu_rate = (uint32_t)number;
+    settings->record.cpu_rate = (uint32_t)number;
     return true;
 }
 
@@ -7778,7 +7794,8 @@ static bool hp_options_parse_limit(const struct hp_option *option, const char *t
     if (!hp_options_read_limit(text, &limit, ret_problem))
         return false;
     memcpy(hp_options_setting(option, settings), &limit, sizeof limit);
-    settings->functions_limit_is_given |= option->settings_offset == offsetof(struct hp_settings, functions_limit);
+    settings->show.functions_limit_is_given |=
+        option->settings_offset == offsetof(struct hp_settings, show.functions_limit);
     return true;
 }
 
@@ -7789,9 +7806,9 @@ static bool hp_options_parse_limit_of_all(const struct hp_option *option, const 
     (void)option;
     if (!hp_options_read_limit(text, &limit, ret_problem))
         return false;
-    settings->functions_limit = limit;
-    settings->functions_limit_is_given = true;
-    settings->calltree_limit = limit;
+    settings->show.functions_limit = limit;
+    settings->show.functions_limit_is_given = true;
+    settings->show.calltree_limit = limit;
     return true;
 }
 
@@ -7817,7 +7834,7 @@ static bool hp_options_parse_sampling_rate(const struct hp_option *option, const
                                 struct hp_text *ret_problem)
 {
     (void)option;
-    if (!hp_options_read_part(text, &settings->time_period))
+    if (!hp_options_read_part(text, &settings->record.time_period))
         return hp_options_complain(ret_problem, "is not a part of all calls such as 1/16 or 0.0625");
     return true;
 }
@@ -7829,7 +7846,7 @@ static bool hp_options_parse_bound(const struct hp_option *option, const char *t
     (void)option;
     if (!hp_number_unsigned(text, strlen(text), 100, &percent))
         return hp_options_complain(ret_problem, "is not a percentage from 0 to 100 (0: no bound)");
-    settings->measuring_bound = (uint32_t)percent;
+    settings->record.measuring_bound = (uint32_t)percent;
     return true;
 }
 
@@ -7843,7 +7860,7 @@ static bool hp_options_parse_max_bytes(const struct hp_option *option, const cha
     (void)option;
     if (!hp_number_bytes(text, strlen(text), HP_OPTIONS_MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
         return hp_options_complain(ret_problem, "is not a size from 256KB to 4GB");
-    settings->max_bytes = bytes;
+    settings->record.max_bytes = bytes;
     return true;
 }
 
@@ -7864,7 +7881,7 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
     (void)option;
     (void)text;
     (void)ret_problem;
-    settings->no_color = true;
+    settings->output.no_color = true;
     return true;
 }
 
@@ -7874,15 +7891,13 @@ static bool hp_options_parse_no_color(const struct hp_option *option, const char
 #define HP_OPTIONS_RECORD_INDEX 0
 #define HP_OPTIONS_CPU_INDEX 1
 
-/* Where the values of an option are: in both structs under the same name, or in one of them only. */
-#define HP_OPTIONS_AT_BOTH(name)                                                                                              \
-    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
-        sizeof((struct hp_settings *)0)->name
-#define HP_OPTIONS_AT_RATE(name)                                                                                              \
-    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, time_period),                             \
-        sizeof((struct hp_settings *)0)->time_period
+/* Where the values of an option are: in both structs, mostly under the same name, or in one of them only. */
+#define HP_OPTIONS_AT_SETTINGS_TOO(field) offsetof(struct hp_settings, field), sizeof((struct hp_settings *)0)->field
+#define HP_OPTIONS_AT_BOTH(group, name) offsetof(struct hotpath_options, name), HP_OPTIONS_AT_SETTINGS_TOO(group.name)
+#define HP_OPTIONS_AT_KINDS(name) offsetof(struct hotpath_options, name), HP_OPTIONS_AT_SETTINGS_TOO(record.kinds)
+#define HP_OPTIONS_AT_RATE(name) offsetof(struct hotpath_options, name), HP_OPTIONS_AT_SETTINGS_TOO(record.time_period)
 #define HP_OPTIONS_AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
-#define HP_OPTIONS_AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
+#define HP_OPTIONS_AT_SETTINGS(field) 0, HP_OPTIONS_AT_SETTINGS_TOO(field)
 
 /* The same on the command line. */
 #define HP_OPTIONS_FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
@@ -7893,27 +7908,27 @@ const struct hp_option hotpath_options_[] = {
     [HP_OPTIONS_RECORD_INDEX] = {"HOTPATH", "record", HP_OPTIONS_FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
                       "What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is "
                       "watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.",
-                      HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record), hp_options_parse_record},
+                      HP_OPTION_TEXT, HP_OPTIONS_AT_KINDS(record), hp_options_parse_record},
     [HP_OPTIONS_CPU_INDEX] = {"HOTPATH_CPU", "cpu", HP_OPTIONS_FLAG("cpu", 0, RECORD), "0|1", "0", "",
                    "Sample whose processor time it is, beside what else is recorded; hotpath run does unless told "
                    "otherwise.",
-                   HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(cpu), hp_options_parse_flag},
+                   HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(record, cpu), hp_options_parse_flag},
     {"HOTPATH_CPU_RATE", "cpu_rate", HP_OPTIONS_FLAG("cpu-rate", 0, RECORD), "N", "997", "",
-     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(cpu_rate),
+     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(record, cpu_rate),
      hp_options_parse_cpu_rate},
     {"HOTPATH_CPU_ENGINE", "cpu_engine", HP_OPTIONS_FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
-     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(cpu_engine),
-     hp_options_parse_engine},
+     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE,
+     HP_OPTIONS_AT_BOTH(record, cpu_engine), hp_options_parse_engine},
     {"HOTPATH_FILTER", "filter", HP_OPTIONS_FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(filter), hp_options_parse_patterns},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record, filter), hp_options_parse_patterns},
     {"HOTPATH_SKIP", "skip", HP_OPTIONS_FLAG("skip", 0, RECORD), "LIST", "", "nothing left out",
      "Do not record the functions and blocks that match any item of this list of patterns.", HP_OPTION_TEXT,
-     HP_OPTIONS_AT_BOTH(skip), hp_options_parse_patterns},
+     HP_OPTIONS_AT_BOTH(record, skip), hp_options_parse_patterns},
     {"HOTPATH_LOG", "log", HP_OPTIONS_FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
      "Keep the latest calls, with their notes, of the functions and blocks that match this list of patterns.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(log), hp_options_parse_patterns},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record, log), hp_options_parse_patterns},
     /* The general rate before those of single sections, as with the limits. */
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", HP_OPTIONS_FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
@@ -7925,103 +7940,105 @@ const struct hp_option hotpath_options_[] = {
      "Functions measured by the compiler are only counted, and now and then timed, where measuring would be more "
      "than "
      "this part of their time; 0 times every call.",
-     HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(measuring_bound), hp_options_parse_bound},
+     HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(record, measuring_bound), hp_options_parse_bound},
     {"HOTPATH_KEYS_LIMIT", "keys_limit", HP_OPTIONS_FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Keys of one HOTPATH_BLOCK_KEY that get rows of their own; further ones share one.", HP_OPTION_COUNT,
-     HP_OPTIONS_AT_BOTH(keys_limit), hp_options_parse_count},
+     HP_OPTIONS_AT_BOTH(record, keys_limit), hp_options_parse_count},
     {"HOTPATH_REPORT", "report", HP_OPTIONS_FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(report), hp_options_parse_sections},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(show, report), hp_options_parse_sections},
     {"HOTPATH_FOCUS", "focus", HP_OPTIONS_FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
-     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(focus),
-     hp_options_parse_patterns},
+     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_BOTH(show, focus), hp_options_parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", HP_OPTIONS_FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
      "ran "
      "inside it.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(slowest), hp_options_parse_pattern},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(show, slowest), hp_options_parse_pattern},
     {"HOTPATH_COLUMNS", "columns", HP_OPTIONS_FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
-     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(columns),
+     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(show, columns),
      hp_options_parse_columns},
     {"HOTPATH_SORT", "sort", HP_OPTIONS_FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
      "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(sort), hp_options_parse_sort},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(show, sort), hp_options_parse_sort},
     {"HOTPATH_BY", "by", HP_OPTIONS_FLAG("by", 0, SHOW), "function|thread", "function", "",
      "What a row of the sections about functions is about: a function, or a function on one thread.",
-     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(by), hp_options_parse_by},
+     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(show, by), hp_options_parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", HP_OPTIONS_FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(percentiles), hp_options_parse_percentiles},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(show, percentiles), hp_options_parse_percentiles},
     /* Before the limits of single sections: see the top of this file. */
     {"HOTPATH_LIMIT", "limit", HP_OPTIONS_FLAG("limit", 'n', SHOW), "N", "", "the limit of each section",
      "Rows shown of every section; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_OPTIONS(limit), hp_options_parse_limit_of_all},
     {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", HP_OPTIONS_FLAG("functions-limit", 0, SHOW), "N", "15", "",
      "Rows shown of the sections about functions and processes; 0 shows all.", HP_OPTION_LIMIT,
-     HP_OPTIONS_AT_BOTH(functions_limit), hp_options_parse_limit},
+     HP_OPTIONS_AT_BOTH(show, functions_limit), hp_options_parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", HP_OPTIONS_FLAG("calltree-limit", 0, SHOW), "N", "50", "",
-     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(calltree_limit), hp_options_parse_limit},
+     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, HP_OPTIONS_AT_BOTH(show, calltree_limit), hp_options_parse_limit},
     {"HOTPATH_LOGS_LIMIT", "logs_limit", HP_OPTIONS_FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
      "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
-     HP_OPTIONS_AT_BOTH(logs_limit), hp_options_parse_limit},
+     HP_OPTIONS_AT_BOTH(record, logs_limit), hp_options_parse_limit},
     {"HOTPATH_MIN_PERCENT", "min_percent", HP_OPTIONS_FLAG("min-percent", 0, SHOW), "P", "0", "",
      "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
-     HP_OPTION_NUMBER, HP_OPTIONS_AT_BOTH(min_percent), hp_options_parse_percent},
+     HP_OPTION_NUMBER, HP_OPTIONS_AT_BOTH(show, min_percent), hp_options_parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", HP_OPTIONS_FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
-     HP_OPTIONS_AT_BOTH(time_exclusive), hp_options_parse_flag},
+     HP_OPTIONS_AT_BOTH(show, time_exclusive), hp_options_parse_flag},
     {"HOTPATH_ALLOC_CUMULATIVE", "alloc_cumulative", HP_OPTIONS_FLAG("alloc-cumulative", 0, SHOW), "0|1", "0", "",
      "Count what measured functions inside allocate to the functions that call them, too.", HP_OPTION_FLAG,
-     HP_OPTIONS_AT_BOTH(alloc_cumulative), hp_options_parse_flag},
+     HP_OPTIONS_AT_BOTH(show, alloc_cumulative), hp_options_parse_flag},
     {"HOTPATH_ALLOC_METRIC", "alloc_metric", HP_OPTIONS_FLAG("alloc-metric", 0, SHOW),
      "bytes-total|bytes-max|count-total|count-max", "bytes-total", "",
      "What the table of allocations leads with: bytes or numbers, of all that a call allocates or of the most that "
      "lived "
      "at once during it.",
-     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(alloc_metric), hp_options_parse_metric},
+     HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(show, alloc_metric), hp_options_parse_metric},
     {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", HP_OPTIONS_FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
      "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
-     HP_OPTIONS_AT_BOTH(cpu_inclusive), hp_options_parse_flag},
+     HP_OPTIONS_AT_BOTH(show, cpu_inclusive), hp_options_parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", HP_OPTIONS_FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
-     HP_OPTIONS_AT_BOTH(exclude_wrapper), hp_options_parse_flag},
+     HP_OPTIONS_AT_BOTH(show, exclude_wrapper), hp_options_parse_flag},
     {"HOTPATH_OUTPUT_FORMAT", "format", HP_OPTIONS_FLAG("format", 'f', OUTPUT), "table|json|json-pretty|none", "table", "",
-     "How the report is written.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(format), hp_options_parse_format},
+     "How the report is written.", HP_OPTION_CHOICE, HP_OPTIONS_AT_BOTH(output, format), hp_options_parse_format},
     {"HOTPATH_OUTPUT_PATH", "output_path", HP_OPTIONS_FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
-     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(output_path),
-     hp_options_parse_text},
+     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT,
+     HP_OPTIONS_AT_BOTH(output, output_path), hp_options_parse_text},
     {"HOTPATH_REPORT_LABEL", "label", HP_OPTIONS_FLAG("label", 0, SHOW), "TEXT", "", "no label",
-     "A name for this run, shown in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(label), hp_options_parse_text},
+     "A name for this run, shown in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record, label), hp_options_parse_text},
     {"HOTPATH_USER_METADATA", "metadata", HP_OPTIONS_FLAG("metadata", 0, SHOW), "KEY=VALUE,...", "", "no metadata",
-     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(metadata), hp_options_parse_metadata},
+     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record, metadata),
+     hp_options_parse_metadata},
     {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", HP_OPTIONS_FLAG("timeout", 0, RECORD), "MS", "0", "",
      "Report and end the process after this many milliseconds, by HOTPATH_MAIN or hotpath run; 0 never does.",
-     HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(shutdown_ms), hp_options_parse_count},
+     HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(record, shutdown_ms), hp_options_parse_count},
     {"HOTPATH_LEAVE_SIGNALS", "leave_signals", HP_OPTIONS_NO_FLAG, "0|1", "0", "",
      "Do not report on SIGINT and SIGTERM; without it HOTPATH_MAIN has both report and then do what they did "
      "before.",
-     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(leave_signals), hp_options_parse_flag},
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(record, leave_signals), hp_options_parse_flag},
     {"HOTPATH_DIR", "dir", HP_OPTIONS_FLAG("dir", 0, FOLDER), "PATH", "",
      "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Folder of the session file.",
-     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(dir), hp_options_parse_text},
+     HP_OPTION_TEXT, HP_OPTIONS_AT_BOTH(record, dir), hp_options_parse_text},
     {"HOTPATH_MAX_BYTES", "max_bytes", HP_OPTIONS_FLAG("max-bytes", 0, RECORD), "SIZE", "",
      "a quarter of the free space, at most 64MB",
      "Largest size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.", HP_OPTION_BYTES,
-     HP_OPTIONS_AT_BOTH(max_bytes), hp_options_parse_max_bytes},
+     HP_OPTIONS_AT_BOTH(record, max_bytes), hp_options_parse_max_bytes},
     {"HOTPATH_RESERVE", "reserve", HP_OPTIONS_FLAG("reserve", 0, RECORD), "0|1", "0", "",
      "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
      "that starts is recorded.",
-     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(reserve), hp_options_parse_flag},
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(record, reserve), hp_options_parse_flag},
     {"HOTPATH_WAITS", "waits", HP_OPTIONS_NO_FLAG, "0|1", "0", "",
      "A thread of the library watches what the program's threads wait for; hotpath run does that from outside.",
-     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(waits), hp_options_parse_flag},
+     HP_OPTION_FLAG, HP_OPTIONS_AT_BOTH(record, waits), hp_options_parse_flag},
     {"HOTPATH_KEEP", "keep", HP_OPTIONS_FLAG("keep", 0, RECORD), "N", "20", "",
-     "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT, HP_OPTIONS_AT_BOTH(keep),
-     hp_options_parse_count},
+     "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT,
+     HP_OPTIONS_AT_BOTH(record, keep), hp_options_parse_count},
     {"HOTPATH_RUN", NULL, HP_OPTIONS_NO_FLAG, "0|1", "0", "",
      "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
-     HP_OPTIONS_AT_SETTINGS(is_run), hp_options_parse_flag},
+     HP_OPTIONS_AT_SETTINGS(record.is_run), hp_options_parse_flag},
     {"NO_COLOR", NULL, HP_OPTIONS_FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
-     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, HP_OPTIONS_AT_SETTINGS(no_color), hp_options_parse_no_color},
+     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, HP_OPTIONS_AT_SETTINGS(output.no_color),
+     hp_options_parse_no_color},
 };
 
 #define HP_OPTIONS_OPTION_COUNT (sizeof hotpath_options_ / sizeof hotpath_options_[0])
@@ -8254,10 +8271,10 @@ static void hp_options_add_limits_used(struct hp_text *line, const struct hp_opt
         hp_options_add_limit(line, limit);
         return;
     }
-    hp_options_add_limit(line, settings->functions_limit);
-    if (settings->calltree_limit != settings->functions_limit) {
+    hp_options_add_limit(line, settings->show.functions_limit);
+    if (settings->show.calltree_limit != settings->show.functions_limit) {
         hp_text_string(line, " (call tree: ");
-        hp_options_add_limit(line, settings->calltree_limit);
+        hp_options_add_limit(line, settings->show.calltree_limit);
         hp_text_char(line, ')');
     }
 }
@@ -8340,29 +8357,30 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
 static void hp_options_choose_cpu(const struct hp_options_resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
-    const bool is_listed = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && settings->record_is_list;
-    if (settings->record_is_off || settings->record == 0)
+    const bool is_listed = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && settings->record.is_list;
+    if (settings->record.is_off || settings->record.kinds == 0)
         return;
-    if (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->cpu)
-        settings->record &= ~HP_RECORD_CPU;
-    else if (settings->cpu && (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT || !is_listed))
-        settings->record |= HP_RECORD_CPU;
+    if (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record.cpu)
+        settings->record.kinds &= ~HP_RECORD_CPU;
+    else if (settings->record.cpu && (resolution->origin[HP_OPTIONS_CPU_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT || !is_listed))
+        settings->record.kinds |= HP_RECORD_CPU;
 }
 
 static void hp_options_finish_record(const struct hp_options_resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
-    settings->alloc_is_asked = resolution->origin[HP_OPTIONS_RECORD_INDEX] != HP_OPTIONS_LEVEL_DEFAULT && settings->record_is_list &&
-                               (settings->record & HP_RECORD_ALLOC);
-    settings->record_is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record_is_off;
+    settings->record.alloc_is_asked = resolution->origin[HP_OPTIONS_RECORD_INDEX] != HP_OPTIONS_LEVEL_DEFAULT &&
+                                      settings->record.is_list && (settings->record.kinds & HP_RECORD_ALLOC);
+    settings->record.is_set = resolution->origin[HP_OPTIONS_RECORD_INDEX] == HP_OPTIONS_LEVEL_ENVIRONMENT && !settings->record.is_off;
     hp_options_choose_cpu(resolution);
 }
 
-#define HP_OPTIONS_LISTS_BEGIN offsetof(struct hp_settings, focus)
-#define HP_OPTIONS_LISTS_END offsetof(struct hp_settings, label)
+#define HP_OPTIONS_LISTS_BEGIN offsetof(struct hp_settings, record.filter)
+#define HP_OPTIONS_LISTS_END offsetof(struct hp_settings, show.percentiles)
 
-static const size_t hp_options_lists[] = {offsetof(struct hp_settings, focus), offsetof(struct hp_settings, filter),
-                               offsetof(struct hp_settings, skip), offsetof(struct hp_settings, log)};
+static const size_t hp_options_lists[] = {offsetof(struct hp_settings, record.filter),
+                               offsetof(struct hp_settings, record.skip), offsetof(struct hp_settings, record.log),
+                               offsetof(struct hp_settings, show.focus)};
 _Static_assert(HP_OPTIONS_LISTS_END - HP_OPTIONS_LISTS_BEGIN == sizeof hp_options_lists / sizeof hp_options_lists[0] * HP_PATTERN_LIST_BYTES, "all of them");
 
 void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from)
@@ -8396,7 +8414,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     };
     hp_options_clear(settings);
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_DEFAULT);
-    settings->functions_limit_is_given = false;
+    settings->show.functions_limit_is_given = false;
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_PROGRAM);
     hp_options_apply_level(&resolution, HP_OPTIONS_LEVEL_ENVIRONMENT);
     hp_options_warn_about_all(&resolution);
@@ -8414,7 +8432,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
  * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
  * False: there are no more. Empty: this one does not exist here.
  */
-HP_PRIVATE bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
+HP_PRIVATE bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size);
 
 /* Makes the folder if need be and says whether a session can live there. False: errno says why. */
 HP_PRIVATE bool hp_place_is_usable(const char *place);
@@ -8442,7 +8460,7 @@ static void hp_places_put_folder_of_user(struct hp_text *place, const char *fold
     hp_text_u64(place, geteuid());
 }
 
-bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size)
+bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size)
 {
     struct hp_text place;
     hp_text_init(&place, text, size);
@@ -9595,7 +9613,7 @@ struct hp_store {
 };
 
 /* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
-HP_PRIVATE const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+HP_PRIVATE const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place);
 
 /* Nobody works on it any more: gives its memory back but for a page in which the gate reads as closed. */
@@ -9681,7 +9699,7 @@ static size_t hp_store_put_number(char *out, size_t size, size_t at, uint64_t nu
 
 /* --------------------------------------------------------------------------------------- capacity */
 
-static uint64_t hp_store_choose_capacity(const struct hp_settings *settings, const char *folder)
+static uint64_t hp_store_choose_capacity(const struct hp_record_settings *settings, const char *folder)
 {
     uint64_t capacity = settings->max_bytes;
     if (capacity == 0) {
@@ -9740,8 +9758,8 @@ static void hp_store_give_full_length(struct hp_store *store, int fd)
                             hp_file_size_is_allowed(store->capacity) && ftruncate(fd, (off_t)store->capacity) == 0;
 }
 
-static bool hp_store_create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid,
-                      uint32_t place)
+static bool hp_store_create_in(struct hp_store *store, const struct hp_record_settings *settings, const char *folder,
+                      uint32_t pid, uint32_t place)
 {
     int fd;
     if (folder[0] != '/')
@@ -9786,7 +9804,7 @@ static int hp_store_open_memory(uint64_t capacity)
  * But the kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that
  * always works; where the address space is short, less of it.
  */
-static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_settings *settings, uint32_t place)
+static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_record_settings *settings, uint32_t place)
 {
     uint64_t capacity = settings->max_bytes ? hp_store_page_floor(settings->max_bytes) : HP_STORE_DEFAULT_CAPACITY;
     if (capacity < HP_MIN_BYTES)
@@ -9809,7 +9827,7 @@ static bool hp_store_create_in_memory(struct hp_store *store, const struct hp_se
     return true;
 }
 
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place)
 {
     char folder[1100];
@@ -12178,7 +12196,7 @@ static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_
     section->total_rows = view.count;
     for (size_t at = 0; at < view.count; at++)
         hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 const struct hp_section_type hotpath_section_alloc_pools_ = {
@@ -12961,7 +12979,7 @@ static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_
 
 static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
 {
-    return settings->alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->alloc_metric == HP_ALLOC_BYTES_MAX;
+    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
 }
 
 static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
@@ -12975,9 +12993,9 @@ static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct
     const bool is_visible = are_peaks == view->is_peak_first;
     measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
                                               are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->arena, settings->percentiles[at],
+        if (!hp_percentile_name(view->results->arena, settings->show.percentiles[at],
                                 are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
             return false;
         measured->percentiles[at] =
@@ -13024,7 +13042,7 @@ static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
     struct hp_alloc_table_columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->by == HP_BY_THREAD)
+    if (view->results->settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
@@ -13049,7 +13067,7 @@ static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
 
 static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
 {
-    const bool is_all = view->results->settings->alloc_cumulative;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
     if (view->kind == &hp_alloc_table_bytes_kind)
         return is_all ? allocs->all_bytes : allocs->own_bytes;
     return is_all ? allocs->all_count : allocs->own_count;
@@ -13087,7 +13105,7 @@ static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const s
 /* One for each thread, or for all; what has no thread has none. */
 static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
 {
-    const bool is_by_thread = view->results->settings->by == HP_BY_THREAD;
+    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
     uint64_t bytes = 0, count = 0;
     for (size_t at = 0; at < view->allocs->thread_count; at++) {
         const struct hp_thread_allocs *thread = &view->allocs->threads[at];
@@ -13132,7 +13150,7 @@ static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
     const struct hp_alloc_totals *totals = &view->allocs->totals;
     view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
     view->section->percent_of = "allocated";
-    if (!view->results->settings->exclude_wrapper)
+    if (!view->results->settings->show.exclude_wrapper)
         return;
     view->section->percent_of = "rows";
     view->whole = 0;
@@ -13152,7 +13170,7 @@ static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
     for (size_t at = 0; at < most; at++)
         view->entries[at] = &entries[at];
     for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->exclude_wrapper && view->profile->sites[at]->is_main))
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
             hp_alloc_table_add_site(view, view->profile->sites[at]);
     hp_alloc_table_add_all_outside(view);
     hp_alloc_table_set_whole(view);
@@ -13192,8 +13210,8 @@ static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, st
 {
     const struct hp_settings *settings = view->results->settings;
     double value;
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->values, settings->percentiles[at], &value))
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
             hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
 }
 
@@ -13202,7 +13220,7 @@ static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct h
 {
     const struct hp_settings *settings = view->results->settings;
     hp_alloc_table_set_average(view, row, measured->average, 0);
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         hp_section_set_count(row, measured->percentiles[at], 0);
 }
 
@@ -13210,7 +13228,7 @@ static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct 
 {
     const struct hp_alloc_table_kind *kind = view->kind;
     const struct hp_alloc_table_columns *columns = &view->columns;
-    const bool is_all = view->results->settings->alloc_cumulative;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
     if (entry->allocs.calls == 0) {
         hp_alloc_table_fill_zeros(view, row, &columns->totals);
@@ -13262,7 +13280,7 @@ static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const voi
 
 static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
                          (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
 }
 
@@ -13418,10 +13436,10 @@ static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
     struct hp_text line;
     const struct hp_settings *settings = view->results->settings;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, view->is_peak_first          ? view->kind->highest
-                          : settings->alloc_cumulative ? view->kind->cumulative
-                                                       : view->kind->exclusive);
-    hp_text_string(&line, settings->by == HP_BY_THREAD ? ", thread by thread." : ".");
+    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
+                          : settings->show.alloc_cumulative ? view->kind->cumulative
+                                                            : view->kind->exclusive);
+    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
     view->section->description = hp_alloc_table_keep_line(view, &line);
     return view->section->description != NULL;
 }
@@ -13441,7 +13459,7 @@ static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_resul
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_results_allocs(results),
-                          .is_peak_first = hp_alloc_table_is_peak(results->settings->alloc_metric)};
+                          .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }
@@ -13615,7 +13633,7 @@ static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpat
     for (size_t at = 0; at < allocs->thread_count; at++)
         if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
             return false;
-    if (!hp_order_apply(results, section, results->settings->functions_limit))
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
         return false;
     hp_alloc_threads_add_notes(section, allocs);
     return true;
@@ -14110,7 +14128,7 @@ static int hp_bottlenecks_compare_entries(const void *a, const void *b)
 
 static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->exclude_wrapper && site->is_main;
+    return view->results->settings->show.exclude_wrapper && site->is_main;
 }
 
 /*
@@ -14126,7 +14144,7 @@ static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
         if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
             inside += hp_sums_self(&profile->sites[at]->sums);
     uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
-    if (results->settings->exclude_wrapper) {
+    if (results->settings->show.exclude_wrapper) {
         whole = inside;
     } else if (inside > whole + whole / 1000) {
         whole = inside;
@@ -14172,7 +14190,7 @@ static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
         if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
             continue;
         view->section->total_rows++;
-        if (100 * hp_bottlenecks_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->min_percent)
+        if (100 * hp_bottlenecks_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->show.min_percent)
             view->entries[view->count++] = &entries[at];
     }
     hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
@@ -14367,7 +14385,7 @@ static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const voi
 
 static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
 {
-    return settings->functions_limit_is_given ? settings->functions_limit : HP_BOTTLENECKS_ROWS;
+    return settings->show.functions_limit_is_given ? settings->show.functions_limit : HP_BOTTLENECKS_ROWS;
 }
 
 static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
@@ -14992,7 +15010,7 @@ static size_t hp_calls_cut(struct hp_calls_view *view)
         const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
         functions += is_next;
         calls = is_next ? 0 : calls;
-        if (hp_calls_is_within(functions, settings->functions_limit) && hp_calls_is_within(calls++, settings->logs_limit))
+        if (hp_calls_is_within(functions, settings->show.functions_limit) && hp_calls_is_within(calls++, settings->record.logs_limit))
             view->order[kept++] = view->order[at];
     }
     return kept;
@@ -15194,7 +15212,7 @@ static int hp_calltree_compare_heat(const void *a, const void *b)
 
 static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
 {
-    const uint32_t limit = view->results->settings->calltree_limit;
+    const uint32_t limit = view->results->settings->show.calltree_limit;
     if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
         hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
         view->kept_count = limit;
@@ -15823,7 +15841,7 @@ static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section
     for (size_t at = 0; at < view.row_count; at++)
         hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
     hp_cold_add_notes(&view);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
@@ -17099,7 +17117,7 @@ static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
     struct hp_cpu_table_columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->by == HP_BY_THREAD)
+    if (view->results->settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
@@ -17148,7 +17166,7 @@ static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const st
 
 static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->exclude_wrapper && site->is_main;
+    return view->results->settings->show.exclude_wrapper && site->is_main;
 }
 
 /* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
@@ -17156,7 +17174,7 @@ static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
 {
     view->section->percent_of = "cpu";
     view->whole = hp_cpu_ns(&view->cpu->total);
-    if (!view->results->settings->exclude_wrapper)
+    if (!view->results->settings->show.exclude_wrapper)
         return;
     view->section->percent_of = "rows";
     view->whole = 0;
@@ -17166,7 +17184,7 @@ static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
 
 static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
 {
-    const bool is_inclusive = view->results->settings->cpu_inclusive;
+    const bool is_inclusive = view->results->settings->show.cpu_inclusive;
     *view->entries[view->count++] =
         (struct hp_cpu_table_entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
 }
@@ -17284,7 +17302,7 @@ static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void 
 
 static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
                          (const void *const *)view->entries, view->count, hp_cpu_table_fill_row, view);
 }
 
@@ -17364,11 +17382,12 @@ static bool hp_cpu_table_has_data(const struct hotpath_results *results) { retur
 
 static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
 {
-    if (settings->by == HP_BY_THREAD)
-        return settings->cpu_inclusive ? "Processor time of each function and those it calls, thread by thread."
-                                       : "Exclusive processor time by each function, thread by thread.";
-    return settings->cpu_inclusive ? "Processor time of each function and those it calls."
-                                   : "Exclusive processor time by each function.";
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.cpu_inclusive
+                   ? "Processor time of each function and those it calls, thread by thread."
+                   : "Exclusive processor time by each function, thread by thread.";
+    return settings->show.cpu_inclusive ? "Processor time of each function and those it calls."
+                                        : "Exclusive processor time by each function.";
 }
 
 /* The profile of the results has its own; one by thread has it made anew. */
@@ -17441,7 +17460,7 @@ static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_se
 
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
 {
-    const char *sort = results->settings->sort;
+    const char *sort = results->settings->show.sort;
     const bool is_reversed = sort[0] == '-';
     const char *name = sort + is_reversed;
     const size_t column = hp_section_find_column(section, name, strlen(name));
@@ -17731,7 +17750,7 @@ static bool hp_processes_fill_row(const struct hp_processes_view *view, struct h
 static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
     const struct hp_sums main = {.self = session->in_main};
-    const uint64_t apart = settings->exclude_wrapper ? hp_sums_self(&main) : 0;
+    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
     return session->total > apart ? session->total - apart : 0;
 }
 
@@ -17870,7 +17889,7 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
         has_scaled |= section->rows[at].is_sampled;
     if (has_scaled)
         hp_profile_note_scaled(results->profile, section);
-    if (results->settings->exclude_wrapper)
+    if (results->settings->show.exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }
 
@@ -17891,7 +17910,7 @@ static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_se
         if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
             return false;
     hp_processes_add_notes(results, section, order, count);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 static bool hp_processes_has_data(const struct hotpath_results *results)
@@ -18791,9 +18810,9 @@ static uint64_t hp_profile_sum_of_rows(const struct hp_profile *profile, bool is
 uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of)
 {
-    if (settings->exclude_wrapper) {
+    if (settings->show.exclude_wrapper) {
         *ret_percent_of = "rows";
-        return hp_profile_sum_of_rows(profile, settings->time_exclusive);
+        return hp_profile_sum_of_rows(profile, settings->show.time_exclusive);
     }
     if (profile->main != NULL && profile->main->sums.total > 0) {
         *ret_percent_of = "main";
@@ -18805,7 +18824,7 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
 
 bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
 {
-    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->show.min_percent;
 }
 
 static bool hp_profile_has_every_session_main(const struct hp_profile *profile)
@@ -19130,7 +19149,7 @@ static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, c
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
 static void hp_results_choose(struct hotpath_results *results, bool *chosen)
 {
-    const char *spec = results->settings->report;
+    const char *spec = results->settings->show.report;
     size_t length;
     bool has_known = false;
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
@@ -19142,7 +19161,7 @@ static void hp_results_choose(struct hotpath_results *results, bool *chosen)
         }
     if (!hp_results_has_plain_item(spec) || !has_known)
         hp_results_set_auto(results, chosen);
-    if (results->settings->slowest[0] != '\0')
+    if (results->settings->show.slowest[0] != '\0')
         hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
@@ -19204,7 +19223,7 @@ static const char *hp_results_first_text(const char *asked, const char *recorded
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
 static void hp_results_warn_no_allocs(struct hotpath_results *results)
 {
-    if (results->settings->alloc_is_asked && !hp_run_has_allocs(&results->run))
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->run))
         hp_results_warn_line(results,
                              "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
@@ -19222,7 +19241,7 @@ static bool hp_results_has_called(const struct hp_profile *profile)
 /* A filter by which nothing is left is probably misspelt. */
 static void hp_results_warn_no_match(struct hotpath_results *results)
 {
-    const char *filter = results->settings->filter;
+    const char *filter = results->settings->record.filter;
     if (filter[0] != '\0' && !hp_results_has_called(results->profile))
         hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
                         "");
@@ -19241,14 +19260,15 @@ static bool hp_results_has_column(const struct hotpath_results *results, const c
 static void hp_results_warn_unknown_columns(struct hotpath_results *results)
 {
     size_t length;
-    for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (!hp_results_has_column(results, item, length))
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
 static void hp_results_warn_unknown_order(struct hotpath_results *results)
 {
-    const char *sort = results->settings->sort;
+    const char *sort = results->settings->show.sort;
     const char *name = sort + (sort[0] == '-');
     for (size_t at = 0; at < results->section_count; at++)
         if (hp_section_has_column(results->sections[at], name, strlen(name)))
@@ -19261,7 +19281,7 @@ static void hp_results_warn_unknown_order(struct hotpath_results *results)
 /* False: no memory. */
 static bool hp_results_set_focus(struct hotpath_results *results)
 {
-    const char *focus = results->settings->focus;
+    const char *focus = results->settings->show.focus;
     char bytes[256];
     struct hp_text after;
     results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
@@ -19278,7 +19298,7 @@ static bool hp_results_set_focus(struct hotpath_results *results)
 
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
 {
-    if (results->settings->by != HP_BY_THREAD)
+    if (results->settings->show.by != HP_BY_THREAD)
         return results->profile;
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
@@ -19378,8 +19398,9 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
         return NULL;
     results->arena = arena;
     results->settings = settings;
-    results->label = hp_results_first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
-    results->metadata = hp_results_first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata =
+        hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
     results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;
@@ -19654,7 +19675,7 @@ bool hp_section_has_column(const struct hotpath_section *section, const char *na
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
 {
     size_t length;
-    for (const char *rest = results->settings->columns, *item;
+    for (const char *rest = results->settings->show.columns, *item;
          (item = hp_text_next_item(&rest, &length)) != NULL;) {
         const bool is_all = hp_text_equal_nocase(item, length, "all");
         for (size_t at = 0; at < section->column_count; at++)
@@ -20275,7 +20296,7 @@ static bool hp_slowest_find_functions(struct hp_slowest_view *view)
 {
     const struct hp_profile *profile = view->results->profile;
     struct hp_arena *arena = view->results->arena;
-    const char *name = view->results->settings->slowest;
+    const char *name = view->results->settings->show.slowest;
     struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
     const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
     if (pattern == NULL || sites == NULL)
@@ -20361,7 +20382,7 @@ static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest
 static bool hp_slowest_find_calls(struct hp_slowest_view *view)
 {
     const struct hp_run *run = &view->results->run;
-    const uint32_t limit = view->results->settings->functions_limit;
+    const uint32_t limit = view->results->settings->show.functions_limit;
     struct hp_stat_walk walk = {0};
     while (hp_stat_walk_next(&walk, view->results->profile)) {
         struct hp_slowest_function *function = walk.site != NULL ? hp_slowest_function_of(view, walk.site) : NULL;
@@ -20488,7 +20509,7 @@ static int hp_slowest_compare_siblings(const void *a, const void *b)
 /* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
 static size_t hp_slowest_keep_hottest(const struct hp_slowest_view *view, struct hp_slowest_function *function)
 {
-    const uint32_t limit = view->results->settings->calltree_limit;
+    const uint32_t limit = view->results->settings->show.calltree_limit;
     const size_t rows = function->part_count - 1;
     struct hp_slowest_part **parts = function->by_node; /* not needed any more */
     size_t kept = 0;
@@ -20723,7 +20744,7 @@ static const char *hp_slowest_if_empty(const struct hp_slowest_view *view)
 {
     char bytes[HP_SLOWEST_LINE_BYTES];
     struct hp_text line;
-    const char *name = view->results->settings->slowest;
+    const char *name = view->results->settings->show.slowest;
     if (name[0] == '\0')
         return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
                "inside";
@@ -20962,14 +20983,14 @@ static bool hp_timing_describe(struct hp_timing_view *view)
     struct hp_timing_columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->by == HP_BY_THREAD)
+    if (settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
-         at++)
-        if (!hp_timing_add_percentile(view, settings->percentiles[at]))
+    for (uint32_t at = 0;
+         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
@@ -20977,7 +20998,7 @@ static bool hp_timing_describe(struct hp_timing_view *view)
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns->self =
         hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->time_exclusive) {
+    if (!settings->show.time_exclusive) {
         columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
         columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
     }
@@ -21032,7 +21053,7 @@ static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struc
     const struct hotpath_results *results = view->results;
     for (size_t at = 0; at < view->profile->site_count; at++) {
         const struct hp_site_sums *site = view->profile->sites[at];
-        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
+        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
             hp_results_show(results, site))
             sites[count++] = site;
     }
@@ -21042,7 +21063,7 @@ static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struc
 /* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
 static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
 {
-    const bool is_exclusive = view->results->settings->time_exclusive;
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
     const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
     const size_t first = is_exclusive ? 0 : mains;
     hp_sort(sites, first, hp_timing_compare_totals);
@@ -21057,7 +21078,7 @@ static size_t hp_timing_drop_small(const struct hp_timing_view *view, const stru
     size_t kept = 0;
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
         if (hp_timing_is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
             sites[kept++] = sites[at];
     }
@@ -21067,7 +21088,7 @@ static size_t hp_timing_drop_small(const struct hp_timing_view *view, const stru
 /* Cuts to the limit. The main row is in it wherever it stands. */
 static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
+    const uint32_t limit = view->results->settings->show.functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
     size_t kept = 0, mains = 0;
@@ -21097,15 +21118,15 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     hp_profile_durations(site, view->durations);
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
-        settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
     /* What was spent is scaled up, so all calls share it. */
     if (timed > 0)
         hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
     hp_section_set_count(row, columns->timed, timed);
-    if (settings->time_exclusive)
+    if (settings->show.time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
-        if (hp_durations_percentile(view->durations, settings->percentiles[at], &ticks))
+        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
     if (hp_durations_percentile(view->durations, 0, &ticks))
         hp_timing_set_ticks(view, row, columns->least, ticks);
@@ -21118,7 +21139,7 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     const struct hp_timing_columns *columns = &view->columns;
     const struct hp_profile *profile = view->results->profile;
     const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->time_exclusive ? self : site->sums.total;
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
     hp_section_set_count(row, columns->calls, site->sums.calls);
@@ -21137,7 +21158,7 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     row->is_main = hp_timing_is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
-    row->is_sampled = view->results->settings->time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
     hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
     row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
@@ -21169,7 +21190,7 @@ static void hp_timing_add_notes(const struct hp_timing_view *view)
         hp_profile_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
-    if (view->results->settings->by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+    if (view->results->settings->show.by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
         hp_section_note(section,
                         "(n threads) that ran one after the other are counted together; the number is that of "
                         "the last");
@@ -21182,12 +21203,12 @@ static void hp_timing_add_notes(const struct hp_timing_view *view)
 
 static const char *hp_timing_describe_rows(const struct hp_settings *settings)
 {
-    if (settings->by == HP_BY_THREAD)
-        return settings->time_exclusive
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.time_exclusive
                    ? "Function execution time, thread by thread, without measured functions inside."
                    : "Function execution time, thread by thread.";
-    return settings->time_exclusive ? "Function execution time, without measured functions inside."
-                                    : "Function execution time.";
+    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
+                                         : "Function execution time.";
 }
 
 static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
@@ -21227,7 +21248,7 @@ static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_secti
     for (size_t at = 0; at < section->row_count; at++)
         if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
             return false;
-    if (!hp_order_apply(results, section, results->settings->functions_limit))
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
         return false;
     hp_timing_add_notes(view);
     return true;
@@ -22012,7 +22033,7 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
             : "no thread was found waiting";
     section->total_rows = view.count;
     hp_wait_table_add_totals(section, view.waits);
-    return hp_order_fill(results, section, results->settings->functions_limit, (const void *const *)view.shown,
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
                          view.count, hp_wait_table_fill_row, &view) &&
            hp_wait_table_set_summary(&view) && hp_wait_table_add_notes(&view);
 }
@@ -22341,21 +22362,21 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_put_string(&json, "label", results->label);
     if (results->metadata[0] != '\0')
         hp_json_report_put_metadata(&json, results->metadata);
-    if (results->settings->focus[0] != '\0')
-        hp_json_put_string(&json, "focus", results->settings->focus);
-    if (results->settings->min_percent > 0) {
+    if (results->settings->show.focus[0] != '\0')
+        hp_json_put_string(&json, "focus", results->settings->show.focus);
+    if (results->settings->show.min_percent > 0) {
         hp_json_key(&json, "min_percent");
-        hp_json_number(&json, results->settings->min_percent, 15);
+        hp_json_number(&json, results->settings->show.min_percent, 15);
     }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
-    hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
-    hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
+    hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
     if (hp_run_has_allocs(&results->run)) {
-        hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
-        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
+        hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
     }
     if (hp_run_has_cpu(&results->run))
-        hp_json_put_string(&json, "cpu", results->settings->cpu_inclusive ? "inclusive" : "exclusive");
+        hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
@@ -22425,11 +22446,11 @@ static int hp_report_render_(struct hp_arena *arena, const struct hp_snapshots *
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
     hp_text_init_stream(&out, buffer, HP_REPORT_BUFFER_BYTES, target->sink, target->context);
-    if (settings->format == HP_FORMAT_TABLE) {
+    if (settings->output.format == HP_FORMAT_TABLE) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
         is_complete = hp_table_render(results, &out, &style);
     } else {
-        hp_json_report_render(results, &out, settings->format == HP_FORMAT_JSON_PRETTY);
+        hp_json_report_render(results, &out, settings->output.format == HP_FORMAT_JSON_PRETTY);
     }
     if (!hp_text_finish(&out))
         return HOTPATH_E_OUTPUT;
@@ -22440,7 +22461,7 @@ int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_setti
                      const struct hp_report_target *target)
 {
     struct hp_arena arena = {0};
-    if (settings->format == HP_FORMAT_NONE)
+    if (settings->output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int status = hp_report_render_(&arena, snapshots, settings, target);
     hp_arena_release(&arena);
@@ -23459,7 +23480,7 @@ HP_PRIVATE bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 HP_PRIVATE void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
-HP_PRIVATE bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice);
+HP_PRIVATE bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
 /* Makes them count from now on, and returns those that did before. Under the lock. */
 HP_PRIVATE struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
 HP_PRIVATE void hp_sites_drop(struct hp_site_choice *choice);
@@ -24623,7 +24644,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x7351bdff48344893)
+#define HP_SHARED_LAYOUT UINT64_C(0x66e926e5baae814d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -25007,8 +25028,8 @@ static void hp_exit_report_say_no_memory(const struct hp_session *session)
 static int hp_exit_report_open_output(const struct hp_settings *settings)
 {
     char path[1100];
-    if (settings->output_path[0] == '\0' ||
-        !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
+    if (settings->output.output_path[0] == '\0' ||
+        !hp_place_of_report(settings->output.output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
     const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0666);
@@ -25110,7 +25131,7 @@ static int hp_exit_report_render(struct hp_exit_report_work *work, int fd)
     const struct hp_report_target target = {.sink = hp_exit_report_put,
                                             .context = work,
                                             .width = terminal.columns,
-                                            .color = terminal.has_color && !work->settings.no_color};
+                                            .color = terminal.has_color && !work->settings.output.no_color};
     hp_arena_release(&work->arena);
     work->first = work->last = NULL;
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
@@ -25125,7 +25146,7 @@ static int hp_exit_report_render_and_write(struct hp_exit_report_work *work, int
 
 static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is_in_handler)
 {
-    if (work->settings.format == HP_FORMAT_NONE)
+    if (work->settings.output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int fd = hp_exit_report_open_output(&work->settings);
     if (fd >= 0) {
@@ -25135,7 +25156,7 @@ static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is
         if (status != HOTPATH_E_OUTPUT)
             return status;
         errno = error;
-        hp_exit_report_say_output_failed("cannot write all of", work->settings.output_path);
+        hp_exit_report_say_output_failed("cannot write all of", work->settings.output.output_path);
     }
     return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
@@ -25143,7 +25164,8 @@ static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is
 /* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
 {
-    return work->settings.is_run && !work->owned->store.is_memory && hp_file_is_locked(work->settings.dir);
+    return work->settings.record.is_run && !work->owned->store.is_memory &&
+           hp_file_is_locked(work->settings.record.dir);
 }
 
 /* What others may be changing, as it is at one moment. */
@@ -25785,7 +25807,7 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
     if (session == NULL)
         return NULL;
     hp_settings_copy(&session->settings, settings);
-    if (hp_store_create(&session->store, settings, hp_sys_process_id(), session->place) != NULL) {
+    if (hp_store_create(&session->store, &settings->record, hp_sys_process_id(), session->place) != NULL) {
         hp_holders_set_phase(session, HP_PHASE_FREE);
         return NULL;
     }
@@ -26639,7 +26661,7 @@ static struct hp_keys_key *hp_keys_find(struct hp_keys_key_table *table, uint32_
 
 static struct hp_keys_key_table *hp_keys_make_table(void)
 {
-    const uint32_t asked = hotpath_runtime_->settings.keys_limit;
+    const uint32_t asked = hotpath_runtime_->settings.record.keys_limit;
     const uint32_t limit = asked < HP_KEYS_MOST_KEYS ? asked : HP_KEYS_MOST_KEYS;
     size_t places = 16;
     while (places < 2 * (size_t)limit + 2)
@@ -26764,7 +26786,7 @@ struct hotpath_site *hotpath_v1_key(struct hotpath_keys_ *keys, const char *text
 HP_PRIVATE void hp_waits_begin(void);
 
 /* Starts the thread that watches, if the settings ask for one. After the session has begun, not under the lock. */
-HP_PRIVATE void hp_waits_start(const struct hp_settings *settings);
+HP_PRIVATE void hp_waits_start(const struct hp_record_settings *settings);
 
 /* ---- src/record/lifecycle.c ---------------------------------------------------------------------------------- */
 
@@ -26861,11 +26883,11 @@ static void hp_lifecycle_fill_header(struct hp_session *session)
     header->executable = hp_lifecycle_described(store, hp_process_executable);
     header->host = hp_lifecycle_described(store, hp_process_host);
     header->system = hp_lifecycle_described(store, hp_process_system);
-    header->label = hp_store_text(store, session->settings.label);
-    header->metadata = hp_store_text(store, session->settings.metadata);
-    header->time_period = session->settings.time_period;
-    header->filter = hp_store_text(store, session->settings.filter);
-    header->skip = hp_store_text(store, session->settings.skip);
+    header->label = hp_store_text(store, session->settings.record.label);
+    header->metadata = hp_store_text(store, session->settings.record.metadata);
+    header->time_period = session->settings.record.time_period;
+    header->filter = hp_store_text(store, session->settings.record.filter);
+    header->skip = hp_store_text(store, session->settings.record.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
 }
 
@@ -26937,19 +26959,19 @@ static bool hp_lifecycle_is_turn_to_prune(void) { return !hp_is_child() || hp_sy
 /* The sessions of a run stay until its report is made, and who runs it sees to them. */
 static void hp_lifecycle_prune(struct hp_session *session)
 {
-    if (session->store.path[0] != '\0' && !session->settings.is_run && hp_lifecycle_is_turn_to_prune())
-        hp_store_prune(&session->store, session->settings.keep);
+    if (session->store.path[0] != '\0' && !session->settings.record.is_run && hp_lifecycle_is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.record.keep);
 }
 
 static void hp_lifecycle_set_settings(const struct hp_settings *settings)
 {
     struct hp_wishes *wishes = &hotpath_runtime_->wishes;
     hp_settings_copy(&hotpath_runtime_->settings, settings);
-    HOTPATH_PUT_(wishes->record, settings->record);
-    HOTPATH_PUT_(wishes->time_period, settings->time_period);
-    HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
-    HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
-    HOTPATH_PUT_(wishes->reserve, settings->reserve);
+    HOTPATH_PUT_(wishes->record, settings->record.kinds);
+    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
 }
 
 /* The session that was made runs from now on. Under the lock, signals held. */
@@ -26965,7 +26987,7 @@ static void hp_lifecycle_open_session(struct hp_session *session)
     hp_waits_begin();
     hp_sites_begin();
     hp_sampler_begin();
-    if (hotpath_runtime_->settings.reserve)
+    if (hotpath_runtime_->settings.record.reserve)
         hp_store_reserve_all(hotpath_runtime_->store);
     header->gate = hp_epoch() | (hotpath_runtime_->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
@@ -26974,7 +26996,7 @@ static void hp_lifecycle_open_session(struct hp_session *session)
     hp_session_link(session); /* all is filled in: from now on anybody may hold it */
     __atomic_store_n(&hotpath_runtime_->gate, hp_epoch(), __ATOMIC_RELEASE);
     hp_skip_zones(false);
-    if (hotpath_runtime_->settings.reserve)
+    if (hotpath_runtime_->settings.record.reserve)
         hp_lifecycle_reserve_everything();
 }
 
@@ -27025,7 +27047,7 @@ static bool hp_lifecycle_may_make_system_calls(void)
 void hp_session_follow_fork(void)
 {
     const int saved = errno;
-    if (hotpath_runtime_->settings.is_run && hp_lifecycle_is_active() && hp_lifecycle_may_make_system_calls())
+    if (hotpath_runtime_->settings.record.is_run && hp_lifecycle_is_active() && hp_lifecycle_may_make_system_calls())
         hp_thread_head_for_pools();
     errno = saved;
 }
@@ -27057,7 +27079,7 @@ struct hp_lifecycle_wish {
 static void hp_lifecycle_agree(const struct hp_lifecycle_wish *wish)
 {
     /* HOTPATH=1 may have begun it before the program said how. */
-    __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, wish->settings.time_period,
+    __atomic_store_n(&hp_store_header(hotpath_runtime_->store)->time_period, wish->settings.record.time_period,
                      __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE)
@@ -27132,7 +27154,7 @@ static void hp_lifecycle_explain_place(const struct hp_settings *settings, const
 {
     if (!store->is_memory)
         return;
-    if (settings->dir[0] != '\0')
+    if (settings->record.dir[0] != '\0')
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
     else if (store->is_foreign)
@@ -27170,15 +27192,15 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     struct hp_settings *settings = &wish->settings;
     /* What HOTPATH=1 began has warned already. */
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
-    if (settings->record_is_off || settings->record == 0)
+    if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
-    wish->is_quick = settings->is_run && options == NULL;
-    if (!hp_lifecycle_is_auto() && !settings->is_run)
+    wish->is_quick = settings->record.is_run && options == NULL;
+    if (!hp_lifecycle_is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
-    if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))
+    if (!hp_runtime_prepare() || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
-    hp_lifecycle_make_absolute(settings->output_path, sizeof settings->output_path);
-    hp_lifecycle_make_absolute(settings->dir, sizeof settings->dir);
+    hp_lifecycle_make_absolute(settings->output.output_path, sizeof settings->output.output_path);
+    hp_lifecycle_make_absolute(settings->record.dir, sizeof settings->record.dir);
     const int status = hp_lifecycle_begin_or_join(wish);
     hp_sites_drop(wish->choice);
     if (wish->session != NULL && !wish->is_new)
@@ -27187,8 +27209,8 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     if (session != NULL)
         hp_lifecycle_follow_up(session, settings);
     if (status == HOTPATH_OK) {
-        hp_waits_start(settings);
-        if ((settings->record & HP_RECORD_CPU) && settings->reserve)
+        hp_waits_start(&settings->record);
+        if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
             hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     }
     return status;
@@ -27212,7 +27234,7 @@ static int hp_lifecycle_begin(const struct hotpath_options *options, struct hp_l
     struct hp_lifecycle_wish *wish = hp_memory_map(sizeof *wish);
     const int status = wish != NULL ? hp_lifecycle_begin_with(wish, options) : HOTPATH_E_SPACE;
     if (status == HOTPATH_OK)
-        *ret_manners = (struct hp_lifecycle_manners){wish->settings.leave_signals, wish->settings.shutdown_ms};
+        *ret_manners = (struct hp_lifecycle_manners){wish->settings.record.leave_signals, wish->settings.record.shutdown_ms};
     hp_memory_unmap(wish, sizeof *wish);
     return status;
 }
@@ -27280,7 +27302,7 @@ int hotpath_stop(void)
 /* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
 static bool hp_lifecycle_is_silent_child(const struct hp_session *session)
 {
-    return hp_is_child() && strstr(session->settings.output_path, "%p") == NULL;
+    return hp_is_child() && strstr(session->settings.output.output_path, "%p") == NULL;
 }
 
 /* The process ends: report, and leave everything in place, since other threads may still run. */
@@ -27339,7 +27361,7 @@ static bool hp_lifecycle_is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record_is_set && !(settings->is_run && hp_lifecycle_was_shut_in());
+    const bool is_set = settings->record.is_set && !(settings->record.is_run && hp_lifecycle_was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }
@@ -29065,8 +29087,8 @@ void hp_sampler_meet_zone(struct hp_head *head)
 
 static bool hp_sampler_is_wanted(void)
 {
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
-    return (settings->record & HP_RECORD_CPU) && !settings->reserve && !HP_SAMPLER_IS_SANITIZED;
+    const struct hp_record_settings *settings = &hotpath_runtime_->settings.record;
+    return (settings->kinds & HP_RECORD_CPU) && !settings->reserve && !HP_SAMPLER_IS_SANITIZED;
 }
 
 /* Whether the kernel has perf for us turns out with the first zone. */
@@ -29074,7 +29096,7 @@ static enum hp_cpu_engine hp_sampler_choose_engine(void)
 {
     if (!hp_sampler_is_wanted())
         return HP_CPU_NONE;
-    return hotpath_runtime_->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
+    return hotpath_runtime_->settings.record.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
 void hp_sampler_touch(struct hp_header *header)
@@ -29090,18 +29112,18 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     hotpath_runtime_->sampling =
-        (struct hp_sampling){.engine = hp_sampler_choose_engine(), .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.cpu_rate};
+        (struct hp_sampling){.engine = hp_sampler_choose_engine(), .period_ns = HP_SAMPLER_SECOND / hotpath_runtime_->settings.record.cpu_rate};
     for (size_t at = 0; hotpath_runtime_->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hotpath_runtime_->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
     /* Others have bits there, too. */
-    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hotpath_runtime_->settings.is_run ? HP_FEATURE_RUN : 0),
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hotpath_runtime_->settings.record.is_run ? HP_FEATURE_RUN : 0),
                       __ATOMIC_RELAXED);
     header->cpu_engine = hotpath_runtime_->sampling.engine;
     header->cpu_refusal = 0;
-    header->cpu_rate = hotpath_runtime_->settings.cpu_rate;
+    header->cpu_rate = hotpath_runtime_->settings.record.cpu_rate;
     header->cpu_start_ns = header->cpu_latest_ns = now.ns;
     header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
 }
@@ -29422,7 +29444,7 @@ static uint32_t hp_sites_add_site(uint32_t hash, const char *name, const struct 
     return id;
 }
 
-bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice)
+bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice)
 {
     *ret_choice = NULL;
     if (settings->filter[0] == '\0' && settings->skip[0] == '\0' && settings->log[0] == '\0')
@@ -30657,7 +30679,7 @@ void hp_unrecorded_explain(void)
 
 void hp_waits_begin(void)
 {
-    const struct hp_settings *settings = &hotpath_runtime_->settings;
+    const struct hp_record_settings *settings = &hotpath_runtime_->settings.record;
     struct hp_store *store = hotpath_runtime_->store;
     const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
     if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
@@ -30790,7 +30812,7 @@ static bool hp_waits_start_thread(struct hp_waits_watching *watching)
     return is_started;
 }
 
-void hp_waits_start(const struct hp_settings *settings)
+void hp_waits_start(const struct hp_record_settings *settings)
 {
     if (!settings->waits || settings->is_run || settings->reserve)
         return;

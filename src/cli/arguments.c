@@ -166,17 +166,17 @@ static void warn(const char *line, void *context)
 static void add_section(const struct hp_arguments *arguments, const char *flag, struct hp_settings *settings,
                         const char *item)
 {
-    const size_t length = strlen(settings->report);
-    if (hp_arguments_flag(arguments, flag) != NULL && length + strlen(item) < sizeof settings->report)
-        memcpy(settings->report + length, item, strlen(item) + 1);
+    const size_t length = strlen(settings->show.report);
+    if (hp_arguments_flag(arguments, flag) != NULL && length + strlen(item) < sizeof settings->show.report)
+        memcpy(settings->show.report + length, item, strlen(item) + 1);
 }
 
 /* Within a run HOTPATH_DIR is the folder of that run; we are asked about all sessions, beside it. */
 static void leave_run(struct hp_settings *settings)
 {
-    char *slash = strrchr(settings->dir, '/');
-    settings->is_run = false;
-    if (slash != NULL && hp_text_has_suffix(settings->dir, HP_RUN_SUFFIX))
+    char *slash = strrchr(settings->record.dir, '/');
+    settings->record.is_run = false;
+    if (slash != NULL && hp_text_has_suffix(settings->record.dir, HP_RUN_SUFFIX))
         *slash = '\0';
 }
 
@@ -185,7 +185,7 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
     struct hp_arguments copy = *arguments;
     hp_settings_resolve(settings, NULL, look_up, &copy, warn, NULL);
     hp_options_warn_unknown(hp_environment_all(), warn, NULL);
-    if (settings->is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
+    if (settings->record.is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
         leave_run(settings);
     add_section(arguments, "tree", settings, ",calltree");
     add_section(arguments, "cold", settings, ",cold");

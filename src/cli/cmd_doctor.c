@@ -103,7 +103,7 @@ static void check_clock(struct doctor *doctor)
 /* The first folder that a session could be made in. */
 static bool usable_place(const struct hp_settings *settings, char *place, size_t size)
 {
-    for (unsigned n = 0; hp_place(settings, n, place, size); n++)
+    for (unsigned n = 0; hp_place(&settings->record, n, place, size); n++)
         if (hp_place_is_usable(place))
             return true;
     return false;

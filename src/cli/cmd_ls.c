@@ -131,7 +131,8 @@ static int list(const struct hp_arguments *arguments)
     static struct hp_settings settings;
     struct hp_sessions sessions = {0};
     hp_arguments_settle(arguments, &settings);
-    const bool is_complete = hp_sessions_find(&sessions, &settings, hp_arguments_flag(arguments, "all") != NULL);
+    const bool is_complete =
+        hp_sessions_find(&sessions, &settings.record, hp_arguments_flag(arguments, "all") != NULL);
     if (hp_arguments_flag(arguments, "json") != NULL)
         print_json(&sessions);
     else if (sessions.count == 0)
@@ -226,12 +227,12 @@ static int clean(const struct hp_arguments *arguments)
     uint64_t keep = 0;
     if (kept != NULL && !hp_number_unsigned(kept, strlen(kept), UINT32_MAX, &keep))
         return hp_misuse(arguments->command, "--keep '%s' is not a number", kept);
-    if (!hp_sessions_find(&sessions, &settings, false))
+    if (!hp_sessions_find(&sessions, &settings.record, false))
         cleaning.failed++;
     for (size_t at = 0; at < sessions.count; at++)
         consider(&cleaning, &sessions.all[at], (size_t)keep, is_dry, is_bold);
     hp_sessions_free(&sessions);
-    if (!hp_sessions_find_leftovers(&sessions, &settings))
+    if (!hp_sessions_find_leftovers(&sessions, &settings.record))
         cleaning.failed++;
     for (size_t at = 0; at < sessions.count; at++)
         consider(&cleaning, &sessions.all[at], 0, is_dry, is_bold);

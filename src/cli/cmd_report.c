@@ -55,7 +55,7 @@ static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder
 static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
-    const bool has_found = hp_sessions_find(&found, settings, name != NULL);
+    const bool has_found = hp_sessions_find(&found, &settings->record, name != NULL);
     const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
     const bool is_there = chosen != NULL && add_path(parts, chosen->path, chosen->is_run);
     hp_sessions_free(&found);
@@ -92,9 +92,10 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 {
     hp_arguments_settle(arguments, settings);
     if (hp_arguments_option(arguments, "HOTPATH_OUTPUT_PATH") == NULL)
-        settings->output_path[0] = '\0';
-    if (hp_arguments_option(arguments, "HOTPATH_OUTPUT_FORMAT") == NULL && settings->format == HP_FORMAT_NONE)
-        settings->format = HP_FORMAT_TABLE;
+        settings->output.output_path[0] = '\0';
+    if (hp_arguments_option(arguments, "HOTPATH_OUTPUT_FORMAT") == NULL &&
+        settings->output.format == HP_FORMAT_NONE)
+        settings->output.format = HP_FORMAT_TABLE;
 }
 
 /* ---------------------------------------------------------------------------------------------------- work */

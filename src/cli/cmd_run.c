@@ -64,7 +64,7 @@ static bool make_folder_in(struct run *run, const char *place)
 static void make_folder(struct run *run)
 {
     char place[1200];
-    for (unsigned n = 0; hp_place(&run->settings, n, place, sizeof place); n++)
+    for (unsigned n = 0; hp_place(&run->settings.record, n, place, sizeof place); n++)
         if (make_folder_in(run, place))
             return;
     run->folder[0] = '\0';
@@ -78,7 +78,7 @@ static void make_folder(struct run *run)
 static bool is_left_to_us(const struct run *run)
 {
     return hp_arguments_option(run->arguments, "HOTPATH") == NULL &&
-           (run->settings.record_is_off || !run->settings.record_is_set);
+           (run->settings.record.is_off || !run->settings.record.is_set);
 }
 
 static void choose_recording(const struct run *run)
@@ -100,7 +100,7 @@ static bool wants_children(const struct run *run)
 static bool wants_allocations(const struct run *run)
 {
     return hp_arguments_flag(run->arguments, "no-preload") == NULL &&
-           (is_left_to_us(run) || (run->settings.record & HP_RECORD_ALLOC));
+           (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC));
 }
 
 /* The program is run all the same. */
@@ -140,8 +140,8 @@ static void pass_options(const struct run *run)
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
         if (run->arguments->options[at] != NULL && (hp_options[at].scope & HP_SCOPE_RECORD))
             setenv(hp_options[at].variable, run->arguments->options[at], 1);
-    pass_list("HOTPATH_FILTER", run->settings.filter);
-    pass_list("HOTPATH_SKIP", run->settings.skip);
+    pass_list("HOTPATH_FILTER", run->settings.record.filter);
+    pass_list("HOTPATH_SKIP", run->settings.record.skip);
 }
 
 /* Programs have to know whether they are in a sandbox that we are not in. */
@@ -204,9 +204,10 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
 /* A file that cannot be written is no reason to withhold the numbers. */
 static void show(struct run *run, const struct hp_sessions *sessions)
 {
-    if (hp_show(sessions, &run->settings, stderr, false) == EXIT_DONE || run->settings.output_path[0] == '\0')
+    if (hp_show(sessions, &run->settings, stderr, false) == EXIT_DONE ||
+        run->settings.output.output_path[0] == '\0')
         return;
-    run->settings.output_path[0] = '\0';
+    run->settings.output.output_path[0] = '\0';
     hp_show(sessions, &run->settings, stderr, false);
 }
 
@@ -245,7 +246,7 @@ static void report(struct run *run, pid_t program)
         explain_nothing(run);
         hp_run_remove(run->folder);
     } else {
-        if (run->settings.format != HP_FORMAT_NONE)
+        if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
         name_survivors(run, &sessions);
     }
@@ -265,7 +266,7 @@ static int refuse(const struct hp_launch *launch, struct run *run)
 static int execute(struct run *run)
 {
     struct hp_launch launch = {.argv = run->arguments->operands,
-                               .timeout_ms = run->settings.shutdown_ms,
+                               .timeout_ms = run->settings.record.shutdown_ms,
                                .prepare = prepare,
                                .context = run,
                                .is_starting = watch,
@@ -282,10 +283,10 @@ static int execute(struct run *run)
     signal(SIGXFSZ, SIG_IGN);
     if (launch.is_asked_to_end)
         hp_fail("'%s' was told to end after %u ms, as --timeout says", launch.argv[0],
-                (unsigned)run->settings.shutdown_ms);
+                (unsigned)run->settings.record.shutdown_ms);
     report(run, launch.pid);
     if (run->folder[0] != '\0')
-        hp_runs_forget(run->folder, run->settings.keep > 0 ? run->settings.keep - 1 : 0);
+        hp_runs_forget(run->folder, run->settings.record.keep > 0 ? run->settings.record.keep - 1 : 0);
     hp_launch_end_like(launch.status);
 }
 

@@ -96,7 +96,7 @@ static int switch_all(const struct hp_arguments *arguments, bool is_on)
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "the number of a process is missing");
     hp_arguments_settle(arguments, &settings);
-    int status = hp_sessions_find(&sessions, &settings, true) ? EXIT_DONE : EXIT_FAILED;
+    int status = hp_sessions_find(&sessions, &settings.record, true) ? EXIT_DONE : EXIT_FAILED;
     for (int at = 0; at < arguments->operand_count; at++) {
         const int one = switch_process(&sessions, arguments->operands[at], is_on);
         status = one > status ? one : status;

@@ -260,7 +260,7 @@ static bool add_parts(struct hp_sessions *sessions)
     return is_complete;
 }
 
-bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *settings, bool with_parts)
+bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_settings *settings, bool with_parts)
 {
     char folder[1200];
     bool is_complete = true;
@@ -327,7 +327,7 @@ static bool take_leftover(struct hp_sessions *sessions, int folder, const char *
     return true;
 }
 
-bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_settings *settings)
+bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_record_settings *settings)
 {
     char folder[1200];
     bool is_complete = true;

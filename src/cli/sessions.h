@@ -46,13 +46,13 @@ const char *hp_session_state_name(enum hp_session_state state);
  * Adds what is in the folders where sessions are, the newest first; those within runs too when `with_parts`. A folder that
  * must not be trusted costs one line on stderr. False: something is missing, for want of memory or descriptors.
  */
-bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_settings *settings, bool with_parts);
+bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_settings *settings, bool with_parts);
 
 /*
  * Adds what is left of sessions that nobody can read (cut off, of another version, never finished): files of ours in these folders
  * with the name of a session whose process has ended, unchanged for an hour. False as above.
  */
-bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_settings *settings);
+bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_record_settings *settings);
 
 /* Adds the sessions of one folder, the oldest first. False, with one line on stderr: it cannot be looked into. */
 bool hp_sessions_in(struct hp_sessions *sessions, const char *folder);

@@ -23,7 +23,7 @@ static struct hp_report_target target_of(FILE *stream, const struct hp_settings 
     return (struct hp_report_target){.sink = hp_write_to_stream,
                                      .context = stream,
                                      .width = terminal.columns,
-                                     .color = terminal.has_color && !settings->no_color};
+                                     .color = terminal.has_color && !settings->output.no_color};
 }
 
 /* Which run it is: the newest session may not be the one that was meant. */
@@ -47,7 +47,7 @@ static int render(const struct hp_session_file *files, size_t count, const struc
         return hp_fail("not enough memory for %zu sessions", count);
     for (size_t at = 0; at < count; at++)
         snapshots[at] = &files[at].snapshot;
-    if (is_named && settings->format == HP_FORMAT_TABLE)
+    if (is_named && settings->output.format == HP_FORMAT_TABLE)
         print_origin(files, count, stream);
     const struct hp_snapshots sessions = {.all = snapshots, .count = count, .read_name = hp_demangle};
     const int status = hp_report_render(&sessions, settings, &target);
@@ -78,8 +78,8 @@ static int render_to_file(const struct hp_session_file *files, size_t count, con
                           bool is_named)
 {
     char path[1200];
-    if (!hp_place_of_report(settings->output_path, files[0].snapshot.header.pid, path, sizeof path))
-        return hp_fail("the path of the output is too long: '%s'", settings->output_path);
+    if (!hp_place_of_report(settings->output.output_path, files[0].snapshot.header.pid, path, sizeof path))
+        return hp_fail("the path of the output is too long: '%s'", settings->output.output_path);
     hp_file_make_parents(path);
     FILE *stream = open_output(path);
     if (stream == NULL)
@@ -116,8 +116,8 @@ int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settin
         return hp_fail("not enough memory for %zu sessions", sessions->count);
     const size_t count = read_all(sessions, files);
     if (count > 0)
-        status = settings->output_path[0] != '\0' ? render_to_file(files, count, settings, is_named)
-                                                  : render(files, count, settings, stream, is_named);
+        status = settings->output.output_path[0] != '\0' ? render_to_file(files, count, settings, is_named)
+                                                         : render(files, count, settings, stream, is_named);
     for (size_t at = 0; at < count; at++)
         hp_session_file_close(&files[at]);
     free(files);

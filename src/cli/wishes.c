@@ -51,13 +51,14 @@ static const hotpath_results *report_of_nothing(struct hp_arena *arena, const st
     header.state = HP_STATE_FINISHED;
     header.main_site = UINT32_MAX;
     settings = *given;
-    settings.by = HP_BY_THREAD; /* it has a column more */
-    settings.columns[0] = settings.sort[0] = settings.focus[0] = settings.filter[0] = '\0';
-    settings.report[0] = '\0';
-    strcpy(settings.slowest, "/./");
+    settings.show.by = HP_BY_THREAD; /* it has a column more */
+    settings.show.columns[0] = settings.show.sort[0] = settings.show.focus[0] = settings.record.filter[0] = '\0';
+    settings.show.report[0] = '\0';
+    strcpy(settings.show.slowest, "/./");
     for (size_t at = 0; at < hp_section_type_count; at++) {
-        const size_t length = strlen(settings.report);
-        snprintf(settings.report + length, sizeof settings.report - length, "%s,", hp_section_types[at]->name);
+        const size_t length = strlen(settings.show.report);
+        snprintf(settings.show.report + length, sizeof settings.show.report - length, "%s,",
+                 hp_section_types[at]->name);
     }
     hp_cold_reader = hp_instrumented_read;
     if (hp_snapshot_open(&snapshot, (const unsigned char *)&header, sizeof header, NULL) != NULL)
@@ -98,10 +99,10 @@ static const struct wish {
     size_t offset; /* of the list in the settings */
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
 } wishes[] = {
-    {"HOTPATH_REPORT", "section", "; see hotpath(7)", offsetof(struct hp_settings, report), is_section},
-    {"HOTPATH_COLUMNS", "column", "; 'all' shows those there are", offsetof(struct hp_settings, columns),
+    {"HOTPATH_REPORT", "section", "; see hotpath(7)", offsetof(struct hp_settings, show.report), is_section},
+    {"HOTPATH_COLUMNS", "column", "; 'all' shows those there are", offsetof(struct hp_settings, show.columns),
      is_column},
-    {"HOTPATH_SORT", "column", "; --columns all shows those there are", offsetof(struct hp_settings, sort),
+    {"HOTPATH_SORT", "column", "; --columns all shows those there are", offsetof(struct hp_settings, show.sort),
      is_column},
 };
 

@@ -92,8 +92,8 @@ static void say_no_memory(const struct hp_session *session)
 static int open_output(const struct hp_settings *settings)
 {
     char path[1100];
-    if (settings->output_path[0] == '\0' ||
-        !hp_place_of_report(settings->output_path, hp_sys_process_id(), path, sizeof path))
+    if (settings->output.output_path[0] == '\0' ||
+        !hp_place_of_report(settings->output.output_path, hp_sys_process_id(), path, sizeof path))
         return -1;
     hp_file_make_parents(path);
     const int fd = hp_sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0666);
@@ -195,7 +195,7 @@ static int render(struct work *work, int fd)
     const struct hp_report_target target = {.sink = put,
                                             .context = work,
                                             .width = terminal.columns,
-                                            .color = terminal.has_color && !work->settings.no_color};
+                                            .color = terminal.has_color && !work->settings.output.no_color};
     hp_arena_release(&work->arena);
     work->first = work->last = NULL;
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
@@ -210,7 +210,7 @@ static int render_and_write(struct work *work, int fd, bool is_in_handler)
 
 static int write_report(struct work *work, bool is_in_handler)
 {
-    if (work->settings.format == HP_FORMAT_NONE)
+    if (work->settings.output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int fd = open_output(&work->settings);
     if (fd >= 0) {
@@ -220,7 +220,7 @@ static int write_report(struct work *work, bool is_in_handler)
         if (status != HOTPATH_E_OUTPUT)
             return status;
         errno = error;
-        say_output_failed("cannot write all of", work->settings.output_path);
+        say_output_failed("cannot write all of", work->settings.output.output_path);
     }
     return hp_file_is(2, &hp_runtime->standard_error) ? render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
@@ -228,7 +228,8 @@ static int write_report(struct work *work, bool is_in_handler)
 /* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.is_run && !work->owned->store.is_memory && hp_file_is_locked(work->settings.dir);
+    return work->settings.record.is_run && !work->owned->store.is_memory &&
+           hp_file_is_locked(work->settings.record.dir);
 }
 
 /* What others may be changing, as it is at one moment. */

@@ -65,7 +65,7 @@ struct hp_session *hp_session_make(const struct hp_settings *settings)
     if (session == NULL)
         return NULL;
     hp_settings_copy(&session->settings, settings);
-    if (hp_store_create(&session->store, settings, hp_sys_process_id(), session->place) != NULL) {
+    if (hp_store_create(&session->store, &settings->record, hp_sys_process_id(), session->place) != NULL) {
         set_phase(session, HP_PHASE_FREE);
         return NULL;
     }

@@ -81,7 +81,7 @@ static struct key *find(struct key_table *table, uint32_t hash, const char *text
 
 static struct key_table *make_table(void)
 {
-    const uint32_t asked = hp_runtime->settings.keys_limit;
+    const uint32_t asked = hp_runtime->settings.record.keys_limit;
     const uint32_t limit = asked < MOST_KEYS ? asked : MOST_KEYS;
     size_t places = 16;
     while (places < 2 * (size_t)limit + 2)

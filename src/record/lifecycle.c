@@ -106,11 +106,11 @@ static void fill_header(struct hp_session *session)
     header->executable = described(store, hp_process_executable);
     header->host = described(store, hp_process_host);
     header->system = described(store, hp_process_system);
-    header->label = hp_store_text(store, session->settings.label);
-    header->metadata = hp_store_text(store, session->settings.metadata);
-    header->time_period = session->settings.time_period;
-    header->filter = hp_store_text(store, session->settings.filter);
-    header->skip = hp_store_text(store, session->settings.skip);
+    header->label = hp_store_text(store, session->settings.record.label);
+    header->metadata = hp_store_text(store, session->settings.record.metadata);
+    header->time_period = session->settings.record.time_period;
+    header->filter = hp_store_text(store, session->settings.record.filter);
+    header->skip = hp_store_text(store, session->settings.record.skip);
     header->library = hp_store_text(store, "hotpath " HOTPATH_VERSION ", " HP_COMPILER);
 }
 
@@ -182,19 +182,19 @@ static bool is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id(
 /* The sessions of a run stay until its report is made, and who runs it sees to them. */
 static void prune(struct hp_session *session)
 {
-    if (session->store.path[0] != '\0' && !session->settings.is_run && is_turn_to_prune())
-        hp_store_prune(&session->store, session->settings.keep);
+    if (session->store.path[0] != '\0' && !session->settings.record.is_run && is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.record.keep);
 }
 
 static void set_settings(const struct hp_settings *settings)
 {
     struct hp_wishes *wishes = &hp_runtime->wishes;
     hp_settings_copy(&hp_runtime->settings, settings);
-    HOTPATH_PUT_(wishes->record, settings->record);
-    HOTPATH_PUT_(wishes->time_period, settings->time_period);
-    HOTPATH_PUT_(wishes->measuring_bound, settings->measuring_bound);
-    HOTPATH_PUT_(wishes->logs_limit, settings->logs_limit);
-    HOTPATH_PUT_(wishes->reserve, settings->reserve);
+    HOTPATH_PUT_(wishes->record, settings->record.kinds);
+    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
+    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
+    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
 }
 
 /* The session that was made runs from now on. Under the lock, signals held. */
@@ -210,7 +210,7 @@ static void open_session(struct hp_session *session)
     hp_waits_begin();
     hp_sites_begin();
     hp_sampler_begin();
-    if (hp_runtime->settings.reserve)
+    if (hp_runtime->settings.record.reserve)
         hp_store_reserve_all(hp_runtime->store);
     header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
     /* With its magic the file is a session; release, so that whoever sees it sees the rest. */
@@ -219,7 +219,7 @@ static void open_session(struct hp_session *session)
     hp_session_link(session); /* all is filled in: from now on anybody may hold it */
     __atomic_store_n(&hp_runtime->gate, hp_epoch(), __ATOMIC_RELEASE);
     hp_skip_zones(false);
-    if (hp_runtime->settings.reserve)
+    if (hp_runtime->settings.record.reserve)
         reserve_everything();
 }
 
@@ -270,7 +270,7 @@ static bool may_make_system_calls(void)
 void hp_session_follow_fork(void)
 {
     const int saved = errno;
-    if (hp_runtime->settings.is_run && is_active() && may_make_system_calls())
+    if (hp_runtime->settings.record.is_run && is_active() && may_make_system_calls())
         hp_thread_head_for_pools();
     errno = saved;
 }
@@ -302,7 +302,7 @@ struct wish {
 static void agree(const struct wish *wish)
 {
     /* HOTPATH=1 may have begun it before the program said how. */
-    __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, wish->settings.time_period,
+    __atomic_store_n(&hp_store_header(hp_runtime->store)->time_period, wish->settings.record.time_period,
                      __ATOMIC_RELAXED);
     hp_sampler_begin_late();
     if (hp_runtime->sampling.engine != HP_CPU_NONE)
@@ -377,7 +377,7 @@ static void explain_place(const struct hp_settings *settings, const struct hp_st
 {
     if (!store->is_memory)
         return;
-    if (settings->dir[0] != '\0')
+    if (settings->record.dir[0] != '\0')
         hp_say("hotpath: the folder of HOTPATH_DIR cannot be used (it must be ours, writable by us alone, and have "
                "1 MB free); the session is kept in memory and ends with the process");
     else if (store->is_foreign)
@@ -415,15 +415,15 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     struct hp_settings *settings = &wish->settings;
     /* What HOTPATH=1 began has warned already. */
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
-    if (settings->record_is_off || settings->record == 0)
+    if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
-    wish->is_quick = settings->is_run && options == NULL;
-    if (!is_auto() && !settings->is_run)
+    wish->is_quick = settings->record.is_run && options == NULL;
+    if (!is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
-    if (!hp_runtime_prepare() || !hp_sites_prepare(settings, &wish->choice))
+    if (!hp_runtime_prepare() || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
-    make_absolute(settings->output_path, sizeof settings->output_path);
-    make_absolute(settings->dir, sizeof settings->dir);
+    make_absolute(settings->output.output_path, sizeof settings->output.output_path);
+    make_absolute(settings->record.dir, sizeof settings->record.dir);
     const int status = begin_or_join(wish);
     hp_sites_drop(wish->choice);
     if (wish->session != NULL && !wish->is_new)
@@ -432,8 +432,8 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (session != NULL)
         follow_up(session, settings);
     if (status == HOTPATH_OK) {
-        hp_waits_start(settings);
-        if ((settings->record & HP_RECORD_CPU) && settings->reserve)
+        hp_waits_start(&settings->record);
+        if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
             hp_say("hotpath: processor time is not sampled: HOTPATH_RESERVE leaves it no system call");
     }
     return status;
@@ -457,7 +457,7 @@ static int begin(const struct hotpath_options *options, struct manners *ret_mann
     struct wish *wish = hp_memory_map(sizeof *wish);
     const int status = wish != NULL ? begin_with(wish, options) : HOTPATH_E_SPACE;
     if (status == HOTPATH_OK)
-        *ret_manners = (struct manners){wish->settings.leave_signals, wish->settings.shutdown_ms};
+        *ret_manners = (struct manners){wish->settings.record.leave_signals, wish->settings.record.shutdown_ms};
     hp_memory_unmap(wish, sizeof *wish);
     return status;
 }
@@ -525,7 +525,7 @@ int hotpath_stop(void)
 /* A child that was forked says nothing by itself: its parent's report is the one that was asked for. */
 static bool is_silent_child(const struct hp_session *session)
 {
-    return hp_is_child() && strstr(session->settings.output_path, "%p") == NULL;
+    return hp_is_child() && strstr(session->settings.output.output_path, "%p") == NULL;
 }
 
 /* The process ends: report, and leave everything in place, since other threads may still run. */
@@ -584,7 +584,7 @@ static bool is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record_is_set && !(settings->is_run && was_shut_in());
+    const bool is_set = settings->record.is_set && !(settings->record.is_run && was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

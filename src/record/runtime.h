@@ -319,7 +319,7 @@ bool hp_site_is_logged(uint32_t id);
 /* The same as hp_site_id under the lock. `symbol` is that of a function that the compiler measures, NULL for macros. */
 void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol);
 /* HOTPATH_FILTER, HOTPATH_SKIP and HOTPATH_LOG, ready to be asked. False: no memory. `*ret_choice` is NULL where none says anything. */
-bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice);
+bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice);
 /* Makes them count from now on, and returns those that did before. Under the lock. */
 struct hp_site_choice *hp_sites_choose(struct hp_site_choice *choice);
 void hp_sites_drop(struct hp_site_choice *choice);

@@ -680,8 +680,8 @@ void hp_sampler_meet_zone(struct hp_head *head)
 
 static bool is_wanted(void)
 {
-    const struct hp_settings *settings = &hp_runtime->settings;
-    return (settings->record & HP_RECORD_CPU) && !settings->reserve && !IS_SANITIZED;
+    const struct hp_record_settings *settings = &hp_runtime->settings.record;
+    return (settings->kinds & HP_RECORD_CPU) && !settings->reserve && !IS_SANITIZED;
 }
 
 /* Whether the kernel has perf for us turns out with the first zone. */
@@ -689,7 +689,7 @@ static enum hp_cpu_engine choose_engine(void)
 {
     if (!is_wanted())
         return HP_CPU_NONE;
-    return hp_runtime->settings.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
+    return hp_runtime->settings.record.cpu_engine == HP_CPU_ENGINE_TIMERS ? HP_CPU_TIMERS : HP_CPU_PERF;
 }
 
 void hp_sampler_touch(struct hp_header *header)
@@ -705,18 +705,18 @@ void hp_sampler_begin(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_runtime->sampling =
-        (struct hp_sampling){.engine = choose_engine(), .period_ns = SECOND / hp_runtime->settings.cpu_rate};
+        (struct hp_sampling){.engine = choose_engine(), .period_ns = SECOND / hp_runtime->settings.record.cpu_rate};
     for (size_t at = 0; hp_runtime->is_child && at < HP_PRIVATE_SIGNALS; at++)
         hp_runtime->signals[at].is_changing = 0; /* by a thread that is not here */
     if (hp_runtime->sampling.engine == HP_CPU_NONE)
         return;
     const struct hp_cpu_time now = hp_cpu_of_process();
     /* Others have bits there, too. */
-    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hp_runtime->settings.is_run ? HP_FEATURE_RUN : 0),
+    __atomic_fetch_or(&header->features, HP_FEATURE_CPU | (hp_runtime->settings.record.is_run ? HP_FEATURE_RUN : 0),
                       __ATOMIC_RELAXED);
     header->cpu_engine = hp_runtime->sampling.engine;
     header->cpu_refusal = 0;
-    header->cpu_rate = hp_runtime->settings.cpu_rate;
+    header->cpu_rate = hp_runtime->settings.record.cpu_rate;
     header->cpu_start_ns = header->cpu_latest_ns = now.ns;
     header->cpu_start_kernel_ns = header->cpu_latest_kernel_ns = now.kernel_ns;
 }

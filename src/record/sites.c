@@ -196,7 +196,7 @@ static uint32_t add_site(uint32_t hash, const char *name, const struct hotpath_s
     return id;
 }
 
-bool hp_sites_prepare(const struct hp_settings *settings, struct hp_site_choice **ret_choice)
+bool hp_sites_prepare(const struct hp_record_settings *settings, struct hp_site_choice **ret_choice)
 {
     *ret_choice = NULL;
     if (settings->filter[0] == '\0' && settings->skip[0] == '\0' && settings->log[0] == '\0')

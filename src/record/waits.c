@@ -29,7 +29,7 @@
 
 void hp_waits_begin(void)
 {
-    const struct hp_settings *settings = &hp_runtime->settings;
+    const struct hp_record_settings *settings = &hp_runtime->settings.record;
     struct hp_store *store = hp_runtime->store;
     const bool is_to_be_watched = settings->is_run || (settings->waits && !hp_is_child());
     if (!is_to_be_watched || settings->reserve || hp_store_header(store)->waits != 0)
@@ -162,7 +162,7 @@ static bool start_thread(struct watching *watching)
     return is_started;
 }
 
-void hp_waits_start(const struct hp_settings *settings)
+void hp_waits_start(const struct hp_record_settings *settings)
 {
     if (!settings->waits || settings->is_run || settings->reserve)
         return;

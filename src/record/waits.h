@@ -8,6 +8,6 @@
 void hp_waits_begin(void);
 
 /* Starts the thread that watches, if the settings ask for one. After the session has begun, not under the lock. */
-void hp_waits_start(const struct hp_settings *settings);
+void hp_waits_start(const struct hp_record_settings *settings);
 
 #endif

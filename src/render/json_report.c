@@ -319,21 +319,21 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_put_string(&json, "label", results->label);
     if (results->metadata[0] != '\0')
         put_metadata(&json, results->metadata);
-    if (results->settings->focus[0] != '\0')
-        hp_json_put_string(&json, "focus", results->settings->focus);
-    if (results->settings->min_percent > 0) {
+    if (results->settings->show.focus[0] != '\0')
+        hp_json_put_string(&json, "focus", results->settings->show.focus);
+    if (results->settings->show.min_percent > 0) {
         hp_json_key(&json, "min_percent");
-        hp_json_number(&json, results->settings->min_percent, 15);
+        hp_json_number(&json, results->settings->show.min_percent, 15);
     }
     hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
-    hp_json_put_string(&json, "time", results->settings->time_exclusive ? "exclusive" : "inclusive");
-    hp_json_put_string(&json, "by", results->settings->by == HP_BY_THREAD ? "thread" : "function");
+    hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
+    hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
     if (hp_run_has_allocs(&results->run)) {
-        hp_json_put_string(&json, "alloc", results->settings->alloc_cumulative ? "cumulative" : "exclusive");
-        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->alloc_metric));
+        hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
+        hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
     }
     if (hp_run_has_cpu(&results->run))
-        hp_json_put_string(&json, "cpu", results->settings->cpu_inclusive ? "inclusive" : "exclusive");
+        hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);

@@ -19,11 +19,11 @@ static int render(struct hp_arena *arena, const struct hp_snapshots *snapshots, 
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
     hp_text_init_stream(&out, buffer, BUFFER_BYTES, target->sink, target->context);
-    if (settings->format == HP_FORMAT_TABLE) {
+    if (settings->output.format == HP_FORMAT_TABLE) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
         is_complete = hp_table_render(results, &out, &style);
     } else {
-        hp_json_report_render(results, &out, settings->format == HP_FORMAT_JSON_PRETTY);
+        hp_json_report_render(results, &out, settings->output.format == HP_FORMAT_JSON_PRETTY);
     }
     if (!hp_text_finish(&out))
         return HOTPATH_E_OUTPUT;
@@ -34,7 +34,7 @@ int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_setti
                      const struct hp_report_target *target)
 {
     struct hp_arena arena = {0};
-    if (settings->format == HP_FORMAT_NONE)
+    if (settings->output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
     const int status = render(&arena, snapshots, settings, target);
     hp_arena_release(&arena);

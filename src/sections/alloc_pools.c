@@ -155,7 +155,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->total_rows = view.count;
     for (size_t at = 0; at < view.count; at++)
         fill_row(&section->rows[at], &columns, view.all[at]);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 const struct hp_section_type hp_section_alloc_pools = {

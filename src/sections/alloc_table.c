@@ -111,7 +111,7 @@ static bool is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || me
 
 static bool is_bytes(const struct hp_settings *settings)
 {
-    return settings->alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->alloc_metric == HP_ALLOC_BYTES_MAX;
+    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
 }
 
 static bool is_count(const struct hp_settings *settings) { return !is_bytes(settings); }
@@ -125,9 +125,9 @@ static bool add_measured(struct view *view, struct measured *measured, bool are_
     const bool is_visible = are_peaks == view->is_peak_first;
     measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
                                               are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++) {
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->arena, settings->percentiles[at],
+        if (!hp_percentile_name(view->results->arena, settings->show.percentiles[at],
                                 are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
             return false;
         measured->percentiles[at] =
@@ -174,7 +174,7 @@ static bool describe(struct view *view)
     struct columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->by == HP_BY_THREAD)
+    if (view->results->settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
@@ -199,7 +199,7 @@ static bool describe(struct view *view)
 
 static uint64_t measure_of(const struct view *view, const struct hp_site_allocs *allocs)
 {
-    const bool is_all = view->results->settings->alloc_cumulative;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
     if (view->kind == &bytes_kind)
         return is_all ? allocs->all_bytes : allocs->own_bytes;
     return is_all ? allocs->all_count : allocs->own_count;
@@ -237,7 +237,7 @@ static void add_outside(struct view *view, const struct hp_thread_label *thread,
 /* One for each thread, or for all; what has no thread has none. */
 static void add_all_outside(struct view *view)
 {
-    const bool is_by_thread = view->results->settings->by == HP_BY_THREAD;
+    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
     uint64_t bytes = 0, count = 0;
     for (size_t at = 0; at < view->allocs->thread_count; at++) {
         const struct hp_thread_allocs *thread = &view->allocs->threads[at];
@@ -282,7 +282,7 @@ static void set_whole(struct view *view)
     const struct hp_alloc_totals *totals = &view->allocs->totals;
     view->whole = view->kind == &bytes_kind ? totals->bytes : totals->count;
     view->section->percent_of = "allocated";
-    if (!view->results->settings->exclude_wrapper)
+    if (!view->results->settings->show.exclude_wrapper)
         return;
     view->section->percent_of = "rows";
     view->whole = 0;
@@ -302,7 +302,7 @@ static bool gather(struct view *view)
     for (size_t at = 0; at < most; at++)
         view->entries[at] = &entries[at];
     for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->exclude_wrapper && view->profile->sites[at]->is_main))
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
             add_site(view, view->profile->sites[at]);
     add_all_outside(view);
     set_whole(view);
@@ -342,8 +342,8 @@ static void fill_percentiles(struct view *view, struct hp_row *row, const struct
 {
     const struct hp_settings *settings = view->results->settings;
     double value;
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->values, settings->percentiles[at], &value))
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
             hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
 }
 
@@ -352,7 +352,7 @@ static void fill_zeros(struct view *view, struct hp_row *row, const struct measu
 {
     const struct hp_settings *settings = view->results->settings;
     set_average(view, row, measured->average, 0);
-    for (uint32_t at = 0; at < settings->percentile_count && at < HP_MAX_PERCENTILES; at++)
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
         hp_section_set_count(row, measured->percentiles[at], 0);
 }
 
@@ -360,7 +360,7 @@ static void fill_values(struct view *view, struct hp_row *row, const struct entr
 {
     const struct kind *kind = view->kind;
     const struct columns *columns = &view->columns;
-    const bool is_all = view->results->settings->alloc_cumulative;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
     const uint64_t calls = entry->site->sums.calls;
     if (entry->allocs.calls == 0) {
         fill_zeros(view, row, &columns->totals);
@@ -412,7 +412,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 
 static bool fill_rows(struct view *view)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
                          (const void *const *)view->entries, view->count, fill_row, view);
 }
 
@@ -568,10 +568,10 @@ static bool set_description(struct view *view)
     struct hp_text line;
     const struct hp_settings *settings = view->results->settings;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, view->is_peak_first          ? view->kind->highest
-                          : settings->alloc_cumulative ? view->kind->cumulative
-                                                       : view->kind->exclusive);
-    hp_text_string(&line, settings->by == HP_BY_THREAD ? ", thread by thread." : ".");
+    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
+                          : settings->show.alloc_cumulative ? view->kind->cumulative
+                                                            : view->kind->exclusive);
+    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
     view->section->description = keep_line(view, &line);
     return view->section->description != NULL;
 }
@@ -591,7 +591,7 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_results_allocs(results),
-                          .is_peak_first = is_peak(results->settings->alloc_metric)};
+                          .is_peak_first = is_peak(results->settings->show.alloc_metric)};
     view->values = hp_arena_take(results->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }

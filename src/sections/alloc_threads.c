@@ -128,7 +128,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     for (size_t at = 0; at < allocs->thread_count; at++)
         if (!fill_row(results, &section->rows[at], &columns, order[at]))
             return false;
-    if (!hp_order_apply(results, section, results->settings->functions_limit))
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
         return false;
     add_notes(section, allocs);
     return true;

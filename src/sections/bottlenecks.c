@@ -297,7 +297,7 @@ static int compare_entries(const void *a, const void *b)
 
 static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->exclude_wrapper && site->is_main;
+    return view->results->settings->show.exclude_wrapper && site->is_main;
 }
 
 /*
@@ -313,7 +313,7 @@ static void set_whole(struct view *view)
         if (!is_left_out(view, profile->sites[at]))
             inside += hp_sums_self(&profile->sites[at]->sums);
     uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
-    if (results->settings->exclude_wrapper) {
+    if (results->settings->show.exclude_wrapper) {
         whole = inside;
     } else if (inside > whole + whole / 1000) {
         whole = inside;
@@ -359,7 +359,7 @@ static bool gather(struct view *view)
         if (is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
             continue;
         view->section->total_rows++;
-        if (100 * part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->min_percent)
+        if (100 * part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->show.min_percent)
             view->entries[view->count++] = &entries[at];
     }
     hp_sort(view->entries, view->count, compare_entries);
@@ -554,7 +554,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 
 static uint32_t limit_of(const struct hp_settings *settings)
 {
-    return settings->functions_limit_is_given ? settings->functions_limit : ROWS;
+    return settings->show.functions_limit_is_given ? settings->show.functions_limit : ROWS;
 }
 
 static bool fill_rows(struct view *view)

@@ -123,7 +123,7 @@ static size_t cut(struct view *view)
         const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
         functions += is_next;
         calls = is_next ? 0 : calls;
-        if (is_within(functions, settings->functions_limit) && is_within(calls++, settings->logs_limit))
+        if (is_within(functions, settings->show.functions_limit) && is_within(calls++, settings->record.logs_limit))
             view->order[kept++] = view->order[at];
     }
     return kept;

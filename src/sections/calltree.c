@@ -91,7 +91,7 @@ static int compare_heat(const void *a, const void *b)
 
 static void keep_hottest(struct view *view)
 {
-    const uint32_t limit = view->results->settings->calltree_limit;
+    const uint32_t limit = view->results->settings->show.calltree_limit;
     if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
         hp_sort(view->kept, view->kept_count, compare_heat);
         view->kept_count = limit;

@@ -411,7 +411,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     for (size_t at = 0; at < view.row_count; at++)
         fill_row(&view, &section->rows[at], view.rows[at]);
     add_notes(&view);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 static bool is_available(void) { return hp_cold_reader != NULL; }

@@ -49,7 +49,7 @@ static void describe(struct view *view)
     struct columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->by == HP_BY_THREAD)
+    if (view->results->settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
@@ -98,7 +98,7 @@ static bool is_shown(const struct view *view, const struct entry *entry)
 
 static bool is_left_out(const struct view *view, const struct hp_site_sums *site)
 {
-    return view->results->settings->exclude_wrapper && site->is_main;
+    return view->results->settings->show.exclude_wrapper && site->is_main;
 }
 
 /* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
@@ -106,7 +106,7 @@ static void set_whole(struct view *view)
 {
     view->section->percent_of = "cpu";
     view->whole = hp_cpu_ns(&view->cpu->total);
-    if (!view->results->settings->exclude_wrapper)
+    if (!view->results->settings->show.exclude_wrapper)
         return;
     view->section->percent_of = "rows";
     view->whole = 0;
@@ -116,7 +116,7 @@ static void set_whole(struct view *view)
 
 static void add_entry(struct view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
 {
-    const bool is_inclusive = view->results->settings->cpu_inclusive;
+    const bool is_inclusive = view->results->settings->show.cpu_inclusive;
     *view->entries[view->count++] =
         (struct entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
 }
@@ -234,7 +234,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 
 static bool fill_rows(struct view *view)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->functions_limit,
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
                          (const void *const *)view->entries, view->count, fill_row, view);
 }
 
@@ -314,11 +314,12 @@ static bool has_data(const struct hotpath_results *results) { return hp_run_has_
 
 static const char *description_of(const struct hp_settings *settings)
 {
-    if (settings->by == HP_BY_THREAD)
-        return settings->cpu_inclusive ? "Processor time of each function and those it calls, thread by thread."
-                                       : "Exclusive processor time by each function, thread by thread.";
-    return settings->cpu_inclusive ? "Processor time of each function and those it calls."
-                                   : "Exclusive processor time by each function.";
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.cpu_inclusive
+                   ? "Processor time of each function and those it calls, thread by thread."
+                   : "Exclusive processor time by each function, thread by thread.";
+    return settings->show.cpu_inclusive ? "Processor time of each function and those it calls."
+                                        : "Exclusive processor time by each function.";
 }
 
 /* The profile of the results has its own; one by thread has it made anew. */

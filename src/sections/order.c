@@ -29,7 +29,7 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
 
 bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
 {
-    const char *sort = results->settings->sort;
+    const char *sort = results->settings->show.sort;
     const bool is_reversed = sort[0] == '-';
     const char *name = sort + is_reversed;
     const size_t column = hp_section_find_column(section, name, strlen(name));

@@ -136,7 +136,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct p
 static uint64_t measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
     const struct hp_sums main = {.self = session->in_main};
-    const uint64_t apart = settings->exclude_wrapper ? hp_sums_self(&main) : 0;
+    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
     return session->total > apart ? session->total - apart : 0;
 }
 
@@ -275,7 +275,7 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
         has_scaled |= section->rows[at].is_sampled;
     if (has_scaled)
         hp_profile_note_scaled(results->profile, section);
-    if (results->settings->exclude_wrapper)
+    if (results->settings->show.exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }
 
@@ -296,7 +296,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         if (!fill_row(&view, &section->rows[row], order[row]))
             return false;
     add_notes(results, section, order, count);
-    return hp_order_apply(results, section, results->settings->functions_limit);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
 }
 
 static bool has_data(const struct hotpath_results *results)

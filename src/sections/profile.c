@@ -851,9 +851,9 @@ static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
 uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
                           const char **ret_percent_of)
 {
-    if (settings->exclude_wrapper) {
+    if (settings->show.exclude_wrapper) {
         *ret_percent_of = "rows";
-        return sum_of_rows(profile, settings->time_exclusive);
+        return sum_of_rows(profile, settings->show.time_exclusive);
     }
     if (profile->main != NULL && profile->main->sums.total > 0) {
         *ret_percent_of = "main";
@@ -865,7 +865,7 @@ uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_sett
 
 bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
 {
-    return whole > 0 && 100 * (double)ticks / (double)whole < settings->min_percent;
+    return whole > 0 && 100 * (double)ticks / (double)whole < settings->show.min_percent;
 }
 
 static bool has_every_session_main(const struct hp_profile *profile)

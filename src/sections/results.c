@@ -114,7 +114,7 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
 /* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
 static void choose(struct hotpath_results *results, bool *chosen)
 {
-    const char *spec = results->settings->report;
+    const char *spec = results->settings->show.report;
     size_t length;
     bool has_known = false;
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
@@ -126,7 +126,7 @@ static void choose(struct hotpath_results *results, bool *chosen)
         }
     if (!has_plain_item(spec) || !has_known)
         set_auto(results, chosen);
-    if (results->settings->slowest[0] != '\0')
+    if (results->settings->show.slowest[0] != '\0')
         set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
     for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (item[0] == '-' && !set_item(results, chosen, item + 1, length - 1, false))
@@ -188,7 +188,7 @@ static const char *first_text(const char *asked, const char *recorded)
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
 static void warn_no_allocs(struct hotpath_results *results)
 {
-    if (results->settings->alloc_is_asked && !hp_run_has_allocs(&results->run))
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->run))
         hp_results_warn_line(results,
                              "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
@@ -206,7 +206,7 @@ static bool has_called(const struct hp_profile *profile)
 /* A filter by which nothing is left is probably misspelt. */
 static void warn_no_match(struct hotpath_results *results)
 {
-    const char *filter = results->settings->filter;
+    const char *filter = results->settings->record.filter;
     if (filter[0] != '\0' && !has_called(results->profile))
         hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
                         "");
@@ -225,14 +225,15 @@ static bool has_column(const struct hotpath_results *results, const char *name, 
 static void warn_unknown_columns(struct hotpath_results *results)
 {
     size_t length;
-    for (const char *rest = results->settings->columns, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;)
         if (!has_column(results, item, length))
             hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
 }
 
 static void warn_unknown_order(struct hotpath_results *results)
 {
-    const char *sort = results->settings->sort;
+    const char *sort = results->settings->show.sort;
     const char *name = sort + (sort[0] == '-');
     for (size_t at = 0; at < results->section_count; at++)
         if (hp_section_has_column(results->sections[at], name, strlen(name)))
@@ -245,7 +246,7 @@ static void warn_unknown_order(struct hotpath_results *results)
 /* False: no memory. */
 static bool set_focus(struct hotpath_results *results)
 {
-    const char *focus = results->settings->focus;
+    const char *focus = results->settings->show.focus;
     char bytes[256];
     struct hp_text after;
     results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
@@ -262,7 +263,7 @@ static bool set_focus(struct hotpath_results *results)
 
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
 {
-    if (results->settings->by != HP_BY_THREAD)
+    if (results->settings->show.by != HP_BY_THREAD)
         return results->profile;
     if (results->by_thread == NULL)
         results->by_thread = hp_profile_build(results->arena, &results->run, true);
@@ -362,8 +363,9 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
         return NULL;
     results->arena = arena;
     results->settings = settings;
-    results->label = first_text(settings->label, hp_snapshot_text(principal, principal->header.label));
-    results->metadata = first_text(settings->metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->label = first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata =
+        first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
     results->profile = hp_profile_build(arena, &results->run, false);
     if (results->profile == NULL)
         return NULL;

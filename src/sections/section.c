@@ -59,7 +59,7 @@ bool hp_section_has_column(const struct hotpath_section *section, const char *na
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
 {
     size_t length;
-    for (const char *rest = results->settings->columns, *item;
+    for (const char *rest = results->settings->show.columns, *item;
          (item = hp_text_next_item(&rest, &length)) != NULL;) {
         const bool is_all = hp_text_equal_nocase(item, length, "all");
         for (size_t at = 0; at < section->column_count; at++)

@@ -100,7 +100,7 @@ static bool find_functions(struct view *view)
 {
     const struct hp_profile *profile = view->results->profile;
     struct hp_arena *arena = view->results->arena;
-    const char *name = view->results->settings->slowest;
+    const char *name = view->results->settings->show.slowest;
     struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
     const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
     if (pattern == NULL || sites == NULL)
@@ -186,7 +186,7 @@ static bool copy_call(struct view *view, struct function *function)
 static bool find_calls(struct view *view)
 {
     const struct hp_run *run = &view->results->run;
-    const uint32_t limit = view->results->settings->functions_limit;
+    const uint32_t limit = view->results->settings->show.functions_limit;
     struct hp_stat_walk walk = {0};
     while (hp_stat_walk_next(&walk, view->results->profile)) {
         struct function *function = walk.site != NULL ? function_of(view, walk.site) : NULL;
@@ -313,7 +313,7 @@ static int compare_siblings(const void *a, const void *b)
 /* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
 static size_t keep_hottest(const struct view *view, struct function *function)
 {
-    const uint32_t limit = view->results->settings->calltree_limit;
+    const uint32_t limit = view->results->settings->show.calltree_limit;
     const size_t rows = function->part_count - 1;
     struct part **parts = function->by_node; /* not needed any more */
     size_t kept = 0;
@@ -548,7 +548,7 @@ static const char *if_empty(const struct view *view)
 {
     char bytes[LINE_BYTES];
     struct hp_text line;
-    const char *name = view->results->settings->slowest;
+    const char *name = view->results->settings->show.slowest;
     if (name[0] == '\0')
         return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
                "inside";

@@ -53,14 +53,14 @@ static bool describe(struct view *view)
     struct columns *columns = &view->columns;
     columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
                                           HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->by == HP_BY_THREAD)
+    if (settings->show.by == HP_BY_THREAD)
         columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
                                                 HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
     columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
     columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0; !settings->time_exclusive && at < settings->percentile_count && at < HP_MAX_PERCENTILES;
-         at++)
-        if (!add_percentile(view, settings->percentiles[at]))
+    for (uint32_t at = 0;
+         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (!add_percentile(view, settings->show.percentiles[at]))
             return false;
     columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
                                            HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
@@ -68,7 +68,7 @@ static bool describe(struct view *view)
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
     columns->self =
         hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->time_exclusive) {
+    if (!settings->show.time_exclusive) {
         columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
         columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
     }
@@ -123,7 +123,7 @@ static size_t add_sites(const struct view *view, const struct hp_site_sums **sit
     const struct hotpath_results *results = view->results;
     for (size_t at = 0; at < view->profile->site_count; at++) {
         const struct hp_site_sums *site = view->profile->sites[at];
-        if (is_main_row(view, site) == are_main && !(results->settings->exclude_wrapper && site->is_main) &&
+        if (is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
             hp_results_show(results, site))
             sites[count++] = site;
     }
@@ -133,7 +133,7 @@ static size_t add_sites(const struct view *view, const struct hp_site_sums **sit
 /* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
 static size_t rank(const struct view *view, const struct hp_site_sums **sites)
 {
-    const bool is_exclusive = view->results->settings->time_exclusive;
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
     const size_t mains = add_sites(view, sites, 0, true), count = add_sites(view, sites, mains, false);
     const size_t first = is_exclusive ? 0 : mains;
     hp_sort(sites, first, compare_totals);
@@ -148,7 +148,7 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     size_t kept = 0;
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->time_exclusive ? hp_sums_self(sums) : sums->total;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
         if (is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
             sites[kept++] = sites[at];
     }
@@ -158,7 +158,7 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
 /* Cuts to the limit. The main row is in it wherever it stands. */
 static size_t cut(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
-    const uint32_t limit = view->results->settings->functions_limit;
+    const uint32_t limit = view->results->settings->show.functions_limit;
     if (limit == 0 || limit == HOTPATH_NO_LIMIT)
         return count;
     size_t kept = 0, mains = 0;
@@ -188,15 +188,15 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     hp_profile_durations(site, view->durations);
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
-        settings->time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
     /* What was spent is scaled up, so all calls share it. */
     if (timed > 0)
         set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
     hp_section_set_count(row, columns->timed, timed);
-    if (settings->time_exclusive)
+    if (settings->show.time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
-        if (hp_durations_percentile(view->durations, settings->percentiles[at], &ticks))
+        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
             set_ticks(view, row, columns->percentiles[at], ticks);
     if (hp_durations_percentile(view->durations, 0, &ticks))
         set_ticks(view, row, columns->least, ticks);
@@ -209,7 +209,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     const struct columns *columns = &view->columns;
     const struct hp_profile *profile = view->results->profile;
     const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->time_exclusive ? self : site->sums.total;
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
     hp_section_set_count(row, columns->calls, site->sums.calls);
@@ -228,7 +228,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
-    row->is_sampled = view->results->settings->time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
     hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
     row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
@@ -260,7 +260,7 @@ static void add_notes(const struct view *view)
         hp_profile_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
-    if (view->results->settings->by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
+    if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
         hp_section_note(section,
                         "(n threads) that ran one after the other are counted together; the number is that of "
                         "the last");
@@ -273,12 +273,12 @@ static void add_notes(const struct view *view)
 
 static const char *describe_rows(const struct hp_settings *settings)
 {
-    if (settings->by == HP_BY_THREAD)
-        return settings->time_exclusive
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.time_exclusive
                    ? "Function execution time, thread by thread, without measured functions inside."
                    : "Function execution time, thread by thread.";
-    return settings->time_exclusive ? "Function execution time, without measured functions inside."
-                                    : "Function execution time.";
+    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
+                                         : "Function execution time.";
 }
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
@@ -318,7 +318,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     for (size_t at = 0; at < section->row_count; at++)
         if (!fill_row(view, &section->rows[at], sites[at]))
             return false;
-    if (!hp_order_apply(results, section, results->settings->functions_limit))
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
         return false;
     add_notes(view);
     return true;

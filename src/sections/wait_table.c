@@ -209,7 +209,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
             : "no thread was found waiting";
     section->total_rows = view.count;
     add_totals(section, view.waits);
-    return hp_order_fill(results, section, results->settings->functions_limit, (const void *const *)view.shown,
+    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
                          view.count, fill_row, &view) &&
            set_summary(&view) && add_notes(&view);
 }

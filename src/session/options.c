@@ -73,7 +73,7 @@ static bool parse_pattern(const struct hp_option *option, const char *text, stru
     return false;
 }
 
-_Static_assert(sizeof((struct hp_settings *)0)->slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
+_Static_assert(sizeof((struct hp_settings *)0)->show.slowest == HP_PATTERN_BYTES, "every name fits into a pattern");
 
 /* ---------------------------------------------------------------------------------- lists of patterns */
 
@@ -361,8 +361,8 @@ static bool parse_percentiles(const struct hp_option *option, const char *text, 
     }
     if (count == 0)
         return complain(ret_problem, "is not a list of at most 10 numbers from 0 to 100");
-    memcpy(settings->percentiles, percentiles, count * sizeof *percentiles);
-    settings->percentile_count = count;
+    memcpy(settings->show.percentiles, percentiles, count * sizeof *percentiles);
+    settings->show.percentile_count = count;
     return true;
 }
 
@@ -477,9 +477,9 @@ static bool parse_record(const struct hp_option *option, const char *text, struc
     (void)option;
     if (bits == 0)
         return complain(ret_problem, "is not 0, 1 or a list of timing, alloc, cpu");
-    settings->record = is_on ? bits : 0;
-    settings->record_is_off = !is_on;
-    settings->record_is_list = !is_flag;
+    settings->record.kinds = is_on ? bits : 0;
+    settings->record.is_off = !is_on;
+    settings->record.is_list = !is_flag;
     return true;
 }
 
@@ -501,7 +501,7 @@ static bool parse_cpu_rate(const struct hp_option *option, const char *text, str
     (void)option;
     if (!hp_number_unsigned(text, strlen(text), HP_MAX_CPU_RATE, &number) || number == 0)
         return complain(ret_problem, "is not a number from 1 to 10000");
-    settings->cpu_rate = (uint32_t)number;
+    settings->record.cpu_rate = (uint32_t)number;
     return true;
 }
 
@@ -521,7 +521,8 @@ static bool parse_limit(const struct hp_option *option, const char *text, struct
     if (!read_limit(text, &limit, ret_problem))
         return false;
     memcpy(setting(option, settings), &limit, sizeof limit);
-    settings->functions_limit_is_given |= option->settings_offset == offsetof(struct hp_settings, functions_limit);
+    settings->show.functions_limit_is_given |=
+        option->settings_offset == offsetof(struct hp_settings, show.functions_limit);
     return true;
 }
 
@@ -532,9 +533,9 @@ static bool parse_limit_of_all(const struct hp_option *option, const char *text,
     (void)option;
     if (!read_limit(text, &limit, ret_problem))
         return false;
-    settings->functions_limit = limit;
-    settings->functions_limit_is_given = true;
-    settings->calltree_limit = limit;
+    settings->show.functions_limit = limit;
+    settings->show.functions_limit_is_given = true;
+    settings->show.calltree_limit = limit;
     return true;
 }
 
@@ -560,7 +561,7 @@ static bool parse_sampling_rate(const struct hp_option *option, const char *text
                                 struct hp_text *ret_problem)
 {
     (void)option;
-    if (!read_part(text, &settings->time_period))
+    if (!read_part(text, &settings->record.time_period))
         return complain(ret_problem, "is not a part of all calls such as 1/16 or 0.0625");
     return true;
 }
@@ -572,7 +573,7 @@ static bool parse_bound(const struct hp_option *option, const char *text, struct
     (void)option;
     if (!hp_number_unsigned(text, strlen(text), 100, &percent))
         return complain(ret_problem, "is not a percentage from 0 to 100 (0: no bound)");
-    settings->measuring_bound = (uint32_t)percent;
+    settings->record.measuring_bound = (uint32_t)percent;
     return true;
 }
 
@@ -586,7 +587,7 @@ static bool parse_max_bytes(const struct hp_option *option, const char *text, st
     (void)option;
     if (!hp_number_bytes(text, strlen(text), MOST_BYTES, &bytes) || (bytes > 0 && bytes < HP_MIN_BYTES))
         return complain(ret_problem, "is not a size from 256KB to 4GB");
-    settings->max_bytes = bytes;
+    settings->record.max_bytes = bytes;
     return true;
 }
 
@@ -607,7 +608,7 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
     (void)option;
     (void)text;
     (void)ret_problem;
-    settings->no_color = true;
+    settings->output.no_color = true;
     return true;
 }
 
@@ -617,15 +618,13 @@ static bool parse_no_color(const struct hp_option *option, const char *text, str
 #define RECORD_INDEX 0
 #define CPU_INDEX 1
 
-/* Where the values of an option are: in both structs under the same name, or in one of them only. */
-#define AT_BOTH(name)                                                                                              \
-    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, name),                                    \
-        sizeof((struct hp_settings *)0)->name
-#define AT_RATE(name)                                                                                              \
-    offsetof(struct hotpath_options, name), offsetof(struct hp_settings, time_period),                             \
-        sizeof((struct hp_settings *)0)->time_period
+/* Where the values of an option are: in both structs, mostly under the same name, or in one of them only. */
+#define AT_SETTINGS_TOO(field) offsetof(struct hp_settings, field), sizeof((struct hp_settings *)0)->field
+#define AT_BOTH(group, name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(group.name)
+#define AT_KINDS(name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(record.kinds)
+#define AT_RATE(name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(record.time_period)
 #define AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
-#define AT_SETTINGS(name) 0, offsetof(struct hp_settings, name), sizeof((struct hp_settings *)0)->name
+#define AT_SETTINGS(field) 0, AT_SETTINGS_TOO(field)
 
 /* The same on the command line. */
 #define FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
@@ -636,27 +635,27 @@ const struct hp_option hp_options[] = {
     [RECORD_INDEX] = {"HOTPATH", "record", FLAG("only", 0, RECORD), "0|1|LIST", "timing,alloc", "",
                       "What is recorded: 0 nothing, 1 the usual, or a list of timing, alloc (where malloc is "
                       "watched), cpu; other than 0 it also starts recording in programs without HOTPATH_MAIN.",
-                      HP_OPTION_TEXT, AT_BOTH(record), parse_record},
+                      HP_OPTION_TEXT, AT_KINDS(record), parse_record},
     [CPU_INDEX] = {"HOTPATH_CPU", "cpu", FLAG("cpu", 0, RECORD), "0|1", "0", "",
                    "Sample whose processor time it is, beside what else is recorded; hotpath run does unless told "
                    "otherwise.",
-                   HP_OPTION_FLAG, AT_BOTH(cpu), parse_flag},
+                   HP_OPTION_FLAG, AT_BOTH(record, cpu), parse_flag},
     {"HOTPATH_CPU_RATE", "cpu_rate", FLAG("cpu-rate", 0, RECORD), "N", "997", "",
-     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, AT_BOTH(cpu_rate),
+     "Samples for each second of processor time, from 1 to 10000.", HP_OPTION_COUNT, AT_BOTH(record, cpu_rate),
      parse_cpu_rate},
     {"HOTPATH_CPU_ENGINE", "cpu_engine", FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
-     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE, AT_BOTH(cpu_engine),
-     parse_engine},
+     "What samples processor time: the best there is, or timers alone.", HP_OPTION_CHOICE,
+     AT_BOTH(record, cpu_engine), parse_engine},
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
      "Record only the functions and blocks that a list of patterns chooses, such as parse*,/^lex/,file:json.c; "
      "-ITEM leaves out, @PATH is a file of items. See PATTERNS in hotpath(7).",
-     HP_OPTION_TEXT, AT_BOTH(filter), parse_patterns},
+     HP_OPTION_TEXT, AT_BOTH(record, filter), parse_patterns},
     {"HOTPATH_SKIP", "skip", FLAG("skip", 0, RECORD), "LIST", "", "nothing left out",
      "Do not record the functions and blocks that match any item of this list of patterns.", HP_OPTION_TEXT,
-     AT_BOTH(skip), parse_patterns},
+     AT_BOTH(record, skip), parse_patterns},
     {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
      "Keep the latest calls, with their notes, of the functions and blocks that match this list of patterns.",
-     HP_OPTION_TEXT, AT_BOTH(log), parse_patterns},
+     HP_OPTION_TEXT, AT_BOTH(record, log), parse_patterns},
     /* The general rate before those of single sections, as with the limits. */
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Part of the calls that is timed, such as 1/16 or 0.0625; all are counted, and times are scaled up.",
@@ -668,103 +667,105 @@ const struct hp_option hp_options[] = {
      "Functions measured by the compiler are only counted, and now and then timed, where measuring would be more "
      "than "
      "this part of their time; 0 times every call.",
-     HP_OPTION_LIMIT, AT_BOTH(measuring_bound), parse_bound},
+     HP_OPTION_LIMIT, AT_BOTH(record, measuring_bound), parse_bound},
     {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Keys of one HOTPATH_BLOCK_KEY that get rows of their own; further ones share one.", HP_OPTION_COUNT,
-     AT_BOTH(keys_limit), parse_count},
+     AT_BOTH(record, keys_limit), parse_count},
     {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "auto", "",
      "Sections of the report: auto, all, a list such as timing,calltree, or -NAME to leave one out.",
-     HP_OPTION_TEXT, AT_BOTH(report), parse_sections},
+     HP_OPTION_TEXT, AT_BOTH(show, report), parse_sections},
     {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
-     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT, AT_BOTH(focus),
-     parse_patterns},
+     "Show only the rows that a list of patterns chooses, as HOTPATH_FILTER does.", HP_OPTION_TEXT,
+     AT_BOTH(show, focus), parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of the function NAME, or of those whose name contains NAME or matches REGEX, with what "
      "ran "
      "inside it.",
-     HP_OPTION_TEXT, AT_BOTH(slowest), parse_pattern},
+     HP_OPTION_TEXT, AT_BOTH(show, slowest), parse_pattern},
     {"HOTPATH_COLUMNS", "columns", FLAG("columns", 'c', SHOW), "LIST", "", "the usual columns",
-     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(columns),
+     "Further columns of the table, such as self,min,max,threads, or all.", HP_OPTION_TEXT, AT_BOTH(show, columns),
      parse_columns},
     {"HOTPATH_SORT", "sort", FLAG("sort", 0, SHOW), "COLUMN", "", "the usual order",
      "Order of the rows: by a column such as total, self, calls, avg, p95 or name; -COLUMN turns it round.",
-     HP_OPTION_TEXT, AT_BOTH(sort), parse_sort},
+     HP_OPTION_TEXT, AT_BOTH(show, sort), parse_sort},
     {"HOTPATH_BY", "by", FLAG("by", 0, SHOW), "function|thread", "function", "",
      "What a row of the sections about functions is about: a function, or a function on one thread.",
-     HP_OPTION_CHOICE, AT_BOTH(by), parse_by},
+     HP_OPTION_CHOICE, AT_BOTH(show, by), parse_by},
     {"HOTPATH_PERCENTILES", "percentiles", FLAG("percentiles", 'p', SHOW), "LIST", "95", "",
      "Percentiles shown: up to 10 numbers from 0 to 100, fractions allowed; 0 is the minimum and 100 the maximum.",
-     HP_OPTION_TEXT, AT_BOTH(percentiles), parse_percentiles},
+     HP_OPTION_TEXT, AT_BOTH(show, percentiles), parse_percentiles},
     /* Before the limits of single sections: see the top of this file. */
     {"HOTPATH_LIMIT", "limit", FLAG("limit", 'n', SHOW), "N", "", "the limit of each section",
      "Rows shown of every section; 0 shows all.", HP_OPTION_LIMIT, AT_OPTIONS(limit), parse_limit_of_all},
     {"HOTPATH_FUNCTIONS_LIMIT", "functions_limit", FLAG("functions-limit", 0, SHOW), "N", "15", "",
      "Rows shown of the sections about functions and processes; 0 shows all.", HP_OPTION_LIMIT,
-     AT_BOTH(functions_limit), parse_limit},
+     AT_BOTH(show, functions_limit), parse_limit},
     {"HOTPATH_CALLTREE_LIMIT", "calltree_limit", FLAG("calltree-limit", 0, SHOW), "N", "50", "",
-     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(calltree_limit), parse_limit},
+     "Rows shown of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(show, calltree_limit), parse_limit},
     {"HOTPATH_LOGS_LIMIT", "logs_limit", FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
      "Latest calls kept, and shown, of each function whose calls are logged; 0 sets no limit.", HP_OPTION_LIMIT,
-     AT_BOTH(logs_limit), parse_limit},
+     AT_BOTH(record, logs_limit), parse_limit},
     {"HOTPATH_MIN_PERCENT", "min_percent", FLAG("min-percent", 0, SHOW), "P", "0", "",
      "Leave out functions and paths of calls whose share of the whole is below P percent, fractions allowed.",
-     HP_OPTION_NUMBER, AT_BOTH(min_percent), parse_percent},
+     HP_OPTION_NUMBER, AT_BOTH(show, min_percent), parse_percent},
     {"HOTPATH_TIME_EXCLUSIVE", "time_exclusive", FLAG("exclusive", 0, SHOW), "0|1", "0", "",
      "Rank and show the time spent in a function itself, without the measured functions it calls.", HP_OPTION_FLAG,
-     AT_BOTH(time_exclusive), parse_flag},
+     AT_BOTH(show, time_exclusive), parse_flag},
     {"HOTPATH_ALLOC_CUMULATIVE", "alloc_cumulative", FLAG("alloc-cumulative", 0, SHOW), "0|1", "0", "",
      "Count what measured functions inside allocate to the functions that call them, too.", HP_OPTION_FLAG,
-     AT_BOTH(alloc_cumulative), parse_flag},
+     AT_BOTH(show, alloc_cumulative), parse_flag},
     {"HOTPATH_ALLOC_METRIC", "alloc_metric", FLAG("alloc-metric", 0, SHOW),
      "bytes-total|bytes-max|count-total|count-max", "bytes-total", "",
      "What the table of allocations leads with: bytes or numbers, of all that a call allocates or of the most that "
      "lived "
      "at once during it.",
-     HP_OPTION_CHOICE, AT_BOTH(alloc_metric), parse_metric},
+     HP_OPTION_CHOICE, AT_BOTH(show, alloc_metric), parse_metric},
     {"HOTPATH_CPU_INCLUSIVE", "cpu_inclusive", FLAG("cpu-inclusive", 0, SHOW), "0|1", "0", "",
      "Count the processor time of measured functions inside to the functions that call them, too.", HP_OPTION_FLAG,
-     AT_BOTH(cpu_inclusive), parse_flag},
+     AT_BOTH(show, cpu_inclusive), parse_flag},
     {"HOTPATH_EXCLUDE_WRAPPER", "exclude_wrapper", FLAG("exclude-wrapper", 0, SHOW), "0|1", "0", "",
      "Leave the main function out and show shares of the sum of the other rows.", HP_OPTION_FLAG,
-     AT_BOTH(exclude_wrapper), parse_flag},
+     AT_BOTH(show, exclude_wrapper), parse_flag},
     {"HOTPATH_OUTPUT_FORMAT", "format", FLAG("format", 'f', OUTPUT), "table|json|json-pretty|none", "table", "",
-     "How the report is written.", HP_OPTION_CHOICE, AT_BOTH(format), parse_format},
+     "How the report is written.", HP_OPTION_CHOICE, AT_BOTH(output, format), parse_format},
     {"HOTPATH_OUTPUT_PATH", "output_path", FLAG("output", 'o', OUTPUT), "PATH", "", "stderr",
-     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT, AT_BOTH(output_path),
-     parse_text},
+     "File the report is written to; %p in it stands for the process id.", HP_OPTION_TEXT,
+     AT_BOTH(output, output_path), parse_text},
     {"HOTPATH_REPORT_LABEL", "label", FLAG("label", 0, SHOW), "TEXT", "", "no label",
-     "A name for this run, shown in the report.", HP_OPTION_TEXT, AT_BOTH(label), parse_text},
+     "A name for this run, shown in the report.", HP_OPTION_TEXT, AT_BOTH(record, label), parse_text},
     {"HOTPATH_USER_METADATA", "metadata", FLAG("metadata", 0, SHOW), "KEY=VALUE,...", "", "no metadata",
-     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, AT_BOTH(metadata), parse_metadata},
+     "Facts of your own about this run, kept in the report.", HP_OPTION_TEXT, AT_BOTH(record, metadata),
+     parse_metadata},
     {"HOTPATH_SHUTDOWN_MS", "shutdown_ms", FLAG("timeout", 0, RECORD), "MS", "0", "",
      "Report and end the process after this many milliseconds, by HOTPATH_MAIN or hotpath run; 0 never does.",
-     HP_OPTION_COUNT, AT_BOTH(shutdown_ms), parse_count},
+     HP_OPTION_COUNT, AT_BOTH(record, shutdown_ms), parse_count},
     {"HOTPATH_LEAVE_SIGNALS", "leave_signals", NO_FLAG, "0|1", "0", "",
      "Do not report on SIGINT and SIGTERM; without it HOTPATH_MAIN has both report and then do what they did "
      "before.",
-     HP_OPTION_FLAG, AT_BOTH(leave_signals), parse_flag},
+     HP_OPTION_FLAG, AT_BOTH(record, leave_signals), parse_flag},
     {"HOTPATH_DIR", "dir", FLAG("dir", 0, FOLDER), "PATH", "",
      "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID", "Folder of the session file.",
-     HP_OPTION_TEXT, AT_BOTH(dir), parse_text},
+     HP_OPTION_TEXT, AT_BOTH(record, dir), parse_text},
     {"HOTPATH_MAX_BYTES", "max_bytes", FLAG("max-bytes", 0, RECORD), "SIZE", "",
      "a quarter of the free space, at most 64MB",
      "Largest size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.", HP_OPTION_BYTES,
-     AT_BOTH(max_bytes), parse_max_bytes},
+     AT_BOTH(record, max_bytes), parse_max_bytes},
     {"HOTPATH_RESERVE", "reserve", FLAG("reserve", 0, RECORD), "0|1", "0", "",
      "Reserve the whole session file at start, so that recording makes no system call later; then only the thread "
      "that starts is recorded.",
-     HP_OPTION_FLAG, AT_BOTH(reserve), parse_flag},
+     HP_OPTION_FLAG, AT_BOTH(record, reserve), parse_flag},
     {"HOTPATH_WAITS", "waits", NO_FLAG, "0|1", "0", "",
      "A thread of the library watches what the program's threads wait for; hotpath run does that from outside.",
-     HP_OPTION_FLAG, AT_BOTH(waits), parse_flag},
+     HP_OPTION_FLAG, AT_BOTH(record, waits), parse_flag},
     {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
-     "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT, AT_BOTH(keep),
-     parse_count},
+     "Finished sessions kept in the folder when another one begins; 0 keeps none.", HP_OPTION_COUNT,
+     AT_BOTH(record, keep), parse_count},
     {"HOTPATH_RUN", NULL, NO_FLAG, "0|1", "0", "",
      "Set by hotpath run, which reports when all is over: the program writes no report at its end.", HP_OPTION_FLAG,
-     AT_SETTINGS(is_run), parse_flag},
+     AT_SETTINGS(record.is_run), parse_flag},
     {"NO_COLOR", NULL, FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
-     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, AT_SETTINGS(no_color), parse_no_color},
+     "Set to anything: no colour, not even on a terminal.", HP_OPTION_FLAG, AT_SETTINGS(output.no_color),
+     parse_no_color},
 };
 
 #define OPTION_COUNT (sizeof hp_options / sizeof hp_options[0])
@@ -997,10 +998,10 @@ static void add_limits_used(struct hp_text *line, const struct hp_option *option
         add_limit(line, limit);
         return;
     }
-    add_limit(line, settings->functions_limit);
-    if (settings->calltree_limit != settings->functions_limit) {
+    add_limit(line, settings->show.functions_limit);
+    if (settings->show.calltree_limit != settings->show.functions_limit) {
         hp_text_string(line, " (call tree: ");
-        add_limit(line, settings->calltree_limit);
+        add_limit(line, settings->show.calltree_limit);
         hp_text_char(line, ')');
     }
 }
@@ -1083,29 +1084,30 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
 static void choose_cpu(const struct resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
-    const bool is_listed = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && settings->record_is_list;
-    if (settings->record_is_off || settings->record == 0)
+    const bool is_listed = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && settings->record.is_list;
+    if (settings->record.is_off || settings->record.kinds == 0)
         return;
-    if (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT && !settings->cpu)
-        settings->record &= ~HP_RECORD_CPU;
-    else if (settings->cpu && (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT || !is_listed))
-        settings->record |= HP_RECORD_CPU;
+    if (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT && !settings->record.cpu)
+        settings->record.kinds &= ~HP_RECORD_CPU;
+    else if (settings->record.cpu && (resolution->origin[CPU_INDEX] == LEVEL_ENVIRONMENT || !is_listed))
+        settings->record.kinds |= HP_RECORD_CPU;
 }
 
 static void finish_record(const struct resolution *resolution)
 {
     struct hp_settings *settings = resolution->settings;
-    settings->alloc_is_asked = resolution->origin[RECORD_INDEX] != LEVEL_DEFAULT && settings->record_is_list &&
-                               (settings->record & HP_RECORD_ALLOC);
-    settings->record_is_set = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && !settings->record_is_off;
+    settings->record.alloc_is_asked = resolution->origin[RECORD_INDEX] != LEVEL_DEFAULT &&
+                                      settings->record.is_list && (settings->record.kinds & HP_RECORD_ALLOC);
+    settings->record.is_set = resolution->origin[RECORD_INDEX] == LEVEL_ENVIRONMENT && !settings->record.is_off;
     choose_cpu(resolution);
 }
 
-#define LISTS_BEGIN offsetof(struct hp_settings, focus)
-#define LISTS_END offsetof(struct hp_settings, label)
+#define LISTS_BEGIN offsetof(struct hp_settings, record.filter)
+#define LISTS_END offsetof(struct hp_settings, show.percentiles)
 
-static const size_t lists[] = {offsetof(struct hp_settings, focus), offsetof(struct hp_settings, filter),
-                               offsetof(struct hp_settings, skip), offsetof(struct hp_settings, log)};
+static const size_t lists[] = {offsetof(struct hp_settings, record.filter),
+                               offsetof(struct hp_settings, record.skip), offsetof(struct hp_settings, record.log),
+                               offsetof(struct hp_settings, show.focus)};
 _Static_assert(LISTS_END - LISTS_BEGIN == sizeof lists / sizeof lists[0] * HP_PATTERN_LIST_BYTES, "all of them");
 
 void hp_settings_copy(struct hp_settings *to, const struct hp_settings *from)
@@ -1139,7 +1141,7 @@ void hp_settings_resolve(struct hp_settings *settings, const struct hotpath_opti
     };
     clear(settings);
     apply_level(&resolution, LEVEL_DEFAULT);
-    settings->functions_limit_is_given = false;
+    settings->show.functions_limit_is_given = false;
     apply_level(&resolution, LEVEL_PROGRAM);
     apply_level(&resolution, LEVEL_ENVIRONMENT);
     warn_about_all(&resolution);

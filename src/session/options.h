@@ -48,52 +48,68 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 /* By `hotpath run`, if it is in a sandbox itself: hp_task_confinement of it. */
 #define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
 
-struct hp_settings {
-    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
-    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
-    uint32_t percentile_count;
-    uint32_t format;       /* enum hp_format */
-    uint32_t by;           /* enum hp_by: what a row of the sections about functions is about */
-    uint32_t alloc_metric; /* enum hp_alloc_metric */
-    uint32_t cpu_engine;   /* enum hp_cpu_engine_choice */
-    uint32_t record;       /* HP_RECORD_... bits; 0: record nothing */
-    bool record_is_set;    /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
-    bool record_is_off;    /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
-    bool record_is_list;   /* the value that holds is a list of names */
-    bool alloc_is_asked;   /* the program or the environment names allocations in such a list */
-    bool exclude_wrapper;
-    bool time_exclusive;
-    bool alloc_cumulative;
-    bool cpu; /* as it was given; what holds is in `record` */
-    bool cpu_inclusive;
-    bool leave_signals;
-    bool reserve;
-    bool waits;
-    bool no_color;                 /* NO_COLOR is set and not empty */
-    bool is_run;                   /* HOTPATH_RUN: another process reports at the end */
-    bool functions_limit_is_given; /* and not the default */
-    uint32_t functions_limit;      /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
-    uint32_t calltree_limit;
+/* What is recorded, and where. */
+struct hp_record_settings {
+    uint32_t kinds;           /* HP_RECORD_... bits; 0: record nothing */
+    uint32_t cpu_engine;      /* enum hp_cpu_engine_choice */
+    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
+    uint32_t time_period;     /* one call in so many is timed; 1: all */
+    uint32_t measuring_bound; /* percent; 0: none */
+    uint32_t keys_limit;
     uint32_t logs_limit;  /* latest calls of a function; not a limit of rows, so HOTPATH_LIMIT leaves it alone */
     uint32_t shutdown_ms; /* 0: never */
     uint32_t keep;
-    uint32_t time_period;     /* one call in so many is timed; 1: all */
-    uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
-    uint32_t measuring_bound; /* percent; 0: none */
-    uint32_t keys_limit;
+    bool is_set;         /* HOTPATH was given in the environment, and not 0: record without HOTPATH_MAIN */
+    bool is_off;         /* HOTPATH=0: record nothing, whatever the program says; also when it says so itself */
+    bool is_list;        /* the value that holds is a list of names */
+    bool is_run;         /* HOTPATH_RUN: another process reports at the end */
+    bool alloc_is_asked; /* the program or the environment names allocations in such a list */
+    bool cpu;            /* as it was given; what holds is in `kinds` */
+    bool leave_signals;
+    bool reserve;
+    bool waits;
     uint64_t max_bytes; /* 0: choose from what is free */
-    char output_path[1024];
     char dir[1024];
+    char label[256];
+    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+    /* Lists are last here and first in what follows: hp_settings_copy. */
+    char filter[HP_PATTERN_LIST_BYTES]; /* hp_pattern_list_compile accepts it; what files held is in it */
+    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
+    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
+};
+
+/* What of it is shown. */
+struct hp_show_settings {
+    char focus[HP_PATTERN_LIST_BYTES];      /* as the lists above */
+    double percentiles[HP_MAX_PERCENTILES]; /* ascending, no two alike */
+    double min_percent;                     /* rows with a smaller share are not shown; 0: all are */
+    uint32_t percentile_count;
+    uint32_t by;              /* enum hp_by: what a row of the sections about functions is about */
+    uint32_t alloc_metric;    /* enum hp_alloc_metric */
+    uint32_t functions_limit; /* HOTPATH_NO_LIMIT for all rows; HOTPATH_LIMIT is worked in */
+    uint32_t calltree_limit;
+    bool functions_limit_is_given; /* and not the default */
+    bool exclude_wrapper;
+    bool time_exclusive;
+    bool alloc_cumulative;
+    bool cpu_inclusive;
     char report[256];  /* as in hotpath.h, without blanks; not checked against the sections there are */
     char columns[256]; /* likewise; empty: the usual ones */
     char sort[64];     /* likewise one column, perhaps with a minus in front; empty: the usual order */
     char slowest[256]; /* hp_pattern_compile accepts it; empty: no slowest call is shown */
-    char focus[HP_PATTERN_LIST_BYTES];  /* hp_pattern_list_compile accepts it; what files held is in it */
-    char filter[HP_PATTERN_LIST_BYTES]; /* likewise */
-    char skip[HP_PATTERN_LIST_BYTES];   /* likewise */
-    char log[HP_PATTERN_LIST_BYTES];    /* likewise */
-    char label[256];
-    char metadata[1024]; /* "key=value,key=value", no blanks around the pairs, no empty key */
+};
+
+/* How, and where to. */
+struct hp_output_settings {
+    uint32_t format; /* enum hp_format */
+    bool no_color;   /* NO_COLOR is set and not empty */
+    char output_path[1024];
+};
+
+struct hp_settings {
+    struct hp_record_settings record;
+    struct hp_show_settings show;
+    struct hp_output_settings output;
 };
 
 /* The same as an assignment, but memory behind the ends of lists is not touched: they are long, and mostly empty. */

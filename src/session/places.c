@@ -25,7 +25,7 @@ static void put_folder_of_user(struct hp_text *place, const char *folder)
     hp_text_u64(place, geteuid());
 }
 
-bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size)
+bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size)
 {
     struct hp_text place;
     hp_text_init(&place, text, size);

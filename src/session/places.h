@@ -14,7 +14,7 @@
  * The n-th folder in which a session may live, best first: writers take the first that will do, readers look into all.
  * False: there are no more. Empty: this one does not exist here.
  */
-bool hp_place(const struct hp_settings *settings, unsigned n, char *text, size_t size);
+bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text, size_t size);
 
 /* Makes the folder if need be and says whether a session can live there. False: errno says why. */
 bool hp_place_is_usable(const char *place);

@@ -51,7 +51,7 @@ static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
 
 /* --------------------------------------------------------------------------------------- capacity */
 
-static uint64_t choose_capacity(const struct hp_settings *settings, const char *folder)
+static uint64_t choose_capacity(const struct hp_record_settings *settings, const char *folder)
 {
     uint64_t capacity = settings->max_bytes;
     if (capacity == 0) {
@@ -110,8 +110,8 @@ static void give_full_length(struct hp_store *store, int fd)
                             hp_file_size_is_allowed(store->capacity) && ftruncate(fd, (off_t)store->capacity) == 0;
 }
 
-static bool create_in(struct hp_store *store, const struct hp_settings *settings, const char *folder, uint32_t pid,
-                      uint32_t place)
+static bool create_in(struct hp_store *store, const struct hp_record_settings *settings, const char *folder,
+                      uint32_t pid, uint32_t place)
 {
     int fd;
     if (folder[0] != '/')
@@ -156,7 +156,7 @@ static int open_memory(uint64_t capacity)
  * But the kernel counts its size against RLIMIT_FSIZE as well, so plain shared memory is the last resort that
  * always works; where the address space is short, less of it.
  */
-static bool create_in_memory(struct hp_store *store, const struct hp_settings *settings, uint32_t place)
+static bool create_in_memory(struct hp_store *store, const struct hp_record_settings *settings, uint32_t place)
 {
     uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : DEFAULT_CAPACITY;
     if (capacity < HP_MIN_BYTES)
@@ -179,7 +179,7 @@ static bool create_in_memory(struct hp_store *store, const struct hp_settings *s
     return true;
 }
 
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place)
 {
     char folder[1100];

@@ -37,7 +37,7 @@ struct hp_store {
 };
 
 /* Why a session could not begin, as a sentence; or NULL. Stores with different `place` lie apart. */
-const char *hp_store_create(struct hp_store *store, const struct hp_settings *settings, uint32_t pid,
+const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place);
 
 /* Nobody works on it any more: gives its memory back but for a page in which the gate reads as closed. */

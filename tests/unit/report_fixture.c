@@ -28,11 +28,11 @@ int fixture_set_up(void **state)
     other_count = 0;
     read_name = NULL;
     memset(&settings, 0, sizeof settings);
-    settings.percentiles[0] = 95;
-    settings.percentile_count = 1;
-    settings.functions_limit = 15;
-    settings.calltree_limit = 50;
-    settings.logs_limit = 50;
+    settings.show.percentiles[0] = 95;
+    settings.show.percentile_count = 1;
+    settings.show.functions_limit = 15;
+    settings.show.calltree_limit = 50;
+    settings.record.logs_limit = 50;
     return 0;
 }
 

@@ -167,7 +167,7 @@ static void what_is_outside_makes_the_sum_whole(void **state)
 static void with_all_that_is_inside(void **state)
 {
     (void)state;
-    settings.alloc_cumulative = true;
+    settings.show.alloc_cumulative = true;
     build(&builder);
     fixture_build();
     assert_string_equal(hotpath_section_description(bytes()), "Cumulative allocation bytes by each function.");
@@ -192,7 +192,7 @@ static void recursion_counts_once(void **state)
     assert_int_equal(number(bytes(), 0, "all_bytes"), 150);
     assert_int_equal(number(bytes(), 0, "all_count"), 2);
     assert_int_equal(signed_number(bytes(), 0, "net_usable_bytes"), 56);
-    settings.alloc_cumulative = true;
+    settings.show.alloc_cumulative = true;
     fixture_build();
     assert_int_equal(number(bytes(), 0, "total_bytes"), 150);
     assert_int_equal(number(bytes(), 0, "avg_bytes"), 75);
@@ -202,7 +202,7 @@ static void recursion_counts_once(void **state)
 static void counts_have_a_table_of_their_own(void **state)
 {
     (void)state;
-    settings.alloc_metric = HP_ALLOC_COUNT_TOTAL;
+    settings.show.alloc_metric = HP_ALLOC_COUNT_TOTAL;
     build(&builder);
     fixture_build();
     assert_null(bytes());
@@ -227,7 +227,7 @@ static void few_allocations_among_many_calls(void **state)
     for (unsigned at = 0; at < 4; at++)
         call(&builder, thread, node, 60, at == 0);
     settle(thread, 60, 1);
-    settings.alloc_metric = HP_ALLOC_COUNT_TOTAL;
+    settings.show.alloc_metric = HP_ALLOC_COUNT_TOTAL;
     fixture_build();
     assert_float_equal(cell_of(section_named("alloc-count"), 0, "avg_count").number, 0.25, 0);
 }
@@ -238,8 +238,8 @@ static void calls_without_allocations_are_zeros(void **state)
 {
     (void)state;
     static const double wanted[] = {0, 50, 90, 95, 100};
-    memcpy(settings.percentiles, wanted, sizeof wanted);
-    settings.percentile_count = COUNT(wanted);
+    memcpy(settings.show.percentiles, wanted, sizeof wanted);
+    settings.show.percentile_count = COUNT(wanted);
     const uint32_t thread = builder_thread(&builder), node = node_of(&builder, thread, 0, "f");
     for (unsigned at = 0; at < 18; at++)
         call(&builder, thread, node, 0, 0);
@@ -271,7 +271,7 @@ static void equal_values_are_exact(void **state)
     call(&builder, thread, apart, 900, 1);
     call(&builder, thread, apart, 2000, 1);
     settle(thread, 400909, 103);
-    settings.percentiles[0] = 50;
+    settings.show.percentiles[0] = 50;
     fixture_build();
     assert_int_equal(number(bytes(), row_named(bytes(), "alike"), "p50_bytes"), 100003);
     assert_in_range(number(bytes(), row_named(bytes(), "apart"), "p50_bytes"), 992, 1007);
@@ -280,7 +280,7 @@ static void equal_values_are_exact(void **state)
 static void the_most_that_lived_can_lead(void **state)
 {
     (void)state;
-    settings.alloc_metric = HP_ALLOC_BYTES_MAX;
+    settings.show.alloc_metric = HP_ALLOC_BYTES_MAX;
     build(&builder);
     fixture_build();
     assert_string_equal(hotpath_section_description(bytes()),
@@ -305,7 +305,7 @@ static void the_most_that_lived_can_lead(void **state)
 static void peaks_are_averaged_over_all_calls(void **state)
 {
     (void)state;
-    settings.alloc_metric = HP_ALLOC_COUNT_MAX;
+    settings.show.alloc_metric = HP_ALLOC_COUNT_MAX;
     const uint32_t thread = builder_thread(&builder), node = node_of(&builder, thread, 0, "f");
     call(&builder, thread, node, 1000, 10);
     call(&builder, thread, node, 1000, 40);
@@ -481,7 +481,7 @@ static void live_bytes_are_never_below_zero(void **state)
         strstr(table, "\n3.2 KB more were freed than allocated: they are from before the measuring began\n"));
     assert_non_null(
         strstr(table, "\nthe peak of all threads together is known to within 64.0 KB, 32 KB for each\n"));
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     assert_non_null(strstr(fixture_render(0, false),
                            "\"totals\":{\"requested_bytes\":13060,\"allocations\":18,\"freed_usable_bytes\":17600,"
                            "\"freed_blocks\":19,\"live_usable_bytes\":0,\"live_blocks\":0,"
@@ -498,7 +498,7 @@ static void the_peak_of_one_process_is_called_that(void **state)
     build(fixture_add_session());
     const char *table = fixture_render(0, false);
     assert_non_null(strstr(table, " live, peak of one process 3.0 KB\n"));
-    settings.alloc_metric = HP_ALLOC_COUNT_TOTAL;
+    settings.show.alloc_metric = HP_ALLOC_COUNT_TOTAL;
     assert_non_null(strstr(fixture_render(0, false), " live, peak of one process 4\n"));
 }
 
@@ -506,7 +506,7 @@ static void functions_by_thread(void **state)
 {
     (void)state;
     build_two_threads();
-    settings.by = HP_BY_THREAD;
+    settings.show.by = HP_BY_THREAD;
     fixture_build();
     size_t outside = 0;
     for (size_t row = 0; row < hotpath_section_rows(bytes()); row++)
@@ -530,7 +530,7 @@ static void threads_have_a_table(void **state)
     builder_header(&builder)->late_usable = 24;
     builder_header(&builder)->late_frees = 2;
     builder_header(&builder)->late_freed = 48;
-    strcpy(settings.report, "alloc-threads");
+    strcpy(settings.show.report, "alloc-threads");
     fixture_build();
     const hotpath_section *threads = section_named("alloc-threads");
     assert_int_equal(hotpath_section_rows(threads), 3);
@@ -549,7 +549,7 @@ static void threads_have_a_table(void **state)
     assert_string_equal(cell_of(threads, 2, "name").text, "<others>");
     assert_int_equal(signed_number(threads, 2, "live_usable_bytes"), -24);
     assert_false(cell_of(threads, 2, "peak_usable_bytes").has_value);
-    strcpy(settings.sort, "-live");
+    strcpy(settings.show.sort, "-live");
     fixture_build();
     assert_string_equal(cell_of(section_named("alloc-threads"), 0, "name").text, "worker 4243");
 }
@@ -562,7 +562,7 @@ static void records_of_one_thread_are_one_row(void **state)
     struct hp_thread *second = builder_at(&builder, builder_header(&builder)->threads);
     second->tid = 4242;
     second->name[0] = '\0';
-    strcpy(settings.report, "alloc-threads");
+    strcpy(settings.show.report, "alloc-threads");
     fixture_build();
     const hotpath_section *threads = section_named("alloc-threads");
     assert_int_equal(hotpath_section_rows(threads), 1);
@@ -625,8 +625,8 @@ static void which_tables_are_shown(void **state)
     };
     build(&builder);
     for (size_t at = 0; at < COUNT(cases); at++) {
-        strcpy(settings.report, cases[at].report);
-        settings.alloc_metric = cases[at].metric;
+        strcpy(settings.show.report, cases[at].report);
+        settings.show.alloc_metric = cases[at].metric;
         builder_header(&builder)->features = HP_FEATURE_TIMING | (cases[at].is_watched ? HP_FEATURE_ALLOC : 0);
         fixture_build();
         assert_int_equal(section_named("alloc-bytes") != NULL, cases[at].has_bytes);
@@ -641,7 +641,7 @@ static void a_table_as_people_see_it(void **state)
 {
     (void)state;
     build(&builder);
-    strcpy(settings.report, "auto");
+    strcpy(settings.show.report, "auto");
     const char *table = fixture_render(0, false);
     assert_memory_equal(table, "[hotpath] 1.00 ms | bottlenecks, timing, alloc\n", 47);
     assert_non_null(strstr(table,
@@ -655,7 +655,7 @@ static void a_table_as_people_see_it(void **state)
                            "| <outside> |     - |      - |      - |   300 B |   2.39% |      - |     - |\n"
                            "| work      |    10 |    0 B |    0 B |     0 B |   0.00% |    0 B |   0 B |\n"
                            "+-----------+-------+--------+--------+---------+---------+--------+-------+\n"));
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     table = fixture_render(0, false);
     assert_non_null(strstr(table, " | bottlenecks, timing, alloc, alloc-threads, calltree, "));
     assert_non_null(strstr(table, "\nTotal: 16 allocations of 12.2 KB; blocks: 14 freed, 2 live, peak 4\n"));
@@ -668,7 +668,7 @@ static void who_asks_for_allocations_learns_why_there_are_none(void **state)
     builder_call(&builder, thread, node_of(&builder, thread, 0, "f"), 10, 0);
     fixture_build();
     assert_int_equal(results->warning_count, 0);
-    settings.alloc_is_asked = true;
+    settings.record.alloc_is_asked = true;
     fixture_build();
     assert_int_equal(results->warning_count, 1);
     assert_string_equal(results->warnings[0],
@@ -683,26 +683,26 @@ static void rows_are_chosen_as_in_timing(void **state)
 {
     (void)state;
     build(&builder);
-    settings.exclude_wrapper = true;
+    settings.show.exclude_wrapper = true;
     fixture_build();
     assert_int_equal(hotpath_section_rows(bytes()), 3);
     assert_float_equal(cell_of(bytes(), 0, "percent_total").number, 97.1537, 0.001);
-    settings.exclude_wrapper = false;
-    settings.min_percent = 10;
+    settings.show.exclude_wrapper = false;
+    settings.show.min_percent = 10;
     fixture_build();
     assert_int_equal(hotpath_section_rows(bytes()), 2);
     assert_int_equal(hotpath_section_total_rows(bytes()), 4);
-    settings.min_percent = 0;
-    settings.functions_limit = 1;
+    settings.show.min_percent = 0;
+    settings.show.functions_limit = 1;
     fixture_build();
     assert_int_equal(hotpath_section_rows(bytes()), 1);
-    settings.functions_limit = 15;
-    strcpy(settings.focus, "main");
+    settings.show.functions_limit = 15;
+    strcpy(settings.show.focus, "main");
     fixture_build();
     assert_int_equal(hotpath_section_rows(bytes()), 1);
     assert_string_equal(cell_of(bytes(), 0, "name").text, "main");
-    settings.focus[0] = '\0';
-    strcpy(settings.sort, "net");
+    settings.show.focus[0] = '\0';
+    strcpy(settings.show.sort, "net");
     fixture_build();
     assert_string_equal(cell_of(bytes(), 0, "name").text, "main");
     assert_string_equal(cell_of(bytes(), 3, "name").text, "<outside>"); /* it has none */
@@ -723,7 +723,7 @@ static void kept_calls_say_what_they_allocated(void **state)
     builder_slow_row(&builder, slow, node, 1, 10, 10);
     ((struct hp_slow_call *)builder_at(&builder, slow))->call.alloc_bytes = 512;
     ((struct hp_slow_call *)builder_at(&builder, slow))->call.alloc_count = 7;
-    strcpy(settings.slowest, "f");
+    strcpy(settings.show.slowest, "f");
     fixture_build();
     assert_false(has_column(section_named("calls"), "alloc_bytes"));
     assert_false(has_column(section_named("slowest"), "alloc_bytes"));
@@ -746,7 +746,7 @@ static void broken_numbers_do_no_harm(void **state)
     for (size_t at = 0; at < COUNT(offsets); at++) {
         fixture_tear_down(NULL);
         fixture_set_up(NULL);
-        strcpy(settings.report, "all");
+        strcpy(settings.show.report, "all");
         const uint32_t thread = build_open();
         struct hp_thread *record = builder_at(&builder, thread);
         struct hp_pool *pool = builder_pool(&builder, "circle");
@@ -768,7 +768,7 @@ static void broken_numbers_do_no_harm(void **state)
         builder_stat(&builder, thread, 2)->alloc = offsets[at];
         builder_header(&builder)->pools = offsets[at];
         fixture_build();
-        settings.format = HP_FORMAT_JSON;
+        settings.output.format = HP_FORMAT_JSON;
         fixture_render(0, false);
     }
 }

@@ -86,12 +86,12 @@ static void calls_show_up_by_themselves(void **state)
     build_session();
     fixture_build();
     assert_null(section_named("calls")); /* a log without calls */
-    strcpy(settings.report, "calls");
+    strcpy(settings.show.report, "calls");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 0);
     assert_non_null(strstr(section_named("calls")->if_empty, "HOTPATH_LOG"));
     builder_logged_call(&builder, lex_node, 120, 30, 4242, NULL);
-    settings.report[0] = '\0';
+    settings.show.report[0] = '\0';
     fixture_build();
     assert_non_null(section_named("calls"));
     assert_non_null(section_named("timing"));
@@ -109,7 +109,7 @@ static void threads_are_merged_and_cut(void **state)
         builder_logged_call(&builder, node, 1000 * at + 500, 10, 4243, NULL);
         builder_logged_call(&builder, lex_node, 1000 * at, 50, 4242, NULL);
     }
-    settings.logs_limit = 3;
+    settings.record.logs_limit = 3;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 6);
     assert_int_equal(hotpath_section_total_rows(section_named("calls")), 30);
@@ -121,17 +121,17 @@ static void threads_are_merged_and_cut(void **state)
     assert_text("calls", 1, "thread", "demo");
     assert_true(is_visible("calls", "thread"));
     assert_true(is_visible("calls", "tid"));
-    settings.functions_limit = 1;
+    settings.show.functions_limit = 1;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 3);
-    settings.logs_limit = settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.record.logs_limit = settings.show.functions_limit = HOTPATH_NO_LIMIT;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 30);
-    strcpy(settings.focus, "lex");
+    strcpy(settings.show.focus, "lex");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 10);
     assert_call(0, "lex", END - 9050, 50, 4242);
-    strcpy(settings.focus, "nobody");
+    strcpy(settings.show.focus, "nobody");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("calls")), 0);
     assert_non_null(strstr(section_named("calls")->if_empty, "focus"));
@@ -204,7 +204,7 @@ static void notes_are_shown_safely(void **state)
     note[HP_NOTE_BYTES] = '\0';
     builder_logged_call(&builder, parse_node, 100, 10, 4242, note);
     builder_logged_call(&builder, parse_node, 200, 10, 4242, "a\x1b[31m\nb\xff\xe2\x80\xae");
-    strcpy(settings.report, "calls");
+    strcpy(settings.show.report, "calls");
     const char *table = fixture_render(0, false);
     assert_null(strchr(table, '\x1b'));
     assert_non_null(strstr(table, "| a\\x1b[31m\\nb\xef\xbf\xbd\\u202e "));
@@ -216,7 +216,7 @@ static void notes_are_shown_safely(void **state)
         assert_non_null(strstr(table, "| a\\x1b[3")); /* the column is there */
         assert_non_null(strstr(table, "nnn…nnn"));
     }
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     const char *json = fixture_render(0, false);
     assert_null(strchr(json, '\x1b'));
     assert_non_null(strstr(json, "\"note\":\"a\\u001b[31m\\nb"));
@@ -267,7 +267,7 @@ static void the_slowest_call_is_a_tree(void **state)
 {
     (void)state;
     build_slow_call();
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     fixture_build();
     const hotpath_section *slowest = section_named("slowest");
     assert_true(slowest->is_tree);
@@ -299,19 +299,19 @@ static void naming_a_function_adds_the_section(void **state)
     build_slow_call();
     fixture_build();
     assert_null(section_named("slowest"));
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     fixture_build();
     assert_non_null(section_named("timing"));
     assert_non_null(section_named("slowest"));
-    strcpy(settings.report, "calltree");
+    strcpy(settings.show.report, "calltree");
     fixture_build();
     assert_null(section_named("timing"));
     assert_non_null(section_named("slowest"));
-    strcpy(settings.report, "-slowest");
+    strcpy(settings.show.report, "-slowest");
     fixture_build();
     assert_null(section_named("slowest"));
-    strcpy(settings.report, "slowest");
-    settings.slowest[0] = '\0';
+    strcpy(settings.show.report, "slowest");
+    settings.show.slowest[0] = '\0';
     fixture_build();
     assert_int_equal(slowest_rows(), 0);
     assert_non_null(strstr(section_named("slowest")->if_empty, "--slowest NAME"));
@@ -324,25 +324,25 @@ static void a_name_is_a_whole_one_or_a_pattern(void **state)
     const uint32_t longer = builder_node(&builder, thread, 0, builder_site(&builder, "parse_all", "a.c", 4));
     builder_call(&builder, thread, longer, 2000, 0);
     builder_slow_call(&builder, longer, 0, 2000, 2000, 0, 0);
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     fixture_build();
     assert_int_equal(slowest_rows(), 4); /* the function of that very name and no other */
-    strcpy(settings.slowest, "pars");
+    strcpy(settings.show.slowest, "pars");
     fixture_build();
     assert_int_equal(slowest_rows(), 5);
     assert_part(0, 0, "parse_all", 1, 2000, 2000, 100);
     assert_part(1, 0, "parse", 1, 1000, 100, 100);
     assert_string_equal(section_named("slowest")->description, "The slowest call of each of these functions.");
     assert_true(is_visible("slowest", "started_ns") && is_visible("slowest", "tid"));
-    settings.functions_limit = 1;
+    settings.show.functions_limit = 1;
     fixture_build();
     assert_int_equal(slowest_rows(), 1);
     assert_int_equal(hotpath_section_total_rows(section_named("slowest")), 2);
-    strcpy(settings.slowest, "/^parse_/");
+    strcpy(settings.show.slowest, "/^parse_/");
     fixture_build();
     assert_int_equal(slowest_rows(), 1);
-    strcpy(settings.slowest, "no\x1b"
-                             "body");
+    strcpy(settings.show.slowest, "no\x1b"
+                                  "body");
     fixture_build();
     assert_int_equal(slowest_rows(), 0);
     assert_string_equal(section_named("slowest")->if_empty, "no function that was called matches 'no\\x1bbody'");
@@ -352,7 +352,7 @@ static void of_all_threads_and_processes_the_slowest_counts(void **state)
 {
     (void)state;
     build_slow_call();
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     const uint32_t node = builder_node(&builder, worker, 0, parse);
     const uint32_t inner = builder_node(&builder, worker, node, lex);
     builder_call(&builder, worker, node, 5000, 1000);
@@ -384,7 +384,7 @@ static void a_call_that_was_not_looked_into_is_said(void **state)
 {
     (void)state;
     build_session();
-    strcpy(settings.slowest, "lex");
+    strcpy(settings.show.slowest, "lex");
     fixture_build();
     assert_int_equal(slowest_rows(), 1);
     const hotpath_section *slowest = section_named("slowest");
@@ -394,12 +394,12 @@ static void a_call_that_was_not_looked_into_is_said(void **state)
     assert_true(
         has_note("what was inside was not kept: calls of lex are too short to be looked into, or are not over, "
                  "or sampling was on"));
-    strcpy(settings.slowest, "/lex|parse/");
+    strcpy(settings.show.slowest, "/lex|parse/");
     fixture_build();
     assert_int_equal(slowest_rows(), 2);
     assert_true(has_note("what was inside was not kept: calls of 2 functions are too short"));
     builder_slow_call(&builder, lex_node, 0, 500, 500, 0, 0);
-    strcpy(settings.slowest, "lex");
+    strcpy(settings.show.slowest, "lex");
     fixture_build();
     assert_part(0, 0, "lex", 1, 500, 500, 100);
     assert_true(has_note("a call of lex took longer, 600.00 ns, and is not over or was not looked into"));
@@ -409,11 +409,11 @@ static void rows_that_were_left_out_are_counted(void **state)
 {
     (void)state;
     const uint32_t slow = build_slow_call();
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     ((struct hp_slow_call *)builder_at(&builder, slow))->rows_left_out = 12;
     fixture_build();
     assert_true(has_note("12 more paths of calls inside were not kept"));
-    settings.calltree_limit = 2;
+    settings.show.calltree_limit = 2;
     fixture_build();
     assert_int_equal(slowest_rows(), 3); /* the call, and the two hottest rows below it */
     assert_int_equal(hotpath_section_total_rows(section_named("slowest")), 4);
@@ -425,7 +425,7 @@ static void no_share_is_more_than_all(void **state)
 {
     (void)state;
     build_session();
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     const uint32_t slow = builder_slow_call(&builder, parse_node, 300, 1000, 100, 2, 0);
     builder_slow_row(&builder, slow, lex_node, 3, 1700, 900);
     builder_slow_row(&builder, slow, parse_node, 1, 300, 300); /* recursion onto the call's own node */
@@ -447,7 +447,7 @@ static void broken_trees_are_trees(void **state)
 {
     (void)state;
     const uint32_t slow = build_slow_call();
-    strcpy(settings.slowest, "parse");
+    strcpy(settings.show.slowest, "parse");
     struct hp_slow_call *call = builder_at(&builder, slow);
     const uint32_t eval_node = builder_rows(call)[1].node, inner = builder_rows(call)[2].node;
     /* The parent has no row: the row moves up to its nearest ancestor that has one, here the call. */
@@ -485,8 +485,8 @@ static void large_calls_are_bounded(void **state)
 {
     (void)state;
     build_session();
-    strcpy(settings.slowest, "/./");
-    settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.slowest, "/./");
+    settings.show.functions_limit = settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     const uint32_t slow = builder_slow_call(&builder, parse_node, 0, 5000, 0, 1000, 0);
     uint32_t node = parse_node;
     for (unsigned depth = 0; depth < 1000; depth++) {
@@ -518,8 +518,8 @@ static void the_slowest_call_is_shown_safely(void **state)
     struct hp_slow_row *row = builder_slow_row(&builder, slow, lex_node, 3, 3000, 3000);
     builder_slow_note(&builder, slow, row, "\x1b]0;title\x07 of a note that is longer than twenty columns");
     strcpy(((struct hp_thread *)builder_at(&builder, thread))->name, "t\x1b[1m");
-    strcpy(settings.report, "slowest");
-    strcpy(settings.slowest, "vil");
+    strcpy(settings.show.report, "slowest");
+    strcpy(settings.show.slowest, "vil");
     const char *table = fixture_render(0, false);
     assert_null(strchr(table, '\x1b'));
     assert_null(strchr(table, '\x07'));
@@ -528,7 +528,7 @@ static void the_slowest_call_is_shown_safely(void **state)
     static const uint32_t widths[] = {60, 80, 120};
     for (size_t at = 0; at < sizeof widths / sizeof widths[0]; at++)
         assert_lines_fit(fixture_render(widths[at], false), widths[at]);
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     const char *json = fixture_render(0, false);
     assert_null(strchr(json, '\x1b'));
     assert_non_null(strstr(json, "\"percent_of\":\"call\""));

@@ -43,7 +43,7 @@ static int set_up(void **state)
     library_problem = NULL;
     reads = 0;
     fixture_set_up(state);
-    strcpy(settings.report, "cold");
+    strcpy(settings.show.report, "cold");
     return 0;
 }
 
@@ -101,13 +101,13 @@ static void what_was_not_called_is_listed_by_size(void **state)
     assert_string_equal(cell_of(cold, 0, "path").text, PROGRAM);
     assert_int_equal(results->warning_count, 0);
     assert_int_equal(cold->note_count, 0);
-    settings.functions_limit = 1;
+    settings.show.functions_limit = 1;
     fixture_build();
     assert_string_equal(names(), "cold_large");
     assert_int_equal(hotpath_section_total_rows(section_named("cold")), 3);
-    strcpy(settings.sort, "-name");
-    strcpy(settings.focus, "a");
-    settings.functions_limit = 0;
+    strcpy(settings.show.sort, "-name");
+    strcpy(settings.show.focus, "a");
+    settings.show.functions_limit = 0;
     fixture_build();
     assert_string_equal(names(), "parse cold_small cold_large");
 }
@@ -205,7 +205,7 @@ static void without_a_reader_there_is_no_such_section(void **state)
     (void)state;
     hp_cold_reader = NULL;
     build_session();
-    strcpy(settings.report, "timing,cold");
+    strcpy(settings.show.report, "timing,cold");
     fixture_build();
     assert_null(section_named("cold"));
     assert_non_null(section_named("timing"));
@@ -214,7 +214,7 @@ static void without_a_reader_there_is_no_such_section(void **state)
                                               "itself: 'hotpath report --cold' shows it");
     static const char *const silent[] = {"all", "auto", "-cold", "all,-cold"};
     for (size_t at = 0; at < sizeof silent / sizeof silent[0]; at++) {
-        strcpy(settings.report, silent[at]);
+        strcpy(settings.show.report, silent[at]);
         fixture_build();
         assert_null(section_named("cold"));
         assert_int_equal(results->warning_count, 0);
@@ -225,10 +225,10 @@ static void it_is_shown_on_request_only(void **state)
 {
     (void)state;
     build_session();
-    strcpy(settings.report, "auto");
+    strcpy(settings.show.report, "auto");
     fixture_build();
     assert_null(section_named("cold"));
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     fixture_build();
     assert_non_null(section_named("cold"));
 }

@@ -145,7 +145,7 @@ static void what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel(void **s
     fixture_build();
     assert_sums("main", 30, 300, 0);
     assert_sums("load", 10, 100, 600);
-    settings.cpu_inclusive = true;
+    settings.show.cpu_inclusive = true;
     fixture_build();
     assert_sums("main", 40, 400, 600);
 }
@@ -275,7 +275,7 @@ static void inclusive_counts_all_above(void **state)
 {
     (void)state;
     build();
-    settings.cpu_inclusive = true;
+    settings.show.cpu_inclusive = true;
     fixture_build();
     assert_sums("main", 100, 900, 50);
     assert_sums("load", 90, 800, 50);
@@ -291,11 +291,11 @@ static void what_is_folded_counts_beside_the_tree(void **state)
     struct hp_cpu_node *entry = builder_cpu(&builder, thread, parse, 0, 0, 0);
     entry->also_samples = 15;
     entry->also_ns = 150;
-    settings.cpu_inclusive = true;
+    settings.show.cpu_inclusive = true;
     fixture_build();
     assert_sums("parse", 85, 750, 20);
     assert_sums("load", 90, 800, 50);
-    settings.cpu_inclusive = false;
+    settings.show.cpu_inclusive = false;
     fixture_build();
     assert_sums("parse", 70, 600, 20);
     assert_float_equal(sum_of("cpu_ns"), 1000, 0.1);
@@ -310,7 +310,7 @@ static void recursion_counts_once(void **state)
     const uint32_t again = builder_node(&builder, thread, parse, record->site);
     builder_call(&builder, thread, again, 1000, 0);
     builder_cpu(&builder, thread, again, 4, 40, 0);
-    settings.cpu_inclusive = true;
+    settings.show.cpu_inclusive = true;
     fixture_build();
     assert_sums("load", 94, 840, 50);
     assert_sums("parse", 74, 640, 20);
@@ -420,7 +420,7 @@ static void threads_apart(void **state)
     builder_call(&builder, second, there, 100, 0);
     builder_cpu_thread(&builder, second, 4);
     builder_cpu(&builder, second, there, 3, 33, 0);
-    settings.by = HP_BY_THREAD;
+    settings.show.by = HP_BY_THREAD;
     fixture_build();
     size_t found = 0;
     for (size_t row = 0; row < hotpath_section_rows(rows()); row++)
@@ -431,7 +431,7 @@ static void threads_apart(void **state)
         }
     assert_int_equal(found, 2);
     assert_float_equal(sum_of("cpu_ns"), 1033, 0.1);
-    settings.by = HP_BY_FUNCTION;
+    settings.show.by = HP_BY_FUNCTION;
     fixture_build();
     assert_sums("load", 23, 233, 30);
 }
@@ -552,7 +552,7 @@ static void nothing_was_sampled(void **state)
     (void)state;
     thread = builder_thread(&builder);
     node_of(&builder, thread, 0, "main");
-    strcpy(settings.report, "cpu");
+    strcpy(settings.show.report, "cpu");
     fixture_build();
     assert_int_equal(hotpath_section_rows(rows()), 0);
     assert_non_null(strstr(fixture_render(0, false), HP_NO_CPU));
@@ -618,7 +618,7 @@ static void nodes_in_a_circle(void **state)
     build();
     ((struct hotpath_node_ *)builder_at(&builder, main_node))->parent = parse;
     ((struct hotpath_node_ *)builder_at(&builder, load))->parent = load;
-    settings.cpu_inclusive = true;
+    settings.show.cpu_inclusive = true;
     fixture_build();
     assert_sums("parse", 70, 600, 20);
     assert_sums("load", 90, 800, 50);

@@ -24,7 +24,7 @@ static uint32_t nodes[SITES];
 static int set_up(void **state)
 {
     fixture_set_up(state);
-    settings.functions_limit = settings.calltree_limit = settings.logs_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = settings.show.calltree_limit = settings.record.logs_limit = HOTPATH_NO_LIMIT;
     thread = builder_thread(&builder);
     for (uint32_t at = 0; at < SITES; at++) {
         char name[16];
@@ -51,7 +51,7 @@ static void many_sites_with_one_log(void **state)
         builder_logged_call(&builder, nodes[0], call, 5, 4242, NULL);
     for (uint32_t at = 0; at < SITES; at++)
         stat_at(at)->log = log;
-    strcpy(settings.report, "calls");
+    strcpy(settings.show.report, "calls");
     fixture_build();
     assert_true(rows_of("calls") >= SHARED && rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_call));
 }
@@ -64,8 +64,8 @@ static void many_sites_with_one_slow_call(void **state)
         builder_slow_row(&builder, slow, nodes[row % SITES], 1, 5, 5);
     for (uint32_t at = 0; at < SITES; at++)
         stat_at(at)->slowest = stat_at(0)->slowest;
-    strcpy(settings.report, "slowest");
-    strcpy(settings.slowest, "/./");
+    strcpy(settings.show.report, "slowest");
+    strcpy(settings.show.slowest, "/./");
     fixture_build();
     assert_true(rows_of("slowest") <= 2 * SITES + builder_size(&builder) / sizeof(struct hp_slow_row));
 }
@@ -85,7 +85,7 @@ static void many_threads_with_one_tree(void **state)
         other->frame_capacity = UINT32_MAX;
         other->cpu = real->cpu;
     }
-    strcpy(settings.report, "timing,calltree,cpu");
+    strcpy(settings.show.report, "timing,calltree,cpu");
     fixture_build();
     assert_true(rows_of("timing") <= SITES && rows_of("calltree") <= SITES);
     for (size_t row = 0; row < rows_of("timing"); row++)
@@ -119,8 +119,8 @@ static void counts_beyond_all_bounds(void **state)
     ((struct hp_slow_call *)builder_at(&builder, slowest->calls[1]))->row_count = UINT32_MAX;
     struct hp_cpu_thread *cpu = builder_at(&builder, record->cpu);
     ((struct hp_cpu_table *)builder_at(&builder, cpu->table))->capacity = UINT32_MAX;
-    strcpy(settings.report, "all");
-    strcpy(settings.slowest, "/./");
+    strcpy(settings.show.report, "all");
+    strcpy(settings.show.slowest, "/./");
     fixture_build();
     assert_true(rows_of("timing") <= SITES + 1);
     assert_true(rows_of("waits") <= builder_size(&builder) / sizeof(struct hp_wait));

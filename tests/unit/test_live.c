@@ -170,10 +170,10 @@ static void check_report(const struct hp_snapshot *snapshot)
     const struct hp_snapshots all = {.all = &snapshot, .count = 1};
     const struct hp_report_target target = {.sink = count_bytes, .context = &length};
     memset(&settings, 0, sizeof settings);
-    settings.format = HP_FORMAT_JSON;
-    settings.functions_limit = settings.calltree_limit = settings.logs_limit = HOTPATH_NO_LIMIT;
-    strcpy(settings.report, "all");
-    strcpy(settings.slowest, "outer");
+    settings.output.format = HP_FORMAT_JSON;
+    settings.show.functions_limit = settings.show.calltree_limit = settings.record.logs_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "all");
+    strcpy(settings.show.slowest, "outer");
     assert_int_equal(hp_report_render(&all, &settings, &target), HOTPATH_OK);
     assert_true(length > 0);
 }

@@ -77,50 +77,50 @@ static void assert_one_warning(const char *expected)
 
 static bool percentiles_are(size_t count, const double *expected)
 {
-    return settings.percentile_count == count &&
-           memcmp(settings.percentiles, expected, count * sizeof *expected) == 0;
+    return settings.show.percentile_count == count &&
+           memcmp(settings.show.percentiles, expected, count * sizeof *expected) == 0;
 }
 
-static bool is_share(double percent) { return memcmp(&settings.min_percent, &percent, sizeof percent) == 0; }
+static bool is_share(double percent) { return memcmp(&settings.show.min_percent, &percent, sizeof percent) == 0; }
 
 /* ----------------------------------------------------------------------------------------------- defaults */
 
 static void assert_defaults(void)
 {
     assert_true(percentiles_are(1, (const double[]){95}));
-    assert_int_equal(settings.format, HP_FORMAT_TABLE);
-    assert_int_equal(settings.by, HP_BY_FUNCTION);
-    assert_int_equal(settings.record, HP_RECORD_USUAL);
-    assert_false(settings.record_is_set);
-    assert_false(settings.record_is_off);
-    assert_false(settings.exclude_wrapper);
-    assert_false(settings.time_exclusive);
-    assert_false(settings.alloc_cumulative);
-    assert_int_equal(settings.alloc_metric, HP_ALLOC_BYTES_TOTAL);
-    assert_false(settings.alloc_is_asked);
-    assert_false(settings.leave_signals);
-    assert_false(settings.reserve);
-    assert_false(settings.waits);
-    assert_false(settings.no_color);
-    assert_false(settings.is_run);
-    assert_int_equal(settings.functions_limit, 15);
-    assert_int_equal(settings.calltree_limit, 50);
-    assert_int_equal(settings.logs_limit, 50);
-    assert_int_equal(settings.shutdown_ms, 0);
-    assert_int_equal(settings.keep, 20);
-    assert_int_equal(settings.max_bytes, 0);
-    assert_string_equal(settings.output_path, "");
-    assert_string_equal(settings.dir, "");
-    assert_string_equal(settings.report, "auto");
-    assert_string_equal(settings.columns, "");
-    assert_string_equal(settings.sort, "");
+    assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.show.by, HP_BY_FUNCTION);
+    assert_int_equal(settings.record.kinds, HP_RECORD_USUAL);
+    assert_false(settings.record.is_set);
+    assert_false(settings.record.is_off);
+    assert_false(settings.show.exclude_wrapper);
+    assert_false(settings.show.time_exclusive);
+    assert_false(settings.show.alloc_cumulative);
+    assert_int_equal(settings.show.alloc_metric, HP_ALLOC_BYTES_TOTAL);
+    assert_false(settings.record.alloc_is_asked);
+    assert_false(settings.record.leave_signals);
+    assert_false(settings.record.reserve);
+    assert_false(settings.record.waits);
+    assert_false(settings.output.no_color);
+    assert_false(settings.record.is_run);
+    assert_int_equal(settings.show.functions_limit, 15);
+    assert_int_equal(settings.show.calltree_limit, 50);
+    assert_int_equal(settings.record.logs_limit, 50);
+    assert_int_equal(settings.record.shutdown_ms, 0);
+    assert_int_equal(settings.record.keep, 20);
+    assert_int_equal(settings.record.max_bytes, 0);
+    assert_string_equal(settings.output.output_path, "");
+    assert_string_equal(settings.record.dir, "");
+    assert_string_equal(settings.show.report, "auto");
+    assert_string_equal(settings.show.columns, "");
+    assert_string_equal(settings.show.sort, "");
     assert_true(is_share(0));
-    assert_string_equal(settings.focus, "");
-    assert_string_equal(settings.slowest, "");
-    assert_string_equal(settings.filter, "");
-    assert_string_equal(settings.skip, "");
-    assert_string_equal(settings.label, "");
-    assert_string_equal(settings.metadata, "");
+    assert_string_equal(settings.show.focus, "");
+    assert_string_equal(settings.show.slowest, "");
+    assert_string_equal(settings.record.filter, "");
+    assert_string_equal(settings.record.skip, "");
+    assert_string_equal(settings.record.label, "");
+    assert_string_equal(settings.record.metadata, "");
 }
 
 static void nothing_given_means_defaults(void **state)
@@ -245,9 +245,9 @@ static void what_is_recorded(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         resolve_variable("HOTPATH", cases[i].value);
         assert_no_warning();
-        assert_int_equal(settings.record, cases[i].record);
-        assert_int_equal(settings.record_is_set, cases[i].is_set);
-        assert_int_equal(settings.record_is_off, cases[i].is_off);
+        assert_int_equal(settings.record.kinds, cases[i].record);
+        assert_int_equal(settings.record.is_set, cases[i].is_set);
+        assert_int_equal(settings.record.is_off, cases[i].is_off);
     }
     resolve_variable("HOTPATH", "timing,tming");
     assert_one_warning(
@@ -289,7 +289,7 @@ static void processor_time_is_asked_for(void **state)
                                        {NULL, NULL}};
         resolve(&program, variables);
         assert_no_warning();
-        assert_int_equal(settings.record, cases[i].expected);
+        assert_int_equal(settings.record.kinds, cases[i].expected);
     }
 }
 
@@ -298,7 +298,7 @@ static void how_often_samples_are_taken(void **state)
     (void)state;
     resolve_variable("HOTPATH_CPU_RATE", "10000");
     assert_no_warning();
-    assert_int_equal(settings.cpu_rate, 10000);
+    assert_int_equal(settings.record.cpu_rate, 10000);
     static const char *const wrong[] = {"0", "10001", "-1", "fast"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
@@ -306,14 +306,14 @@ static void how_often_samples_are_taken(void **state)
         snprintf(expected, sizeof expected,
                  "hotpath: HOTPATH_CPU_RATE='%s' is not a number from 1 to 10000; using 997", wrong[i]);
         assert_one_warning(expected);
-        assert_int_equal(settings.cpu_rate, 997);
+        assert_int_equal(settings.record.cpu_rate, 997);
     }
     resolve_variable("HOTPATH_CPU_ENGINE", "Timers");
     assert_no_warning();
-    assert_int_equal(settings.cpu_engine, HP_CPU_ENGINE_TIMERS);
+    assert_int_equal(settings.record.cpu_engine, HP_CPU_ENGINE_TIMERS);
     resolve_variable("HOTPATH_CPU_ENGINE", "sundial");
     assert_one_warning("hotpath: HOTPATH_CPU_ENGINE='sundial' is not one of auto, timers; using auto");
-    assert_int_equal(settings.cpu_engine, HP_CPU_ENGINE_AUTO);
+    assert_int_equal(settings.record.cpu_engine, HP_CPU_ENGINE_AUTO);
 }
 
 static void who_says_what_is_recorded(void **state)
@@ -324,18 +324,18 @@ static void who_says_what_is_recorded(void **state)
     struct variable say_0[] = {{"HOTPATH", "0"}, {NULL, NULL}};
     struct variable say_1[] = {{"HOTPATH", "1"}, {NULL, NULL}};
     resolve(&off, NULL);
-    assert_true(settings.record_is_off);
-    assert_int_equal(settings.record, 0);
+    assert_true(settings.record.is_off);
+    assert_int_equal(settings.record.kinds, 0);
     resolve(&off, say_1);
-    assert_false(settings.record_is_off);
-    assert_true(settings.record_is_set);
-    assert_int_equal(settings.record, HP_RECORD_USUAL);
+    assert_false(settings.record.is_off);
+    assert_true(settings.record.is_set);
+    assert_int_equal(settings.record.kinds, HP_RECORD_USUAL);
     resolve(&on, say_0);
-    assert_true(settings.record_is_off);
-    assert_int_equal(settings.record, 0);
+    assert_true(settings.record.is_off);
+    assert_int_equal(settings.record.kinds, 0);
     resolve(&on, NULL);
-    assert_false(settings.record_is_off);
-    assert_false(settings.record_is_set);
+    assert_false(settings.record.is_off);
+    assert_false(settings.record.is_set);
     assert_no_warning();
 }
 
@@ -382,10 +382,10 @@ static void formats(void **state)
     for (uint32_t i = 0; i < COUNT(names); i++) {
         resolve_variable("HOTPATH_OUTPUT_FORMAT", names[i]);
         assert_no_warning();
-        assert_int_equal(settings.format, i);
+        assert_int_equal(settings.output.format, i);
     }
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "JSON");
-    assert_int_equal(settings.format, HP_FORMAT_JSON);
+    assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "xml");
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, none; "
                        "using table");
@@ -397,7 +397,7 @@ static void what_a_row_is_about(void **state)
     (void)state;
     resolve_variable("HOTPATH_BY", "Thread");
     assert_no_warning();
-    assert_int_equal(settings.by, HP_BY_THREAD);
+    assert_int_equal(settings.show.by, HP_BY_THREAD);
     resolve_variable("HOTPATH_BY", "function");
     assert_no_warning();
     assert_defaults();
@@ -418,7 +418,7 @@ static void what_tables_of_allocations_lead_with(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         resolve_variable("HOTPATH_ALLOC_METRIC", cases[i].value);
         assert_no_warning();
-        assert_int_equal(settings.alloc_metric, cases[i].metric);
+        assert_int_equal(settings.show.alloc_metric, cases[i].metric);
     }
     resolve_variable("HOTPATH_ALLOC_METRIC", "peak");
     assert_one_warning("hotpath: HOTPATH_ALLOC_METRIC='peak' is not one of bytes-total, bytes-max, count-total, "
@@ -428,8 +428,8 @@ static void what_tables_of_allocations_lead_with(void **state)
         .size = sizeof program, .alloc_metric = "count-max", .alloc_cumulative = 1};
     resolve(&program, NULL);
     assert_no_warning();
-    assert_int_equal(settings.alloc_metric, HP_ALLOC_COUNT_MAX);
-    assert_true(settings.alloc_cumulative);
+    assert_int_equal(settings.show.alloc_metric, HP_ALLOC_COUNT_MAX);
+    assert_true(settings.show.alloc_cumulative);
 }
 
 /* Whoever names allocations counts on them; whoever records everything does not. */
@@ -444,12 +444,12 @@ static void who_asks_for_allocations(void **state)
     const struct hotpath_options program = {.size = sizeof program, .record = "alloc"};
     for (size_t i = 0; i < COUNT(cases); i++) {
         resolve_variable("HOTPATH", cases[i].value);
-        assert_int_equal(settings.alloc_is_asked, cases[i].is_asked);
+        assert_int_equal(settings.record.alloc_is_asked, cases[i].is_asked);
     }
     resolve(&program, NULL);
-    assert_true(settings.alloc_is_asked);
+    assert_true(settings.record.alloc_is_asked);
     resolve(&program, (struct variable[]){{"HOTPATH", "1"}, {NULL, NULL}});
-    assert_false(settings.alloc_is_asked);
+    assert_false(settings.record.alloc_is_asked);
 }
 
 /* Texts: as long as fits, and one byte more. */
@@ -462,13 +462,13 @@ static void texts_are_bounded(void **state)
         size_t size;
         const char *used;
     } cases[] = {
-        {"HOTPATH_OUTPUT_PATH", settings.output_path, sizeof settings.output_path, "stderr"},
-        {"HOTPATH_DIR", settings.dir, sizeof settings.dir,
+        {"HOTPATH_OUTPUT_PATH", settings.output.output_path, sizeof settings.output.output_path, "stderr"},
+        {"HOTPATH_DIR", settings.record.dir, sizeof settings.record.dir,
          "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID"},
-        {"HOTPATH_REPORT_LABEL", settings.label, sizeof settings.label, "no label"},
-        {"HOTPATH_REPORT", settings.report, sizeof settings.report, "auto"},
-        {"HOTPATH_COLUMNS", settings.columns, sizeof settings.columns, "the usual columns"},
-        {"HOTPATH_SORT", settings.sort, sizeof settings.sort, "the usual order"},
+        {"HOTPATH_REPORT_LABEL", settings.record.label, sizeof settings.record.label, "no label"},
+        {"HOTPATH_REPORT", settings.show.report, sizeof settings.show.report, "auto"},
+        {"HOTPATH_COLUMNS", settings.show.columns, sizeof settings.show.columns, "the usual columns"},
+        {"HOTPATH_SORT", settings.show.sort, sizeof settings.show.sort, "the usual order"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char value[1100];
@@ -492,11 +492,11 @@ static void texts_are_copied(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_OUTPUT_PATH", "/tmp/report-%p.json");
-    assert_string_equal(settings.output_path, "/tmp/report-%p.json");
+    assert_string_equal(settings.output.output_path, "/tmp/report-%p.json");
     resolve_variable("HOTPATH_REPORT_LABEL", "nightly, with spaces");
-    assert_string_equal(settings.label, "nightly, with spaces");
+    assert_string_equal(settings.record.label, "nightly, with spaces");
     resolve_variable("HOTPATH_DIR", "/run/user/1000/x");
-    assert_string_equal(settings.dir, "/run/user/1000/x");
+    assert_string_equal(settings.record.dir, "/run/user/1000/x");
     assert_no_warning();
 }
 
@@ -505,12 +505,12 @@ static void lists_of_names(void **state)
     (void)state;
     resolve_variable("HOTPATH_REPORT", " timing , calltree,");
     assert_no_warning();
-    assert_string_equal(settings.report, "timing,calltree");
+    assert_string_equal(settings.show.report, "timing,calltree");
     resolve_variable("HOTPATH_REPORT", "all,-timing");
-    assert_string_equal(settings.report, "all,-timing");
+    assert_string_equal(settings.show.report, "all,-timing");
     resolve_variable("HOTPATH_COLUMNS", "self, p99.9 ,rw_locks");
     assert_no_warning();
-    assert_string_equal(settings.columns, "self,p99.9,rw_locks");
+    assert_string_equal(settings.show.columns, "self,p99.9,rw_locks");
     static const char *const wrong[] = {"timing;calltree", "-", "--timing", "tim ing", "_x", ",,"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
@@ -541,7 +541,7 @@ static void the_order_is_one_column(void **state)
     for (size_t i = 0; i < COUNT(good); i++) {
         resolve_variable("HOTPATH_SORT", good[i].value);
         assert_no_warning();
-        assert_string_equal(settings.sort, good[i].sort);
+        assert_string_equal(settings.show.sort, good[i].sort);
     }
     static const char *const wrong[] = {"calls,self", "-", "--calls", "% Total", ",", "+calls"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -611,13 +611,13 @@ static void patterns(void **state)
     (void)state;
     resolve_variable("HOTPATH_FOCUS", "/^parse_/i");
     assert_no_warning();
-    assert_string_equal(settings.focus, "/^parse_/i");
+    assert_string_equal(settings.show.focus, "/^parse_/i");
     resolve_variable("HOTPATH_FILTER", "parse(");
     assert_no_warning();
-    assert_string_equal(settings.filter, "parse(");
+    assert_string_equal(settings.record.filter, "parse(");
     resolve_variable("HOTPATH_SKIP", " parse* ,, file:a.c,/x,y/i,-z");
     assert_no_warning();
-    assert_string_equal(settings.skip, "parse*,file:a.c,/x,y/i,-z");
+    assert_string_equal(settings.record.skip, "parse*,file:a.c,/x,y/i,-z");
     resolve_variable("HOTPATH_FOCUS", "/(/");
     assert_one_warning("hotpath: HOTPATH_FOCUS='/(/' is not a list of texts, globs and /regex/: item 1: '(' is "
                        "never closed at byte 2; using no focus (every row)");
@@ -642,7 +642,7 @@ static void lists_of_patterns_are_bounded(void **state)
     value[HP_PATTERN_LIST_BYTES - 1] = '\0';
     resolve_variable("HOTPATH_FILTER", value);
     assert_no_warning();
-    assert_string_equal(settings.filter, value);
+    assert_string_equal(settings.record.filter, value);
     value[HP_PATTERN_LIST_BYTES - 1] = 'x';
     resolve_variable("HOTPATH_FILTER", value);
     assert_int_equal(warning_count, 1);
@@ -693,16 +693,16 @@ static void lists_come_from_files(void **state)
     resolve_list("HOTPATH_FILTER", "first , ",
                  "# what is wanted\n\n  parse_*\t\r\n/^a,b$/i\nstd::map<int, char>\n-debug\nfile:json.c");
     assert_no_warning();
-    assert_string_equal(settings.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,file:json.c");
+    assert_string_equal(settings.record.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,file:json.c");
     resolve_list("HOTPATH_FOCUS", "-", "one\n-two\n");
     assert_no_warning();
-    assert_string_equal(settings.focus, "-one,-two");
+    assert_string_equal(settings.show.focus, "-one,-two");
     resolve_list("HOTPATH_SKIP", "", "# nothing\n");
     assert_no_warning();
-    assert_string_equal(settings.skip, "");
+    assert_string_equal(settings.record.skip, "");
     /* What a list has become means the same when it is read again: hotpath run passes it on. */
     resolve_variable("HOTPATH_FILTER", "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
-    assert_string_equal(settings.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
+    assert_string_equal(settings.record.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
 }
 
 static void wrong_files_are_named_with_the_line(void **state)
@@ -754,7 +754,7 @@ static void metadata(void **state)
     (void)state;
     resolve_variable("HOTPATH_USER_METADATA", "commit=abc123, branch=main ,empty=,formula=a=b");
     assert_no_warning();
-    assert_string_equal(settings.metadata, "commit=abc123,branch=main,empty=,formula=a=b");
+    assert_string_equal(settings.record.metadata, "commit=abc123,branch=main,empty=,formula=a=b");
     static const char *const wrong[] = {"commit", "=abc", "a=1,b", ","};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
@@ -778,11 +778,11 @@ static void counts(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_SHUTDOWN_MS", "4294967295");
-    assert_int_equal(settings.shutdown_ms, UINT32_MAX);
+    assert_int_equal(settings.record.shutdown_ms, UINT32_MAX);
     resolve_variable("HOTPATH_KEEP", "0");
-    assert_int_equal(settings.keep, 0);
+    assert_int_equal(settings.record.keep, 0);
     resolve_variable("HOTPATH_KEEP", "7");
-    assert_int_equal(settings.keep, 7);
+    assert_int_equal(settings.record.keep, 7);
     assert_no_warning();
     resolve_variable("HOTPATH_SHUTDOWN_MS", "4294967296");
     assert_one_warning("hotpath: HOTPATH_SHUTDOWN_MS='4294967296' is not a number from 0 to 4294967295; using 0");
@@ -796,13 +796,13 @@ static void sizes(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_MAX_BYTES", "256KB");
-    assert_int_equal(settings.max_bytes, 256u << 10);
+    assert_int_equal(settings.record.max_bytes, 256u << 10);
     resolve_variable("HOTPATH_MAX_BYTES", "8m");
-    assert_int_equal(settings.max_bytes, 8u << 20);
+    assert_int_equal(settings.record.max_bytes, 8u << 20);
     resolve_variable("HOTPATH_MAX_BYTES", "4GiB");
-    assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    assert_true(settings.record.max_bytes == UINT64_C(4) << 30);
     resolve_variable("HOTPATH_MAX_BYTES", "0");
-    assert_int_equal(settings.max_bytes, 0);
+    assert_int_equal(settings.record.max_bytes, 0);
     assert_no_warning();
     static const char *const wrong[] = {"255KB", "1", "5GB", "much", "64 MB", "4294967297"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
@@ -830,21 +830,22 @@ static void flags(void **state)
         const char *variable;
         const bool *flag;
     } cases[] = {
-        {"HOTPATH_EXCLUDE_WRAPPER", &settings.exclude_wrapper},
-        {"HOTPATH_TIME_EXCLUSIVE", &settings.time_exclusive},
-        {"HOTPATH_LEAVE_SIGNALS", &settings.leave_signals},
-        {"HOTPATH_RESERVE", &settings.reserve},
-        {"HOTPATH_ALLOC_CUMULATIVE", &settings.alloc_cumulative},
-        {"HOTPATH_CPU_INCLUSIVE", &settings.cpu_inclusive},
-        {"HOTPATH_WAITS", &settings.waits},
+        {"HOTPATH_EXCLUDE_WRAPPER", &settings.show.exclude_wrapper},
+        {"HOTPATH_TIME_EXCLUSIVE", &settings.show.time_exclusive},
+        {"HOTPATH_LEAVE_SIGNALS", &settings.record.leave_signals},
+        {"HOTPATH_RESERVE", &settings.record.reserve},
+        {"HOTPATH_ALLOC_CUMULATIVE", &settings.show.alloc_cumulative},
+        {"HOTPATH_CPU_INCLUSIVE", &settings.show.cpu_inclusive},
+        {"HOTPATH_WAITS", &settings.record.waits},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char expected[256];
         resolve_variable(cases[i].variable, "Yes");
         assert_no_warning();
         assert_true(*cases[i].flag);
-        assert_int_equal(settings.exclude_wrapper + settings.time_exclusive + settings.leave_signals +
-                             settings.reserve + settings.alloc_cumulative + settings.cpu_inclusive + settings.waits,
+        assert_int_equal(settings.show.exclude_wrapper + settings.show.time_exclusive +
+                             settings.record.leave_signals + settings.record.reserve +
+                             settings.show.alloc_cumulative + settings.show.cpu_inclusive + settings.record.waits,
                          1);
         resolve_variable(cases[i].variable, "off");
         assert_no_warning();
@@ -865,7 +866,7 @@ static void no_color_is_set_by_any_text(void **state)
     for (size_t i = 0; i < COUNT(values); i++) {
         resolve_variable("NO_COLOR", values[i]);
         assert_no_warning();
-        assert_true(settings.no_color);
+        assert_true(settings.output.no_color);
     }
 }
 
@@ -906,27 +907,28 @@ static void every_field_of_the_program_is_read(void **state)
     resolve(&program, NULL);
     assert_no_warning();
     assert_true(percentiles_are(2, (const double[]){50, 99}));
-    assert_int_equal(settings.format, HP_FORMAT_JSON);
-    assert_string_equal(settings.output_path, "out.json");
-    assert_string_equal(settings.report, "calltree");
-    assert_string_equal(settings.columns, "self");
-    assert_string_equal(settings.sort, "-calls");
-    assert_int_equal(settings.by, HP_BY_THREAD);
-    assert_string_equal(settings.focus, "shown");
-    assert_string_equal(settings.slowest, "explained");
-    assert_string_equal(settings.filter, "recorded");
-    assert_string_equal(settings.skip, "not recorded");
-    assert_string_equal(settings.label, "run");
-    assert_string_equal(settings.metadata, "a=b");
-    assert_string_equal(settings.dir, "/dir");
-    assert_true(settings.max_bytes == UINT64_C(4) << 30);
+    assert_int_equal(settings.output.format, HP_FORMAT_JSON);
+    assert_string_equal(settings.output.output_path, "out.json");
+    assert_string_equal(settings.show.report, "calltree");
+    assert_string_equal(settings.show.columns, "self");
+    assert_string_equal(settings.show.sort, "-calls");
+    assert_int_equal(settings.show.by, HP_BY_THREAD);
+    assert_string_equal(settings.show.focus, "shown");
+    assert_string_equal(settings.show.slowest, "explained");
+    assert_string_equal(settings.record.filter, "recorded");
+    assert_string_equal(settings.record.skip, "not recorded");
+    assert_string_equal(settings.record.label, "run");
+    assert_string_equal(settings.record.metadata, "a=b");
+    assert_string_equal(settings.record.dir, "/dir");
+    assert_true(settings.record.max_bytes == UINT64_C(4) << 30);
     assert_true(is_share(0.125));
-    assert_int_equal(settings.functions_limit, 3);
-    assert_int_equal(settings.calltree_limit, 4);
-    assert_int_equal(settings.logs_limit, 7);
-    assert_int_equal(settings.shutdown_ms, 5);
-    assert_int_equal(settings.keep, 6);
-    assert_true(settings.exclude_wrapper && settings.time_exclusive && settings.leave_signals && settings.reserve);
+    assert_int_equal(settings.show.functions_limit, 3);
+    assert_int_equal(settings.show.calltree_limit, 4);
+    assert_int_equal(settings.record.logs_limit, 7);
+    assert_int_equal(settings.record.shutdown_ms, 5);
+    assert_int_equal(settings.record.keep, 6);
+    assert_true(settings.show.exclude_wrapper && settings.show.time_exclusive && settings.record.leave_signals &&
+                settings.record.reserve);
 }
 
 static void environment_overrules_the_program(void **state)
@@ -944,12 +946,12 @@ static void environment_overrules_the_program(void **state)
                                    {"HOTPATH_RESERVE", "0"},          {NULL, NULL}};
     resolve(&program, variables);
     assert_no_warning();
-    assert_int_equal(settings.format, HP_FORMAT_NONE);
-    assert_string_equal(settings.focus, "other");
+    assert_int_equal(settings.output.format, HP_FORMAT_NONE);
+    assert_string_equal(settings.show.focus, "other");
     assert_true(percentiles_are(1, (const double[]){4}));
-    assert_int_equal(settings.shutdown_ms, 0);
-    assert_false(settings.reserve);
-    assert_string_equal(settings.label, "program's");
+    assert_int_equal(settings.record.shutdown_ms, 0);
+    assert_false(settings.record.reserve);
+    assert_string_equal(settings.record.label, "program's");
 }
 
 static void a_wrong_value_gives_way_to_the_next_level(void **state)
@@ -962,14 +964,14 @@ static void a_wrong_value_gives_way_to_the_next_level(void **state)
     resolve(&good, wrong_variable);
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, none; "
                        "using the value the program gives");
-    assert_int_equal(settings.format, HP_FORMAT_JSON);
+    assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve(&wrong, NULL);
     assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; using table");
-    assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
     resolve(&wrong, good_variable);
     assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, none; "
                        "using the value of HOTPATH_OUTPUT_FORMAT");
-    assert_int_equal(settings.format, HP_FORMAT_NONE);
+    assert_int_equal(settings.output.format, HP_FORMAT_NONE);
     resolve(&wrong, wrong_variable);
     assert_int_equal(warning_count, 2);
     assert_string_equal(warnings[0],
@@ -977,7 +979,7 @@ static void a_wrong_value_gives_way_to_the_next_level(void **state)
     assert_string_equal(warnings[1],
                         "hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, "
                         "none; using table");
-    assert_int_equal(settings.format, HP_FORMAT_TABLE);
+    assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
 }
 
 /* Every way to give or not to give the three limits on two levels: 64 combinations against a plain rule. */
@@ -1001,8 +1003,8 @@ static void limits_overrule_one_another_in_order(void **state)
         assert_no_warning();
         const uint32_t functions = given & 16 ? 202 : given & 8 ? 201 : given & 2 ? 102 : given & 1 ? 101 : 15;
         const uint32_t calltree = given & 32 ? 203 : given & 8 ? 201 : given & 4 ? 103 : given & 1 ? 101 : 50;
-        assert_int_equal(settings.functions_limit, functions);
-        assert_int_equal(settings.calltree_limit, calltree);
+        assert_int_equal(settings.show.functions_limit, functions);
+        assert_int_equal(settings.show.calltree_limit, calltree);
     }
 }
 
@@ -1010,21 +1012,21 @@ static void no_limit_is_said_in_two_ways(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_LIMIT", "0");
-    assert_int_equal(settings.functions_limit, HOTPATH_NO_LIMIT);
-    assert_int_equal(settings.calltree_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.show.functions_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.show.calltree_limit, HOTPATH_NO_LIMIT);
     resolve_variable("HOTPATH_CALLTREE_LIMIT", "0");
-    assert_int_equal(settings.functions_limit, 15);
-    assert_int_equal(settings.calltree_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.show.functions_limit, 15);
+    assert_int_equal(settings.show.calltree_limit, HOTPATH_NO_LIMIT);
     const struct hotpath_options program = {
         .size = sizeof program, .limit = 7, .functions_limit = HOTPATH_NO_LIMIT};
     resolve(&program, NULL);
-    assert_int_equal(settings.functions_limit, HOTPATH_NO_LIMIT);
-    assert_int_equal(settings.calltree_limit, 7);
+    assert_int_equal(settings.show.functions_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.show.calltree_limit, 7);
     resolve_variable("HOTPATH_LIMIT", "4294967294");
-    assert_int_equal(settings.functions_limit, UINT32_MAX - 1);
-    assert_int_equal(settings.logs_limit, 50); /* calls of a function are no rows of a section */
+    assert_int_equal(settings.show.functions_limit, UINT32_MAX - 1);
+    assert_int_equal(settings.record.logs_limit, 50); /* calls of a function are no rows of a section */
     resolve_variable("HOTPATH_LOGS_LIMIT", "0");
-    assert_int_equal(settings.logs_limit, HOTPATH_NO_LIMIT);
+    assert_int_equal(settings.record.logs_limit, HOTPATH_NO_LIMIT);
     assert_no_warning();
 }
 
@@ -1117,10 +1119,10 @@ static void every_wrong_value_costs_one_line(void **state)
         assert_memory_equal(warnings[i], start, strlen(start));
         assert_null(strchr(warnings[i], '\n'));
     }
-    settings.no_color = false;
+    settings.output.no_color = false;
     assert_defaults();
     hp_settings_resolve(&settings, NULL, lookup, variables, NULL, NULL); /* nobody listens */
-    settings.no_color = false;
+    settings.output.no_color = false;
     assert_defaults();
 }
 
@@ -1210,8 +1212,8 @@ static void fields_beyond_the_size_are_not_read(void **state)
         resolve(cut, NULL);
         assert_no_warning();
         assert_true(percentiles_are(1, (const double[]){i == 0 ? 95 : 1}));
-        assert_int_equal(settings.format, i == 3 ? HP_FORMAT_JSON : HP_FORMAT_TABLE);
-        assert_false(settings.reserve);
+        assert_int_equal(settings.output.format, i == 3 ? HP_FORMAT_JSON : HP_FORMAT_TABLE);
+        assert_false(settings.record.reserve);
         free(cut);
     }
 }
@@ -1238,10 +1240,10 @@ static void a_limit_that_is_given_is_told_from_the_usual_one(void **state)
     (void)state;
     const struct hotpath_options given = {.size = sizeof given, .limit = 15};
     resolve(NULL, NULL);
-    assert_false(settings.functions_limit_is_given);
+    assert_false(settings.show.functions_limit_is_given);
     resolve(&given, NULL);
-    assert_true(settings.functions_limit_is_given);
-    assert_int_equal(settings.functions_limit, 15);
+    assert_true(settings.show.functions_limit_is_given);
+    assert_int_equal(settings.show.functions_limit, 15);
 }
 
 int main(void)

@@ -72,7 +72,7 @@ static void build_parser(struct session_builder *session, bool is_main_first)
 static void the_same_place_in_code_is_one_row(void **state)
 {
     (void)state;
-    strcpy(settings.report, "timing,calltree");
+    strcpy(settings.show.report, "timing,calltree");
     build_parser(&builder, true);
     build_parser(fixture_add_session(), false);
     fixture_build();
@@ -99,7 +99,7 @@ static void what_differs_in_anything_is_another_row(void **state)
         {"work", "work", "w.c", 1, 0}, {"play", "work", "w.c", 1, 0}, {"work", "main", "w.c", 1, 0},
         {"work", "work", "v.c", 1, 0}, {"work", "work", "w.c", 2, 0}, {"work", "work", "w.c", 1, 2},
     };
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     /* The first session has all of them; each of the others has one, as its first. */
     for (size_t session = 0; session <= COUNT(sites); session++) {
         struct session_builder *to = session == 0 ? &builder : fixture_add_session();
@@ -185,8 +185,8 @@ static void percentiles_are_those_of_all_calls(void **state)
 {
     (void)state;
     static const double wanted[] = {0, 50, 90, 95, 100};
-    memcpy(settings.percentiles, wanted, sizeof wanted);
-    settings.percentile_count = COUNT(wanted);
+    memcpy(settings.show.percentiles, wanted, sizeof wanted);
+    settings.show.percentile_count = COUNT(wanted);
     struct session_builder *second = fixture_add_session();
     builder_site(second, "before", "b.c", 1);
     /* 1 to 50 ticks in one process, 51 to 100 in the other: every value has a counter of its own up to 127. */
@@ -291,7 +291,7 @@ static void measuring_adds_up_over_processes_in_turn(void **state)
 static void a_child_without_main_leaves_the_main_row(void **state)
 {
     (void)state;
-    strcpy(settings.report, "timing,calltree");
+    strcpy(settings.show.report, "timing,calltree");
     build_parser(&builder, true);
     struct session_builder *child = fixture_add_session();
     const uint32_t thread = builder_thread(child);
@@ -333,7 +333,7 @@ static void different_mains_are_no_measure(void **state)
     assert_row(2, "parse", 3, 600, 600, 12);
     assert_false(timing->rows[0].is_main);
     assert_true(has_note("timing", "since the processes have different main functions"));
-    settings.exclude_wrapper = true;
+    settings.show.exclude_wrapper = true;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
     assert_row(0, "parse", 3, 600, 600, 100);
@@ -354,7 +354,7 @@ static void without_main_shares_are_of_the_time_of_all(void **state)
     assert_row(0, "f", 3, 1500000, 1500000, 50);
     assert_true(has_note("timing", "since no process had a HOTPATH_MAIN()"));
     /* It began at eight and ended with the last, a millisecond later. */
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     assert_non_null(strstr(fixture_render(0, false), "\"created_at\":\"2026-10-02T08:00:00.001Z\""));
     assert_non_null(strstr(fixture_render(0, false), "\"elapsed_ns\":3000000"));
 }
@@ -432,7 +432,7 @@ static void other_clocks_are_left_out_and_named(void **state)
 static const char *state_in_json(void)
 {
     static char word[16];
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     const char *found = strstr(fixture_render(0, false), "\"state\":\"");
     assert_non_null(found);
     sscanf(found, "\"state\":\"%15[a-z]", word);
@@ -474,7 +474,7 @@ static void the_table_says_how_many_are_not_whole(void **state)
     assert_non_null(strstr(report, "\nwarning: 2 of 3 files are cut off\n"));
     assert_non_null(
         strstr(report, "\n2 of 3 processes ended without finishing their sessions; this is all they had"));
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     report = fixture_render(0, false);
     assert_non_null(strstr(report, "\"warnings\":[\"2 of 3 files are cut off\"]"));
     assert_non_null(strstr(report, "\"processes\":3}"));
@@ -558,7 +558,7 @@ static void every_process_has_a_row(void **state)
 static void what_main_does_itself_can_be_left_out(void **state)
 {
     (void)state;
-    settings.exclude_wrapper = true;
+    settings.show.exclude_wrapper = true;
     build_server();
     fixture_build();
     assert_process(1, "4244", "ended", 0, 30000, 1, 10000, 100 * 10.0 / 42);
@@ -572,7 +572,7 @@ static void one_process_is_shown_on_request(void **state)
     build_parser(&builder, true);
     fixture_build();
     assert_null(section_named("processes"));
-    strcpy(settings.report, "processes");
+    strcpy(settings.show.report, "processes");
     assert_string_equal(
         fixture_render(0, false),
         "[hotpath] 2.00 µs | processes\n"
@@ -590,14 +590,14 @@ static void one_process_is_shown_on_request(void **state)
 static void processes_are_limited_and_ties_keep_their_order(void **state)
 {
     (void)state;
-    settings.functions_limit = 3;
+    settings.show.functions_limit = 3;
     for (unsigned session = 0; session < 6; session++)
         build_parser(session == 0 ? &builder : fixture_add_session(), true);
     assert_non_null(strstr(fixture_render(0, false), "processes - Time in zones, process by process. (3/6)\n"));
     fixture_build();
     for (size_t row = 0; row < 3; row++)
         assert_int_equal(cell_of(section_named("processes"), row, "pid").count, 4242 + row);
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("processes")), 6);
 }
@@ -644,7 +644,7 @@ static void who_left_no_session_is_named(void **state)
 static void very_many_share_a_row_with_their_program(void **state)
 {
     (void)state;
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     for (unsigned session = 0; session < 120; session++) {
         struct session_builder *each = session == 0 ? &builder : fixture_add_session();
         builder_header(each)->executable = builder_text(each, session < 50 ? "/bin/one" : "/bin/other");
@@ -664,7 +664,7 @@ static void long_commands_are_shortened_in_names_only(void **state)
     memcpy(command, "./tool ", 7);
     memcpy(command + 990, " --the-end", 11);
     builder_header(&builder)->command = builder_text(&builder, command);
-    strcpy(settings.report, "processes");
+    strcpy(settings.show.report, "processes");
     fixture_build();
     const char *name = cell_of(section_named("processes"), 0, "name").text;
     assert_true(strlen(name) < 100);
@@ -678,9 +678,9 @@ static void long_commands_are_shortened_in_names_only(void **state)
 static void a_hundred_sessions_add_up(void **state)
 {
     (void)state;
-    strcpy(settings.report, "timing,calltree");
-    settings.functions_limit = HOTPATH_NO_LIMIT;
-    settings.calltree_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "timing,calltree");
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     /* Session n calls function k (n + k) times, if k divides n + 1; functions are met in an order of its own. */
     uint64_t calls[10] = {0}, sites = 0;
     for (uint64_t session = 0; session < 100; session++) {
@@ -715,7 +715,7 @@ static void a_hundred_sessions_add_up(void **state)
 static void running_out_of_memory_is_an_answer(void **state)
 {
     (void)state;
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     build_parser(&builder, true);
     build_parser(fixture_add_session(), false);
     build_parser(fixture_add_session(), true);
@@ -737,11 +737,11 @@ static void render(const struct hp_snapshot *first, const struct hp_snapshot *se
     const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80};
     const struct hp_snapshot *const both[] = {first, second};
     const struct hp_snapshots snapshots = {.all = both, .count = 2};
-    settings.format = HP_FORMAT_TABLE;
-    settings.by = HP_BY_FUNCTION;
+    settings.output.format = HP_FORMAT_TABLE;
+    settings.show.by = HP_BY_FUNCTION;
     assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
-    settings.format = HP_FORMAT_JSON;
-    settings.by = HP_BY_THREAD;
+    settings.output.format = HP_FORMAT_JSON;
+    settings.show.by = HP_BY_THREAD;
     assert_int_equal(hp_report_render(&snapshots, &settings, &target), HOTPATH_OK);
     assert_true(written > 0);
 }
@@ -763,8 +763,8 @@ static void render_beside(const unsigned char *bytes, size_t size)
 static void hostile_sessions_do_no_harm(void **state)
 {
     (void)state;
-    strcpy(settings.report, "all");
-    settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "all");
+    settings.show.functions_limit = settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     build_parser(&builder, true);
     struct session_builder *hostile = fixture_add_session();
     hostile->sites_per_chunk = 4; /* little that nobody reads */
@@ -812,7 +812,7 @@ static void many_sites_may_share_their_texts(void **state)
             builder_call(to, thread, builder_node(to, thread, 0, id), 100, 0);
         }
     }
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 1000);
     assert_int_equal(cell_of(section_named("timing"), 999, "calls").count, 2);

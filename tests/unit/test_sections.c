@@ -152,8 +152,8 @@ static void percentiles_are_within_one_percent(void **state)
     static const char *const keys[] = {"min_ns", "p1_ns",  "p25_ns", "p50_ns",   "p75_ns",
                                        "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "max_ns"};
     static uint64_t durations[3][4000];
-    memcpy(settings.percentiles, wanted, sizeof wanted);
-    settings.percentile_count = COUNT(wanted);
+    memcpy(settings.show.percentiles, wanted, sizeof wanted);
+    settings.show.percentile_count = COUNT(wanted);
     uint64_t seed = 7;
     for (size_t site = 0; site < 3; site++) {
         static const char *const names[] = {"even", "wide", "tiny"};
@@ -192,8 +192,8 @@ static void percentiles_take_the_nearest_rank(void **state)
 {
     (void)state;
     static const double wanted[] = {50, 99.9, 99.95};
-    memcpy(settings.percentiles, wanted, sizeof wanted);
-    settings.percentile_count = COUNT(wanted);
+    memcpy(settings.show.percentiles, wanted, sizeof wanted);
+    settings.show.percentile_count = COUNT(wanted);
     const uint32_t thread = builder_thread(&builder);
     const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
     for (unsigned call = 0; call < 1000; call++)
@@ -209,8 +209,8 @@ static void percentiles_have_titles(void **state)
     (void)state;
     static const double wanted[] = {0, 50, 99.9, 99.99, 100};
     static const char *const titles[] = {"Min", "P50", "P99.9", "P99.99", "Max"};
-    memcpy(settings.percentiles, wanted, sizeof wanted);
-    settings.percentile_count = COUNT(wanted);
+    memcpy(settings.show.percentiles, wanted, sizeof wanted);
+    settings.show.percentile_count = COUNT(wanted);
     build_small_session();
     fixture_build();
     const hotpath_section *timing = section_named("timing");
@@ -287,7 +287,7 @@ static void a_start_in_the_future_is_no_time(void **state)
 static void the_wrapper_can_be_left_out(void **state)
 {
     (void)state;
-    settings.exclude_wrapper = true;
+    settings.show.exclude_wrapper = true;
     build_small_session();
     fixture_build();
     const hotpath_section *timing = section_named("timing");
@@ -300,7 +300,7 @@ static void the_wrapper_can_be_left_out(void **state)
 static void self_time_can_be_ranked(void **state)
 {
     (void)state;
-    settings.time_exclusive = true;
+    settings.show.time_exclusive = true;
     build_small_session();
     fixture_build();
     const hotpath_section *timing = section_named("timing");
@@ -315,7 +315,7 @@ static void self_time_can_be_ranked(void **state)
 static void the_limit_spares_the_main_row(void **state)
 {
     (void)state;
-    settings.functions_limit = 2;
+    settings.show.functions_limit = 2;
     build_small_session();
     fixture_build();
     const hotpath_section *timing = section_named("timing");
@@ -323,7 +323,7 @@ static void the_limit_spares_the_main_row(void **state)
     assert_int_equal(hotpath_section_total_rows(timing), 3);
     assert_row(0, "main", 1, 1000, 1000, 100);
     assert_row(1, "parse", 2, 300, 600, 60);
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 3);
 }
@@ -398,7 +398,7 @@ static void names_of_the_linker_become_readable(void **state)
     for (size_t at = 0; at < COUNT(expected); at++)
         assert_string_equal(cell_of(timing, at, "name").text, expected[at]);
     assert_non_null(strstr(timing->notes[timing->note_count - 1], "hotpath doctor"));
-    strcpy(settings.focus, "Box::add");
+    strcpy(settings.show.focus, "Box::add");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
 }
@@ -412,7 +412,7 @@ static void names_of_the_linker_stay_in_the_library(void **state)
     assert_string_equal(cell_of(timing, 1, "name").text, "_ZN3Box3addEi");
     assert_string_equal(timing->notes[timing->note_count - 1],
                         "_Z... is the linker's name of a C++ function: hotpath report shows it readable");
-    strcpy(settings.focus, "Box::add"); /* as far as that can be read without a demangler */
+    strcpy(settings.show.focus, "Box::add"); /* as far as that can be read without a demangler */
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
 }
@@ -435,18 +435,18 @@ static void labels_are_never_read(void **state)
 static void focus_chooses_rows_and_changes_no_share(void **state)
 {
     (void)state;
-    strcpy(settings.focus, "/^(lex|parse)$/");
-    strcpy(settings.report, "all");
+    strcpy(settings.show.focus, "/^(lex|parse)$/");
+    strcpy(settings.show.report, "all");
     build_small_session();
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
     assert_row(0, "parse", 2, 300, 600, 60);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 4); /* main is kept for its descendants */
-    strcpy(settings.focus, "le*,parse,-/^le/");
+    strcpy(settings.show.focus, "le*,parse,-/^le/");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 1);
     assert_row(0, "parse", 2, 300, 600, 60);
-    strcpy(settings.focus, "nobody");
+    strcpy(settings.show.focus, "nobody");
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 0);
     assert_int_equal(hotpath_section_rows(section_named("calltree")), 0);
@@ -480,7 +480,7 @@ static void sections_are_chosen_by_the_grammar(void **state)
     };
     build_small_session();
     for (size_t at = 0; at < COUNT(cases); at++) {
-        strcpy(settings.report, cases[at].spec);
+        strcpy(settings.show.report, cases[at].spec);
         fixture_build();
         assert_int_equal(section_named("timing") != NULL, cases[at].timing);
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
@@ -499,7 +499,7 @@ static void columns_are_shown_on_request(void **state)
     fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_false(hotpath_section_column(timing, column_of(timing, "self_ns"))->visible);
-    strcpy(settings.columns, "Self, max_ns, colour");
+    strcpy(settings.show.columns, "Self, max_ns, colour");
     fixture_build();
     timing = section_named("timing");
     assert_true(hotpath_section_column(timing, column_of(timing, "self_ns"))->visible);
@@ -507,7 +507,7 @@ static void columns_are_shown_on_request(void **state)
     assert_false(hotpath_section_column(timing, column_of(timing, "min_ns"))->visible);
     assert_int_equal(results->warning_count, 1);
     assert_string_equal(results->warnings[0], "unknown column 'colour': no section of this report has it");
-    strcpy(settings.columns, "all");
+    strcpy(settings.show.columns, "all");
     fixture_build();
     timing = section_named("timing");
     for (size_t at = 0; at < hotpath_section_columns(timing); at++)
@@ -520,7 +520,7 @@ static void labels_of_the_reader_win(void **state)
     builder_header(&builder)->label = builder_text(&builder, "recorded");
     fixture_build();
     assert_string_equal(hotpath_results_label(results), "recorded");
-    strcpy(settings.label, "asked");
+    strcpy(settings.record.label, "asked");
     fixture_build();
     assert_string_equal(hotpath_results_label(results), "asked");
 }
@@ -547,7 +547,7 @@ static void same_names_are_told_apart(void **state)
         {"json:parse", "other.c", 4, NULL}, /* a label that looks like a shown name */
     };
     const uint32_t thread = builder_thread(&builder);
-    settings.functions_limit = HOTPATH_NO_LIMIT;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
     for (size_t at = 0; at < COUNT(sites); at++) {
         const uint32_t site = builder_site(&builder, sites[at].name, sites[at].file, sites[at].line);
         builder_call(&builder, thread, builder_node(&builder, thread, 0, site), 1000 - at, 0);
@@ -577,7 +577,7 @@ static void same_names_are_told_apart(void **state)
 static void the_tree_merges_threads_by_path(void **state)
 {
     (void)state;
-    strcpy(settings.report, "calltree");
+    strcpy(settings.show.report, "calltree");
     const uint32_t a = builder_site(&builder, "a", "f.c", 1), b = builder_site(&builder, "b", "f.c", 2);
     const uint32_t c = builder_site(&builder, "c", "f.c", 3);
     for (unsigned count = 0; count < 3; count++) {
@@ -607,8 +607,8 @@ static void the_tree_merges_threads_by_path(void **state)
 static void the_tree_keeps_its_hottest_rows(void **state)
 {
     (void)state;
-    strcpy(settings.report, "calltree");
-    settings.calltree_limit = 4;
+    strcpy(settings.show.report, "calltree");
+    settings.show.calltree_limit = 4;
     const uint32_t thread = builder_thread(&builder);
     uint32_t tops[3];
     for (uint32_t at = 0; at < 3; at++) {
@@ -635,8 +635,8 @@ static void the_tree_keeps_its_hottest_rows(void **state)
 static void a_very_deep_tree_is_cut(void **state)
 {
     (void)state;
-    strcpy(settings.report, "calltree");
-    settings.calltree_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "calltree");
+    settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     const uint32_t thread = builder_thread(&builder);
     uint32_t node = 0;
     for (uint32_t depth = 0; depth < 1000; depth++) {
@@ -667,8 +667,8 @@ static void build_sampled_session(uint64_t ticks_of_f)
     builder_call(&builder, thread, g, 200, 0);
     builder_call(&builder, thread, main, 1000, 10 * ticks_of_f + 200);
     builder_header(&builder)->time_period = 16;
-    strcpy(settings.report, "timing,calltree");
-    strcpy(settings.columns, "all");
+    strcpy(settings.show.report, "timing,calltree");
+    strcpy(settings.show.columns, "all");
 }
 
 static const char *scaled_of(const char *section, size_t row)
@@ -831,7 +831,7 @@ static void running_out_of_memory_is_an_answer(void **state)
 {
     (void)state;
     build_small_session();
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     assert_true(fixture_builds_that_fail() > 100);
 }
 
@@ -852,8 +852,8 @@ static void sites_that_share_a_long_name_take_little_memory(void **state)
         HOTPATH_ADD_(((struct hotpath_node_ *)builder_at(&builder, builder_node(&builder, thread, 0, id)))->calls,
                      1);
     }
-    settings.functions_limit = HOTPATH_NO_LIMIT;
-    strcpy(settings.report, "timing");
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "timing");
     fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), sites);

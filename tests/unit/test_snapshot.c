@@ -724,19 +724,19 @@ static void read_all(const unsigned char *bytes, size_t size)
     size_t written = 0;
     const struct hp_report_target target = {.sink = swallow, .context = &written, .width = 80, .color = true};
     memset(&settings, 0, sizeof settings);
-    strcpy(settings.report, "all");
-    strcpy(settings.columns, "all");
-    settings.percentiles[0] = 50;
-    settings.percentiles[1] = 99.9;
-    settings.percentile_count = 2;
-    strcpy(settings.slowest, "/./");
-    settings.functions_limit = settings.calltree_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "all");
+    strcpy(settings.show.columns, "all");
+    settings.show.percentiles[0] = 50;
+    settings.show.percentiles[1] = 99.9;
+    settings.show.percentile_count = 2;
+    strcpy(settings.show.slowest, "/./");
+    settings.show.functions_limit = settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     if (hp_snapshot_open(&snapshot, bytes, size, NULL) != NULL)
         return;
     assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
-    settings.format = HP_FORMAT_JSON_PRETTY;
-    settings.by = HP_BY_THREAD;
-    strcpy(settings.sort, "-thread");
+    settings.output.format = HP_FORMAT_JSON_PRETTY;
+    settings.show.by = HP_BY_THREAD;
+    strcpy(settings.show.sort, "-thread");
     assert_int_equal(hp_report_render(&sessions, &settings, &target), HOTPATH_OK);
     assert_true(written > 0);
 }

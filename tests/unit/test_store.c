@@ -30,8 +30,8 @@ static int set_up(void **state)
     strcpy(folder + sizeof folder - 7, "XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
-    strcpy(settings.dir, folder);
-    settings.max_bytes = CAPACITY;
+    strcpy(settings.record.dir, folder);
+    settings.record.max_bytes = CAPACITY;
     return 0;
 }
 
@@ -46,7 +46,7 @@ static int tear_down(void **state)
 
 static void create(void)
 {
-    assert_null(hp_store_create(&store, &settings, 4242, 0));
+    assert_null(hp_store_create(&store, &settings.record, 4242, 0));
     assert_false(store.is_memory);
 }
 
@@ -63,7 +63,7 @@ static void sessions_are_numbered(void **state)
     static struct hp_store second;
     memset(&second, 0, sizeof second);
     create();
-    assert_null(hp_store_create(&second, &settings, 4242, 1));
+    assert_null(hp_store_create(&second, &settings.record, 4242, 1));
     assert_int_equal(store.number, 0);
     assert_int_equal(second.number, 1);
     assert_string_not_equal(store.path, second.path);
@@ -213,7 +213,7 @@ static void without_a_folder_there_is_memory(void **state)
 {
     (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
-    assert_null(hp_store_create(&store, &settings, 4242, 0));
+    assert_null(hp_store_create(&store, &settings.record, 4242, 0));
     assert_true(store.is_memory);
     assert_string_equal(store.path, "");
     assert_int_equal(hp_store_header(&store)->backed, store.range.mapped);

@@ -91,7 +91,7 @@ static void marks_rows_and_explains_the_marks(void **state)
 static void says_how_much_was_cut(void **state)
 {
     (void)state;
-    settings.functions_limit = 3;
+    settings.show.functions_limit = 3;
     build_overview();
     assert_non_null(strstr(fixture_render(0, false), "timing - Function execution time. (3/4)\n"));
 }
@@ -99,7 +99,7 @@ static void says_how_much_was_cut(void **state)
 static void indents_trees(void **state)
 {
     (void)state;
-    strcpy(settings.report, "calltree");
+    strcpy(settings.show.report, "calltree");
     build_overview();
     assert_non_null(strstr(fixture_render(0, false),
                            "calltree - Who called whom.\n"
@@ -125,7 +125,7 @@ static void nothing_measured_names_the_macro(void **state)
 static void warns_in_the_report(void **state)
 {
     (void)state;
-    strcpy(settings.report, "timing,sql");
+    strcpy(settings.show.report, "timing,sql");
     build_overview();
     assert_non_null(strstr(fixture_render(0, false),
                            "\nwarning: unknown section 'sql': known are auto, all, "
@@ -204,7 +204,7 @@ static void wide_characters_are_aligned(void **state)
 {
     (void)state;
     build_wide_names();
-    strcpy(settings.columns, "all");
+    strcpy(settings.show.columns, "all");
     const char *report = fixture_render(0, false);
     assert_aligned(report);
     assert_non_null(strstr(report, "bad\xef\xbf\xbd\xef\xbf\xbd_utf8"));
@@ -219,8 +219,8 @@ static void threads_give_way(void **state)
     memset(((struct hp_thread *)builder_at(&builder, thread))->name, 0x1b, 15);
     builder_call(&builder, thread, builder_node(&builder, thread, 0, builder_site(&builder, "parse", "f.c", 1)), 9,
                  0);
-    settings.by = HP_BY_THREAD;
-    strcpy(settings.report, "timing");
+    settings.show.by = HP_BY_THREAD;
+    strcpy(settings.show.report, "timing");
     for (uint32_t width = 40; width < 120; width++)
         assert_true(widest_line(fixture_render(width, false)) <= width);
     assert_non_null(strstr(fixture_render(60, false), "| parse "));
@@ -230,9 +230,9 @@ static void no_line_is_wider_than_the_terminal(void **state)
 {
     (void)state;
     build_wide_names();
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     for (int all_columns = 0; all_columns < 2; all_columns++) {
-        strcpy(settings.columns, all_columns ? "all" : "");
+        strcpy(settings.show.columns, all_columns ? "all" : "");
         for (uint32_t width = 40; width < 260; width++) {
             const char *report = fixture_render(width, false);
             assert_true(widest_line(report) <= width);
@@ -285,9 +285,9 @@ static void a_sink_that_gives_up_is_reported(void **state)
     build_overview();
     const struct hp_snapshots *snapshots = fixture_open(NULL);
     assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_E_OUTPUT);
-    settings.format = HP_FORMAT_JSON;
+    settings.output.format = HP_FORMAT_JSON;
     assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_E_OUTPUT);
-    settings.format = HP_FORMAT_NONE;
+    settings.output.format = HP_FORMAT_NONE;
     assert_int_equal(hp_report_render(snapshots, &settings, &target), HOTPATH_OK);
 }
 
@@ -311,9 +311,9 @@ static void rows_can_be_handed_over(void **state)
 static void json_is_raw_and_complete(void **state)
 {
     (void)state;
-    settings.format = HP_FORMAT_JSON;
-    strcpy(settings.metadata, "branch=main,rev=a=b,branch=dev,flag");
-    strcpy(settings.label, "quo\"te");
+    settings.output.format = HP_FORMAT_JSON;
+    strcpy(settings.record.metadata, "branch=main,rev=a=b,branch=dev,flag");
+    strcpy(settings.record.label, "quo\"te");
     const uint32_t thread = builder_thread(&builder);
     const uint32_t main_site = builder_site(&builder, "main", "m.c", 7);
     const uint32_t node = builder_node(&builder, thread, 0, main_site);
@@ -350,8 +350,8 @@ static void json_is_raw_and_complete(void **state)
 static void json_nests_the_tree(void **state)
 {
     (void)state;
-    settings.format = HP_FORMAT_JSON;
-    strcpy(settings.report, "calltree");
+    settings.output.format = HP_FORMAT_JSON;
+    strcpy(settings.show.report, "calltree");
     const uint32_t thread = builder_thread(&builder);
     const uint32_t a = builder_node(&builder, thread, 0, builder_site(&builder, "a", "f.c", 1));
     const uint32_t b = builder_node(&builder, thread, a, builder_site(&builder, "b", "f.c", 2));
@@ -382,10 +382,10 @@ static void pretty_json_differs_in_blanks_only(void **state)
     (void)state;
     static char plain[1 << 16];
     build_overview();
-    strcpy(settings.report, "all");
-    settings.format = HP_FORMAT_JSON;
+    strcpy(settings.show.report, "all");
+    settings.output.format = HP_FORMAT_JSON;
     strcpy(plain, fixture_render(0, false));
-    settings.format = HP_FORMAT_JSON_PRETTY;
+    settings.output.format = HP_FORMAT_JSON_PRETTY;
     const char *const report = fixture_render(0, false), *pretty = report;
     bool is_in_string = false;
     size_t at = 0;

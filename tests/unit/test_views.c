@@ -27,7 +27,7 @@ static const char *names_of(const char *section_name)
 
 static void sort_by(const char *column)
 {
-    strcpy(settings.sort, column);
+    strcpy(settings.show.sort, column);
     fixture_build();
 }
 
@@ -116,7 +116,7 @@ static void the_limit_follows_the_order(void **state)
 {
     (void)state;
     build_session();
-    settings.functions_limit = 3;
+    settings.show.functions_limit = 3;
     sort_by("calls");
     assert_string_equal(names_of("timing"), "often some main");
     assert_int_equal(hotpath_section_total_rows(section_named("timing")), 5);
@@ -136,7 +136,7 @@ static void siblings_are_sorted_by_the_same_column(void **state)
         {"p95", "main once often some never some"}, /* the tree has no such column */
     };
     build_session();
-    strcpy(settings.report, "timing,calltree");
+    strcpy(settings.show.report, "timing,calltree");
     for (size_t at = 0; at < COUNT(cases); at++) {
         sort_by(cases[at].sort);
         assert_string_equal(names_of("calltree"), cases[at].names);
@@ -163,11 +163,11 @@ static void json_says_the_order(void **state)
 {
     (void)state;
     build_session();
-    settings.format = HP_FORMAT_JSON;
-    strcpy(settings.report, "all");
+    settings.output.format = HP_FORMAT_JSON;
+    strcpy(settings.show.report, "all");
     assert_non_null(strstr(fixture_render(0, false), "\"percent_of\":\"main\",\"order\":{\"column\":\"total_ns\","
                                                      "\"direction\":\"descending\"},\"total_rows\""));
-    strcpy(settings.sort, "name");
+    strcpy(settings.show.sort, "name");
     assert_non_null(
         strstr(fixture_render(0, false), "\"order\":{\"column\":\"name\",\"direction\":\"ascending\"}"));
 }
@@ -190,17 +190,17 @@ static void small_rows_are_left_out(void **state)
         {100, "main", "main"},
     };
     build_session();
-    strcpy(settings.report, "timing,calltree");
+    strcpy(settings.show.report, "timing,calltree");
     for (size_t at = 0; at < COUNT(cases); at++) {
-        settings.min_percent = cases[at].percent;
+        settings.show.min_percent = cases[at].percent;
         fixture_build();
         assert_string_equal(names_of("timing"), cases[at].timing);
         assert_string_equal(names_of("calltree"), cases[at].tree);
         assert_int_equal(hotpath_section_total_rows(section_named("timing")), 5);
         assert_int_equal(hotpath_section_total_rows(section_named("calltree")), 6);
     }
-    settings.functions_limit = 2;
-    settings.min_percent = 33;
+    settings.show.functions_limit = 2;
+    settings.show.min_percent = 33;
     sort_by("calls");
     assert_string_equal(names_of("timing"), "main once");
 }
@@ -210,15 +210,15 @@ static void small_self_times_are_left_out(void **state)
 {
     (void)state;
     build_session();
-    settings.time_exclusive = true;
-    settings.min_percent = 11;
+    settings.show.time_exclusive = true;
+    settings.show.min_percent = 11;
     fixture_build();
     assert_string_equal(names_of("timing"), "once often some main"); /* main has 10 % */
-    settings.exclude_wrapper = true;
-    settings.min_percent = 30;
+    settings.show.exclude_wrapper = true;
+    settings.show.min_percent = 30;
     fixture_build();
     assert_string_equal(names_of("timing"), "once often"); /* of 940 */
-    settings.min_percent = 60;
+    settings.show.min_percent = 60;
     fixture_build();
     assert_string_equal(names_of("timing"), "");
     assert_non_null(strstr(fixture_render(80, false), "(0/4)\nevery function has a smaller share than "
@@ -235,8 +235,8 @@ static void nobody_is_shown_without_its_parents(void **state)
     builder_call(&builder, thread, large, 900, 0);
     builder_call(&builder, thread, small, 10, 0);
     builder_elapse(&builder, 1000, 1);
-    strcpy(settings.report, "calltree");
-    settings.min_percent = 50;
+    strcpy(settings.show.report, "calltree");
+    settings.show.min_percent = 50;
     fixture_build();
     assert_string_equal(names_of("calltree"), "");
     assert_int_equal(hotpath_section_total_rows(section_named("calltree")), 2);
@@ -314,8 +314,8 @@ static void functions_are_split_by_thread(void **state)
 {
     (void)state;
     build_threads();
-    settings.by = HP_BY_THREAD;
-    strcpy(settings.report, "timing,calltree");
+    settings.show.by = HP_BY_THREAD;
+    strcpy(settings.show.report, "timing,calltree");
     fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), 4);
@@ -330,14 +330,14 @@ static void functions_are_split_by_thread(void **state)
                         "(n threads) that ran one after the other are counted together; the number is that of the "
                         "last");
     assert_string_equal(names_of("calltree"), "main work"); /* of all threads, as ever */
-    settings.functions_limit = 2;
+    settings.show.functions_limit = 2;
     fixture_build();
     assert_string_equal(names_of("timing"), "main work");
     assert_int_equal(hotpath_section_total_rows(section_named("timing")), 4);
     sort_by("-thread");
     assert_string_equal(cell_of(section_named("timing"), 0, "thread").text, "worker 5002");
-    settings.by = HP_BY_FUNCTION;
-    strcpy(settings.sort, "");
+    settings.show.by = HP_BY_FUNCTION;
+    strcpy(settings.show.sort, "");
     fixture_build();
     assert_false(has_column(section_named("timing"), "thread"));
 }
@@ -346,8 +346,8 @@ static void json_has_threads_as_objects(void **state)
 {
     (void)state;
     build_threads();
-    settings.by = HP_BY_THREAD;
-    settings.format = HP_FORMAT_JSON;
+    settings.show.by = HP_BY_THREAD;
+    settings.output.format = HP_FORMAT_JSON;
     const char *json = fixture_render(0, false);
     assert_non_null(strstr(json, "\"by\":\"thread\""));
     assert_non_null(strstr(json, "{\"name\":\"work\",\"thread\":{\"name\":\"worker\",\"pid\":4242,\"tid\":5001,"
@@ -375,7 +375,7 @@ static void open_zones_and_overhead_belong_to_a_thread(void **state)
     builder_header(&builder)->zone_cost_ps = 100000;
     builder_header(&builder)->zone_inner_ps = 40000;
     builder_elapse(&builder, 40000, 1);
-    settings.by = HP_BY_THREAD;
+    settings.show.by = HP_BY_THREAD;
     fixture_build();
     const hotpath_section *timing = section_named("timing");
     assert_int_equal(hotpath_section_rows(timing), 4);
@@ -398,8 +398,8 @@ static void processes_tell_threads_apart(void **state)
     builder_call(other, thread, builder_node(other, thread, 0, work), 70, 0);
     builder_call(other, thread, builder_node(other, thread, 0, twin), 5, 0);
     builder_elapse(other, 2000, 1);
-    strcpy(settings.report, "timing");
-    settings.by = HP_BY_THREAD;
+    strcpy(settings.show.report, "timing");
+    settings.show.by = HP_BY_THREAD;
     fixture_build();
     assert_int_equal(hotpath_section_rows(section_named("timing")), 6);
     assert_numbers("w:work", "worker 4242/5001", 3, 100, 10, 60);
@@ -411,7 +411,7 @@ static void threads_need_memory(void **state)
 {
     (void)state;
     build_threads();
-    settings.by = HP_BY_THREAD;
+    settings.show.by = HP_BY_THREAD;
     assert_true(fixture_builds_that_fail() > 50);
 }
 

@@ -201,18 +201,18 @@ static void of_one_function(void **state)
 static void when_it_is_shown(void **state)
 {
     (void)state;
-    strcpy(settings.report, "auto");
+    strcpy(settings.show.report, "auto");
     build();
     fixture_build();
     assert_non_null(section_named("waits"));
-    strcpy(settings.report, "-waits");
+    strcpy(settings.show.report, "-waits");
     fixture_build();
     assert_null(section_named("waits"));
     ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->watcher = 0;
-    strcpy(settings.report, "all");
+    strcpy(settings.show.report, "all");
     fixture_build();
     assert_null(section_named("waits"));
-    strcpy(settings.report, "waits");
+    strcpy(settings.show.report, "waits");
     fixture_build();
     assert_int_equal(hotpath_section_rows(waits()), 0);
     assert_non_null(strstr(waits()->if_empty, "HOTPATH_WAITS=1"));
@@ -222,20 +222,20 @@ static void rows_are_chosen_as_elsewhere(void **state)
 {
     (void)state;
     build();
-    strcpy(settings.focus, "save");
+    strcpy(settings.show.focus, "save");
     fixture_build();
     assert_int_equal(hotpath_section_rows(waits()), 2);
-    settings.focus[0] = '\0';
-    settings.functions_limit = 2;
+    settings.show.focus[0] = '\0';
+    settings.show.functions_limit = 2;
     fixture_build();
     assert_int_equal(hotpath_section_rows(waits()), 2);
     assert_int_equal(hotpath_section_total_rows(waits()), 6);
-    settings.min_percent = 20;
+    settings.show.min_percent = 20;
     fixture_build();
     assert_int_equal(hotpath_section_rows(waits()), 1);
-    settings.min_percent = 0;
-    settings.functions_limit = HOTPATH_NO_LIMIT;
-    strcpy(settings.sort, "looks");
+    settings.show.min_percent = 0;
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.sort, "looks");
     fixture_build();
     assert_row(0, "load", "disk", "read", "/data/a", 200);
 }
@@ -268,7 +268,7 @@ static void broken_places_do_no_harm(void **state)
     static const uint32_t places[] = {1, 4095, 4097, UINT32_MAX, UINT32_MAX - 7};
     for (size_t at = 0; at < COUNT(places); at++) {
         builder_header(&builder)->waits = places[at];
-        strcpy(settings.report, "waits");
+        strcpy(settings.show.report, "waits");
         fixture_build();
         assert_int_equal(hotpath_section_rows(waits()), 0);
     }
