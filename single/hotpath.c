@@ -11718,82 +11718,12 @@ uint32_t hp_watch_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
 
 void hp_watch_note(struct hp_watch *watch, uint64_t look_ns) { watch->sums.watcher_ns += look_ns; }
 
-/* ---- src/sections/run.h -------------------------------------------------------------------------------------- */
+/* ---- src/model/labels.h -------------------------------------------------------------------------------------- */
 
-/*
- * What a report is about: the sessions that are added up, and what holds for all of them.
- *
- * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
- * Those that do not fit the principal one are left out, and the report says so.
- */
+/* How places in the sources and threads are called, and the names of rows that stand for neither. */
 
-struct hp_arena;
-
-struct hp_run {
-    const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
-    size_t count;
-    size_t process_count; /* a process that became another program has a session for each */
-    const struct hp_snapshot **left_out;
-    size_t left_out_count;
-    double ns_per_tick;
-    bool is_rate_known;
-    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: when the first session began */
-    uint64_t elapsed_ticks;            /* from there to the end of the last one */
-    double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
-    double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
-    double counted_cost_ns;            /* the same of a zone that is counted and not timed, */
-    double function_cost_ns;           /* of a function that the compiler measures, */
-    double function_counted_ns;        /* of one that is counted and not timed, */
-    double alloc_cost_ns;              /* and to count an allocation and its free */
-    size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
-    size_t cut_off;                    /* how many have lost the end of their file */
-    hp_read_name *read_name;           /* as in struct hp_snapshots */
-};
-
-/* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
-HP_PRIVATE bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
-
-/* Whether one of its sessions has records of that kind: HP_FEATURE_... */
-HP_PRIVATE bool hp_run_has_feature(const struct hp_run *run, uint32_t feature);
-
-HP_PRIVATE double hp_run_ns(const struct hp_run *run, uint64_t ticks);
-HP_PRIVATE uint64_t hp_run_elapsed_ns(const struct hp_run *run);
-
-/* How long after the beginning of the run a session began. */
-HP_PRIVATE uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
-
-/* Running while one of them runs, finished when all have finished, otherwise ended. */
-HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
-
-/* ---- src/sections/section.h ---------------------------------------------------------------------------------- */
-
-/*
- * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
- * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
- * file in this folder and one line in registry.c.
- *
- *   results ─▶ sections ─▶ columns (key, title, unit)
- *                       └▶ rows ─▶ cells, one per column
- *
- * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function
- * here that returns a pointer returns NULL when the memory does not suffice.
- */
-
-struct hp_allocs;
-struct hp_arena;
-struct hp_cpu;
-struct hp_profile;
-struct hp_run_waits;
-struct hp_site_sums;
-
-#define HP_STARTUP "<startup>" /* the name of the row for what processes used before they were measured */
-#define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
-
-#define HP_MAX_COLUMNS 48u
-#define HP_MAX_NOTES 8u
-#define HP_MAX_TOTALS 16u
-#define HP_MAX_SECTIONS 16u
-#define HP_MAX_WARNINGS 16u
+#define HP_STARTUP "<startup>" /* what processes used before they were measured */
+#define HP_OUTSIDE "<outside>" /* what is outside of all measured functions */
 
 /* A place in the sources. */
 struct hp_location {
@@ -11811,407 +11741,10 @@ struct hp_thread_label {
     uint32_t number; /* unlike that of any other of the run */
 };
 
-/* What a renderer may do with a column, beyond what its unit says. */
-enum hp_column_trait {
-    HP_COLUMN_NAME =
-        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
-    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
-    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
-    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
-    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
-    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
-    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
-    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
-    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
-    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
-};
-
-struct hp_column {
-    struct hotpath_column shown;
-    uint32_t traits; /* enum hp_column_trait */
-};
-
-struct hp_cell {
-    bool has_value;
-    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
-    double number;    /* NS, PERCENT, NUMBER */
-    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
-    union {
-        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
-        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
-    };
-};
-
-struct hp_row {
-    struct hp_cell *cells; /* one per column */
-    uint32_t depth;        /* in a tree; rows come parent first */
-    bool is_open;          /* counts something that has not ended */
-    bool is_rough;         /* measuring may be a good part of its numbers */
-    bool is_main;          /* the row the shares refer to */
-    bool is_sampled;       /* not all of its calls were timed */
-    bool is_self_sampled;  /* nor were all that say what is left to it by itself */
-};
-
-/* The order of a section's rows, or of siblings in a tree (order.h). */
-struct hp_order {
-    size_t column;
-    bool is_ascending;
-    bool is_usual; /* that which the section has by itself */
-    bool is_set;   /* false: rows have an order that no column stands for */
-};
-
-/* A number about the whole of a section: an entry of its `totals` in JSON. */
-struct hp_total {
-    const char *key;
-    uint32_t unit; /* enum hotpath_unit */
-    struct hp_cell cell;
-};
-
-struct hotpath_section {
-    const char *name;
-    const char *group; /* what the title of the report calls it */
-    const char *description;
-    const char *main;       /* name of the row the shares refer to, or NULL */
-    const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
-    const char *if_empty;   /* what to say instead of a table without rows */
-    const char *summary;    /* a line above the table, or NULL */
-    struct hp_total totals[HP_MAX_TOTALS];
-    size_t total_count;
-    const char *notes[HP_MAX_NOTES]; /* lines below the table */
-    size_t note_count;
-    bool is_tree;
-    struct hp_column columns[HP_MAX_COLUMNS];
-    size_t column_count;
-    struct hp_order order;
-    struct hp_row *rows;
-    size_t row_count;
-    size_t total_rows; /* before the limit */
-};
-
-/* What measuring did to the run, and what it could not record. */
-struct hp_trust {
-    double zone_cost_ns;
-    double zone_inner_ns; /* the part of it that falls into the zone's own duration */
-    double share_percent; /* of the run's time; at most, ... */
-    double least_percent; /* ... and at least */
-    double clock_hz;      /* 0: not known */
-    const char *clock;
-    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
-    uint64_t lost[HP_LOSSES];
-    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
-    bool is_sandboxed; /* one of them was, from some moment on */
-    uint32_t refusal;  /* enum hp_refusal, likewise */
-};
-
-struct hotpath_results {
-    struct hp_arena *arena;
-    struct hp_run run;
-    const struct hp_settings *settings;
-    struct hp_profile *profile;
-    struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
-    const struct hp_allocs *allocs;   /* see hp_results_allocs */
-    const struct hp_cpu *cpu;         /* see hp_results_cpu */
-    const struct hp_run_waits *waits; /* see hp_results_waits */
-    struct hp_pattern_list *focus;
-    const char *label;
-    const char *metadata;
-    struct hotpath_section *sections[HP_MAX_SECTIONS];
-    size_t section_count;
-    const char *warnings[HP_MAX_WARNINGS];
-    size_t warning_count;
-    struct hp_trust trust;
-};
-
-/* A kind of section. */
-struct hp_section_type {
-    const char *name;
-    const char *alias;                                       /* another name it answers to, or NULL */
-    const char *group;                                       /* a name that it shares with others, or NULL */
-    bool is_on_request;                                      /* "auto" leaves it out */
-    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
-    bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
-    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
-    const char *elsewhere;                                   /* where it is to be had, if it is not */
-    bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
-    bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
-};
-
-/* All of them, in the order of the report (registry.c). */
-HP_SHARED const struct hp_section_type *const hotpath_section_types_[];
-HP_SHARED const size_t hotpath_section_type_count_;
+/* ---- src/model/site_sums.h ----------------------------------------------------------------------------------- */
 
 /*
- * Builds the sections that the settings ask for, from all the snapshots together. What is known of one process only
- * (its label, its command) is that of the first. Everything passed in must stay as long as the results are used.
- * NULL: the arena has no memory.
- */
-HP_PRIVATE const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
-                                        const struct hp_settings *settings);
-
-/* For sections: describing and filling (section.c). */
-
-/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
-HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
-/* Makes the columns visible that the settings ask for. */
-HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
-/* By key or title, in any case, with or without the unit: "self", "self_ns". */
-HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
-/* Its index, or how many there are. */
-HP_PRIVATE size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
-HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
-HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
-HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
-HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double number);
-/* Also as text, "file:line". */
-HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
-                             const struct hp_location *location);
-/* As text "name tid", with the process before the tid where there are several. */
-HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
-                           const struct hp_thread_label *thread);
-HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
-/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
-HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
-HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
-/*
- * What tables of sites say below their rows: that calls are still open, and with the line `outside` that there is a row
- * without a site, which has nothing in the column `of_sites`.
- */
-HP_PRIVATE void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
-                           const char *outside);
-/* A number about the whole; of SIGNED units an int64_t. */
-HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
-
-/* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
-HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
-
-/* What the run allocated, made by the first section that asks. NULL: no memory. */
-HP_PRIVATE const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
-
-/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
-HP_PRIVATE const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
-/* What the run waited for, likewise. */
-HP_PRIVATE const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
-
-/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
-HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
-HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
-
-/* Whether a cell of that unit has its value in `count`, and as a number. */
-HP_PRIVATE bool hp_unit_is_whole(uint32_t unit);
-HP_PRIVATE double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
-
-/* Keeps a line for the reader of the report, as it is. */
-HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char *line);
-
-/* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
-HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
-                     const char *after);
-
-/* ---- src/sections/alloc_pools.h ------------------------------------------------------------------------------ */
-
-/* The section `alloc-pools`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
-
-/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
-
-/*
- * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
- * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
- *
- *     hp_order_choose, when the columns are there; section->order says from then on what holds
- *     hp_order_apply, when all rows are filled, in the usual order; hp_order_fill does both
- */
-
-/*
- * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
- * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
- * False: no memory.
- */
-HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
-
-/* Puts rows in that order and cuts them to the limit; main rows are the last to go. False: no memory. */
-HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
-
-/* Fills a row with what it is about. False: no memory. */
-typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
-
-/*
- * Makes a row for each of `entries`, which are in the usual order, and applies the order that was chosen. No more are filled
- * than will be shown. False: no memory.
- */
-HP_PRIVATE bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
-                   const void *const *entries, size_t count, hp_fill_row *fill, void *view);
-
-/* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
-
-/*
- * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
- * have the same name are one row; its peak is the highest that one of them had.
- */
-
-struct hp_alloc_pools_pool {
-    struct hp_alloc_pools_pool *next; /* in order of arrival */
-    const char *name;
-    struct hp_pool sums;
-};
-
-struct hp_alloc_pools_columns {
-    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
-};
-
-struct hp_alloc_pools_view {
-    struct hotpath_results *results;
-    struct hp_alloc_pools_pool *first;
-    struct hp_alloc_pools_pool **all;
-    size_t count;
-};
-
-/* -------------------------------------------------------------------------------------------- gather */
-
-static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
-{
-    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->arena, sizeof *pool);
-    const char *name = hp_snapshot_text(session, stored->name);
-    if (pool == NULL)
-        return false;
-    *pool = (struct hp_alloc_pools_pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
-    view->first = pool;
-    view->count++;
-    return true;
-}
-
-static int hp_alloc_pools_compare_names(const void *a, const void *b)
-{
-    const struct hp_alloc_pools_pool *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
-static int64_t hp_alloc_pools_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-
-static int64_t hp_alloc_pools_higher(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static void hp_alloc_pools_merge(struct hp_pool *to, const struct hp_pool *from)
-{
-    to->count += from->count;
-    to->bytes += from->bytes;
-    to->freed_count += from->freed_count;
-    to->freed_bytes += from->freed_bytes;
-    to->live = hp_alloc_pools_plus(to->live, from->live);
-    to->peak_live = hp_alloc_pools_higher(to->peak_live, from->peak_live);
-    to->peak_blocks = hp_alloc_pools_higher(to->peak_blocks, from->peak_blocks);
-}
-
-static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
-{
-    const struct hp_alloc_pools_pool *x = a, *y = b;
-    if (x->sums.bytes != y->sums.bytes)
-        return x->sums.bytes > y->sums.bytes ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
-{
-    const struct hp_run *run = &view->results->run;
-    struct hp_pool stored;
-    for (size_t at = 0; at < run->count; at++) {
-        struct hp_walk walk = {0};
-        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
-            if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
-                return false;
-    }
-    view->all = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
-    if (view->all == NULL)
-        return false;
-    size_t count = 0, kept = 0;
-    for (struct hp_alloc_pools_pool *pool = view->first; pool != NULL; pool = pool->next)
-        view->all[count++] = pool;
-    hp_sort(view->all, count, hp_alloc_pools_compare_names);
-    for (size_t at = 0; at < count; at++)
-        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
-            hp_alloc_pools_merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
-        else
-            view->all[kept++] = view->all[at];
-    view->count = kept;
-    hp_sort(view->all, kept, hp_alloc_pools_compare_bytes);
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
-{
-    struct hp_alloc_pools_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak =
-        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    return columns;
-}
-
-static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
-{
-    hp_section_set_text(row, columns->name, pool->name);
-    hp_section_set_count(row, columns->count, pool->sums.count);
-    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
-    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
-    hp_section_set_signed(row, columns->live, pool->sums.live);
-    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
-    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
-    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
-    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
-}
-
-static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
-{
-    for (size_t at = 0; at < results->run.count; at++)
-        if (results->run.sessions[at]->header.pools != 0)
-            return true;
-    return false;
-}
-
-static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_alloc_pools_view view = {.results = results};
-    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
-    hp_section_show_columns(results, section);
-    section->description = "Memory that the program hands out itself.";
-    section->if_empty = "the program has told of no pool of its own";
-    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, view.count))
-        return false;
-    section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
-}
-
-const struct hp_section_type hotpath_section_alloc_pools_ = {
-    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
-
-/* ---- src/sections/profile.h ---------------------------------------------------------------------------------- */
-
-/*
- * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
- * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
- *
- * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
- * thread alone.
- *
- * Zones that are open at the moment of their session's snapshot count as calls that end there.
+ * A site of a run: what is known of it, and where its records are. profile.h makes them, site_table.h names them.
  */
 
 /* Sums that sites and places in the tree have in common. */
@@ -12224,7 +11757,7 @@ struct hp_sums {
     uint64_t self;    /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
 };
 
-HP_PRIVATE uint64_t hp_sums_self(const struct hp_sums *sums);
+static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 /* A stat of a site, in one thread record of one session. */
 struct hp_stat_link {
@@ -12292,6 +11825,93 @@ static inline uint32_t hp_thread_number(const struct hp_site_sums *site)
     return site->thread != NULL ? site->thread->number : 0;
 }
 
+/* ---- src/model/durations.h ----------------------------------------------------------------------------------- */
+
+/* Distributions: of how long calls took, and of other numbers that are counted alike. */
+
+/* The distribution of a site's call durations, added up. Large: keep one and use it again. */
+struct hp_durations {
+    hp_duration_line lines[HP_DURATION_LINES];
+    uint64_t timed;   /* calls with a duration, in the buckets or not */
+    uint64_t counted; /* calls in the buckets */
+    uint64_t min;
+    uint64_t max;
+};
+
+HP_PRIVATE void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations);
+
+/* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
+HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
+
+/*
+ * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
+ * counters, and so is the mean: both within 0.8 %, and exact below 128.
+ */
+HP_PRIVATE void hp_durations_add(struct hp_durations *durations, uint64_t ticks);
+HP_PRIVATE void hp_durations_find_min(struct hp_durations *durations);
+HP_PRIVATE double hp_durations_mean(const struct hp_durations *durations);
+
+/* ---- src/model/run.h ----------------------------------------------------------------------------------------- */
+
+/*
+ * What a report is about: the sessions that are added up, and what holds for all of them.
+ *
+ * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
+ * Those that do not fit the principal one are left out, and the report says so.
+ */
+
+struct hp_arena;
+
+struct hp_run {
+    const struct hp_snapshot **sessions; /* those that are added up, the principal one first */
+    size_t count;
+    size_t process_count; /* a process that became another program has a session for each */
+    const struct hp_snapshot **left_out;
+    size_t left_out_count;
+    double ns_per_tick;
+    bool is_rate_known;
+    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: when the first session began */
+    uint64_t elapsed_ticks;            /* from there to the end of the last one */
+    double zone_cost_ns;               /* what one zone costs, on average over the sessions; 0: not known */
+    double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    double counted_cost_ns;            /* the same of a zone that is counted and not timed, */
+    double function_cost_ns;           /* of a function that the compiler measures, */
+    double function_counted_ns;        /* of one that is counted and not timed, */
+    double alloc_cost_ns;              /* and to count an allocation and its free */
+    size_t states[HP_SNAPSHOT_STATES]; /* how many sessions are running, finished, ended */
+    size_t cut_off;                    /* how many have lost the end of their file */
+    hp_read_name *read_name;           /* as in struct hp_snapshots */
+};
+
+/* Sorts out the sessions. False: no memory. The snapshots must stay as long as the run is used. */
+HP_PRIVATE bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+
+/* Whether one of its sessions has records of that kind: HP_FEATURE_... */
+HP_PRIVATE bool hp_run_has_feature(const struct hp_run *run, uint32_t feature);
+
+HP_PRIVATE double hp_run_ns(const struct hp_run *run, uint64_t ticks);
+HP_PRIVATE uint64_t hp_run_elapsed_ns(const struct hp_run *run);
+
+/* How long after the beginning of the run a session began. */
+HP_PRIVATE uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
+
+/* Running while one of them runs, finished when all have finished, otherwise ended. */
+HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
+
+/* ---- src/model/profile.h ------------------------------------------------------------------------------------- */
+
+/*
+ * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
+ * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
+ *
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
+ * thread alone.
+ *
+ * Zones that are open at the moment of their session's snapshot count as calls that end there.
+ */
+
+struct hp_arena;
+
 /* A place in the merged call tree. */
 struct hp_tree_node {
     struct hp_sums sums;
@@ -12358,53 +11978,10 @@ HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *p
 HP_PRIVATE bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks);
 
-/* What the mark of open zones means. */
-HP_PRIVATE const char *hp_profile_open_note(const struct hp_profile *profile);
-
-/* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
-HP_PRIVATE void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
-/* Which times of a row are: "none", "self", "all". */
-HP_PRIVATE const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled);
-
-/*
- * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
- * run ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
- */
-HP_PRIVATE uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
-                          const char **ret_percent_of);
-
-/* Whether that share of the whole is too small to be shown. */
-HP_PRIVATE bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings);
-
-/* What has to be said about shares of that, or NULL. */
-HP_PRIVATE const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of);
-
-/* The distribution of a site's call durations, added up. Large: keep one and use it again. */
-struct hp_durations {
-    hp_duration_line lines[HP_DURATION_LINES];
-    uint64_t timed;   /* calls with a duration, in the buckets or not */
-    uint64_t counted; /* calls in the buckets */
-    uint64_t min;
-    uint64_t max;
-};
-
-HP_PRIVATE void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations);
-
-/* The nearest-rank percentile in ticks, within 0.8 %; 0 and 100 are exact. False: no call was timed. */
-HP_PRIVATE bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks);
-
-/*
- * For distributions of other numbers than ticks, which are counted alike. `min` of these is found afterwards, from the
- * counters, and so is the mean: both within 0.8 %, and exact below 128.
- */
-HP_PRIVATE void hp_durations_add(struct hp_durations *durations, uint64_t ticks);
-HP_PRIVATE void hp_durations_find_min(struct hp_durations *durations);
-HP_PRIVATE double hp_durations_mean(const struct hp_durations *durations);
-
 /* What measuring may have added to the times of a site, at most, in nanoseconds. */
 HP_PRIVATE double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
 
-/* ---- src/sections/alloc_profile.h ---------------------------------------------------------------------------- */
+/* ---- src/model/alloc_profile.h ------------------------------------------------------------------------------- */
 
 /*
  * What a run allocated: by site, by thread, and in all. The sections about allocations are views of this.
@@ -12478,10 +12055,6 @@ HP_PRIVATE const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, cons
 /* Whether a session of the run has counted allocations. */
 HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
 
-/* Of the zones that are open on a thread: what each of them has allocated. For profile.c. */
-HP_PRIVATE void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost);
-
 /* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
 
 /* Arithmetic that many need, of numbers without a sign. */
@@ -12505,7 +12078,7 @@ static inline double hp_root(double number)
     return number > 0 ? root : 0;
 }
 
-/* ---- src/sections/thread_list.h ------------------------------------------------------------------------------ */
+/* ---- src/model/thread_list.h --------------------------------------------------------------------------------- */
 
 /*
  * The threads of a session, each with all its records: a thread whose signal handlers measure has several.
@@ -12517,6 +12090,8 @@ static inline double hp_root(double number)
  *         label = hp_thread_list_label(&list, from, to, ++number); ... list.all[from] to list.all[to - 1]
  *     }
  */
+
+struct hp_arena;
 
 /* A record of a thread. */
 struct hp_listed_thread {
@@ -12542,7 +12117,7 @@ HP_PRIVATE size_t hp_thread_list_end(const struct hp_thread_list *list, size_t f
 HP_PRIVATE const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *list, size_t from, size_t to,
                                                    uint32_t number);
 
-/* ---- src/sections/alloc_profile.c ---------------------------------------------------------------------------- */
+/* ---- src/model/alloc_profile.c ------------------------------------------------------------------------------- */
 
 /*
  * What a run allocated.
@@ -12558,46 +12133,6 @@ static int64_t hp_alloc_profile_minus(int64_t a, int64_t b) { return (int64_t)((
 static int64_t hp_alloc_profile_higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
 bool hp_run_has_allocs(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_ALLOC); }
-
-/* ------------------------------------------------------------------------------------------ open zones */
-
-/* A peak of the thread, as one above what lived when a zone began. */
-static uint64_t hp_alloc_profile_height(int64_t peak, int64_t at_begin)
-{
-    const int64_t hp_alloc_profile_height = hp_alloc_profile_minus(peak, at_begin);
-    return hp_alloc_profile_height > 0 ? (uint64_t)hp_alloc_profile_height : 0;
-}
-
-/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
-void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost)
-{
-    struct hp_alloc_thread alloc;
-    struct hp_alloc_frame begun;
-    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
-    uint64_t inside_bytes = 0, inside_count = 0;
-    for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
-        link->has_allocs =
-            link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
-        if (!link->has_allocs)
-            continue;
-        const uint64_t all_bytes = hp_less(alloc.bytes, begun.bytes), all_count = hp_less(alloc.count, begun.count);
-        link->allocs = (struct hp_open_allocs){
-            .measures = {[HP_ALLOC_OWN_BYTES] = hp_less(hp_less(all_bytes, begun.inner_bytes), inside_bytes),
-                         [HP_ALLOC_OWN_COUNT] = hp_less(hp_less(all_count, begun.inner_count), inside_count),
-                         [HP_ALLOC_ALL_BYTES] = all_bytes,
-                         [HP_ALLOC_ALL_COUNT] = all_count,
-                         [HP_ALLOC_PEAK_BYTES] = hp_alloc_profile_height(alloc.peak_live, begun.live),
-                         [HP_ALLOC_PEAK_BLOCKS] = hp_alloc_profile_height(alloc.peak_blocks, begun.blocks)},
-            .net_bytes = hp_alloc_profile_minus(hp_alloc_live(&alloc), begun.live),
-            .net_blocks = hp_alloc_profile_minus(hp_alloc_live_blocks(&alloc), begun.blocks),
-        };
-        inside_bytes = all_bytes;
-        inside_count = all_count;
-        alloc.peak_live = hp_alloc_profile_higher(alloc.peak_live, begun.peak_live);
-        alloc.peak_blocks = hp_alloc_profile_higher(alloc.peak_blocks, begun.peak_blocks);
-    }
-}
 
 /* ----------------------------------------------------------------------------------------------- sites */
 
@@ -12855,3006 +12390,7 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
     return allocs;
 }
 
-/* ---- src/sections/alloc_table.h ------------------------------------------------------------------------------ */
-
-/* The sections `alloc-bytes` and `alloc-count`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
-HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
-
-/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
-
-/* What the column of a percentile is called. */
-
-struct hp_arena;
-
-struct hp_percentile_names {
-    const char *title; /* "P99.9", "Min", "Max" */
-    const char *key;   /* "p99_9_ns" */
-};
-
-/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
-HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
-                        struct hp_percentile_names *ret_names);
-
-/* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
-
-/*
- * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
- * in bytes and the other in blocks; both have the same rows.
- *
- * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
- * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
- *
- * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
- * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
- */
-
-#define HP_ALLOC_TABLE_LINE_BYTES 320u
-
-/* What makes the difference between the two. */
-struct hp_alloc_table_kind {
-    enum hp_alloc_measure own, all, peak;
-    enum hotpath_unit unit, average_unit, signed_unit;
-    const char *average_key, *total_key, *suffix;
-    const char *average_peak_key, *peak_key, *peak_suffix;
-    const char *net_key;
-    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
-};
-
-static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
-    .own = HP_ALLOC_OWN_BYTES,
-    .all = HP_ALLOC_ALL_BYTES,
-    .peak = HP_ALLOC_PEAK_BYTES,
-    .unit = HOTPATH_UNIT_BYTES,
-    .average_unit = HOTPATH_UNIT_BYTES,
-    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
-    .average_key = "avg_bytes",
-    .total_key = "total_bytes",
-    .suffix = "_bytes",
-    .average_peak_key = "avg_peak_usable_bytes",
-    .peak_key = "peak_usable_bytes",
-    .peak_suffix = "_peak_usable_bytes",
-    .net_key = "net_usable_bytes",
-    .exclusive = "Exclusive allocation bytes by each function",
-    .cumulative = "Cumulative allocation bytes by each function",
-    .highest = "Most bytes that lived at once during a call of each function",
-};
-
-static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
-    .own = HP_ALLOC_OWN_COUNT,
-    .all = HP_ALLOC_ALL_COUNT,
-    .peak = HP_ALLOC_PEAK_BLOCKS,
-    .unit = HOTPATH_UNIT_COUNT,
-    .average_unit = HOTPATH_UNIT_NUMBER,
-    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
-    .average_key = "avg_count",
-    .total_key = "total_count",
-    .suffix = "_count",
-    .average_peak_key = "avg_peak_blocks",
-    .peak_key = "peak_blocks",
-    .peak_suffix = "_peak_blocks",
-    .net_key = "net_blocks",
-    .exclusive = "Exclusive allocation count by each function",
-    .cumulative = "Cumulative allocation count by each function",
-    .highest = "Most blocks that lived at once during a call of each function",
-};
-
-/* A group of columns of which one leads. */
-struct hp_alloc_table_measured {
-    size_t average;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-struct hp_alloc_table_columns {
-    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
-        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
-    struct hp_alloc_table_measured totals, peaks;
-};
-
-/* What becomes a row. */
-struct hp_alloc_table_entry {
-    const struct hp_site_sums *site; /* NULL: what is outside of all */
-    const struct hp_thread_label *thread;
-    struct hp_site_allocs allocs;
-    uint64_t total;
-    uint64_t rank; /* that by which rows are sorted */
-};
-
-struct hp_alloc_table_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_alloc_table_kind *kind;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
-    const struct hp_allocs *allocs;
-    bool is_peak_first;
-    uint64_t whole;
-    struct hp_alloc_table_columns columns;
-    struct hp_durations *values;
-    struct hp_alloc_table_entry **entries;
-    size_t count;
-};
-
-static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
-
-static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
-{
-    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
-}
-
-static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
-
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
-{
-    const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_settings *settings = view->results->settings;
-    const bool is_visible = are_peaks == view->is_peak_first;
-    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
-                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
-        struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->arena, settings->show.percentiles[at],
-                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
-            return false;
-        measured->percentiles[at] =
-            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
-    }
-    return true;
-}
-
-static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
-{
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
-                                           HP_COLUMN_KEEP, true);
-    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE, true);
-}
-
-/* Whatever leads, all is there. */
-static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->peak_usable_bytes =
-        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->net_usable_bytes =
-        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
-    columns->net_blocks =
-        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-}
-
-static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_alloc_table_kind *kind = view->kind;
-    struct hp_alloc_table_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
-        return false;
-    if (!view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
-                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
-    if (view->is_peak_first)
-        hp_alloc_table_add_total(view);
-    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
-    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
-        return false;
-    hp_alloc_table_add_rest(view);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
-                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
-}
-
-/* ------------------------------------------------------------------------------------------- entries */
-
-static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
-{
-    const bool is_all = view->results->settings->show.alloc_cumulative;
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        return is_all ? allocs->all_bytes : allocs->own_bytes;
-    return is_all ? allocs->all_count : allocs->own_count;
-}
-
-static void hp_alloc_table_add_entry(struct hp_alloc_table_view *view, const struct hp_alloc_table_entry *entry)
-{
-    struct hp_alloc_table_entry *added = view->entries[view->count++];
-    *added = *entry;
-    added->total = hp_alloc_table_measure_of(view, &added->allocs);
-    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
-}
-
-static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const struct hp_site_sums *site)
-{
-    struct hp_alloc_table_entry entry = {.site = site, .thread = site->thread};
-    hp_allocs_of_site(site, &entry.allocs);
-    hp_alloc_table_add_entry(view, &entry);
-}
-
-static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
-{
-    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
-    return hp_results_show_subject(view->results, &subject);
-}
-
-static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
-{
-    const struct hp_site_allocs allocs = {
-        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
-    if (bytes > 0 || count > 0)
-        hp_alloc_table_add_entry(view, &(struct hp_alloc_table_entry){.thread = thread, .allocs = allocs});
-}
-
-/* One for each thread, or for all; what has no thread has none. */
-static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
-{
-    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
-    uint64_t bytes = 0, count = 0;
-    for (size_t at = 0; at < view->allocs->thread_count; at++) {
-        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
-        if (is_by_thread && thread->label != NULL) {
-            hp_alloc_table_add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
-            continue;
-        }
-        bytes += thread->outside_bytes;
-        count += thread->outside_count;
-    }
-    hp_alloc_table_add_outside(view, NULL, bytes, count);
-}
-
-static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
-{
-    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
-}
-
-static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
-{
-    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
-}
-
-static int hp_alloc_table_compare_entries(const void *a, const void *b)
-{
-    const struct hp_alloc_table_entry *x = a, *y = b;
-    int order = hp_by_number(y->rank, x->rank);
-    if (order == 0)
-        order = hp_by_number(y->total, x->total);
-    if (order == 0)
-        order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
-    if (order == 0)
-        order = hp_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
-    return order != 0
-               ? order
-               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
-}
-
-/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
-static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
-{
-    const struct hp_alloc_totals *totals = &view->allocs->totals;
-    view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
-    view->section->percent_of = "allocated";
-    if (!view->results->settings->show.exclude_wrapper)
-        return;
-    view->section->percent_of = "rows";
-    view->whole = 0;
-    for (size_t at = 0; at < view->count; at++)
-        view->whole += view->entries[at]->total;
-}
-
-/* False: no memory. */
-static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
-{
-    const struct hotpath_results *results = view->results;
-    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
-    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(results->arena, most, sizeof(void *));
-    if (entries == NULL || view->entries == NULL)
-        return false;
-    for (size_t at = 0; at < most; at++)
-        view->entries[at] = &entries[at];
-    for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
-            hp_alloc_table_add_site(view, view->profile->sites[at]);
-    hp_alloc_table_add_all_outside(view);
-    hp_alloc_table_set_whole(view);
-    return true;
-}
-
-/* Leaves what is to be shown, in order. */
-static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
-{
-    const struct hp_settings *settings = view->results->settings;
-    const bool has_outside = hp_alloc_table_shows_outside(view);
-    size_t kept = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        struct hp_alloc_table_entry *entry = view->entries[at];
-        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
-            view->entries[kept++] = entry;
-    }
-    view->section->total_rows = kept;
-    view->count = 0;
-    for (size_t at = 0; at < kept; at++)
-        if (!hp_profile_is_small(view->entries[at]->total, view->whole, settings))
-            view->entries[view->count++] = view->entries[at];
-    hp_sort(view->entries, view->count, hp_alloc_table_compare_entries);
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
-{
-    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
-        hp_section_set_number(row, column, average);
-    else
-        hp_section_set_count(row, column, hp_units_round(average));
-}
-
-static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    double value;
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
-            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
-}
-
-/* Most functions allocate nothing. */
-static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    hp_alloc_table_set_average(view, row, measured->average, 0);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        hp_section_set_count(row, measured->percentiles[at], 0);
-}
-
-static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
-{
-    const struct hp_alloc_table_kind *kind = view->kind;
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    const bool is_all = view->results->settings->show.alloc_cumulative;
-    const uint64_t calls = entry->site->sums.calls;
-    if (entry->allocs.calls == 0) {
-        hp_alloc_table_fill_zeros(view, row, &columns->totals);
-        hp_alloc_table_fill_zeros(view, row, &columns->peaks);
-        return;
-    }
-    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
-    hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
-    hp_alloc_table_fill_percentiles(view, row, &columns->totals);
-    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
-    hp_alloc_table_set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
-    hp_alloc_table_fill_percentiles(view, row, &columns->peaks);
-}
-
-static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
-{
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
-    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
-    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
-    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
-}
-
-/* What is outside has no calls, and its peak would be that of all. */
-static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
-{
-    struct hp_alloc_table_view *view = context;
-    const struct hp_alloc_table_entry *entry = about;
-    const struct hp_alloc_table_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
-    hp_section_set_count(row, columns->total, entry->total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
-    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
-    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
-    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
-    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
-    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
-        return false;
-    if (entry->site == NULL)
-        return true;
-    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
-    row->is_open = entry->site->sums.open > 0;
-    hp_alloc_table_fill_peaks(view, row, &entry->allocs);
-    hp_alloc_table_fill_values(view, row, entry);
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
-}
-
-static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
-{
-    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
-}
-
-/* ------------------------------------------------------------------------------------ above and below */
-
-static void hp_alloc_table_put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
-{
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : many);
-}
-
-static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
-{
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, " in ");
-    hp_alloc_table_put_count(line, totals->count, " allocation", " allocations");
-    hp_text_string(line, "; usable: ");
-    hp_units_bytes(line, totals->freed_bytes);
-    hp_text_string(line, " freed, ");
-    hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
-    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
-    hp_units_signed_bytes(line, totals->peak_bytes);
-    if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_units_bytes(line, totals->foreign_bytes);
-        hp_text_string(line, " freed by another thread");
-    }
-}
-
-static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
-{
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_alloc_table_put_count(line, totals->count, " allocation of ", " allocations of ");
-    hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, "; blocks: ");
-    hp_text_u64(line, totals->freed_count);
-    hp_text_string(line, " freed, ");
-    hp_text_i64(line, totals->live_blocks);
-    hp_text_string(line, " live");
-    if (allocs->has_peak_blocks) {
-        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
-        hp_text_i64(line, totals->peak_blocks);
-    }
-    if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_text_u64(line, totals->foreign_count);
-        hp_text_string(line, " freed by another thread");
-    }
-}
-
-static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
-{
-    return hp_arena_copy(view->results->arena, line->bytes, line->length);
-}
-
-static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        hp_alloc_table_put_bytes_total(&line, view->allocs);
-    else
-        hp_alloc_table_put_count_total(&line, view->allocs);
-    if (view->allocs->failed > 0) {
-        hp_text_string(&line, "; ");
-        hp_alloc_table_put_count(&line, view->allocs->failed, " failed", " failed");
-    }
-    view->section->summary = hp_alloc_table_keep_line(view, &line);
-    return view->section->summary != NULL;
-}
-
-static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_allocs *allocs = view->allocs;
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
-    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
-    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
-    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
-    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
-    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
-    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
-    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
-    if (allocs->has_peak_blocks)
-        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
-    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
-    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
-    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
-    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
-    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
-}
-
-static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "the peak of all threads together is known to within ");
-    hp_units_bytes(&line, view->allocs->peak_error);
-    hp_text_string(&line, ", 32 KB for each");
-    const char *copy = hp_alloc_table_keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
-}
-
-/* What was there before is in no number but this. */
-static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
-{
-    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    if (view->kind == &hp_alloc_table_bytes_kind)
-        hp_units_bytes(&line, view->allocs->earlier_bytes);
-    else
-        hp_alloc_table_put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
-    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
-    const char *copy = hp_alloc_table_keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
-}
-
-static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const uint64_t earlier = view->kind == &hp_alloc_table_bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
-    hp_section_note_sites(view->results, section, view->columns.calls,
-                          HP_OUTSIDE " was allocated outside of all measured functions");
-    if (section->row_count > 0)
-        hp_section_note(
-            section, view->kind == &hp_alloc_table_bytes_kind
-                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
-                           "behind) are usable bytes, with functions inside"
-                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
-                           "with functions inside");
-    if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
-    if (earlier > 0 && !hp_alloc_table_note_earlier(view))
-        return false;
-    return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
-}
-
-/* "... by each function, thread by thread." */
-static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
-{
-    char bytes[160];
-    struct hp_text line;
-    const struct hp_settings *settings = view->results->settings;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
-                          : settings->show.alloc_cumulative ? view->kind->cumulative
-                                                            : view->kind->exclusive);
-    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
-    view->section->description = hp_alloc_table_keep_line(view, &line);
-    return view->section->description != NULL;
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
-
-static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
-                              const struct hp_alloc_table_kind *kind)
-{
-    struct hp_alloc_table_view *view = hp_arena_take(results->arena, sizeof *view);
-    if (view == NULL)
-        return NULL;
-    *view = (struct hp_alloc_table_view){.results = results,
-                          .section = section,
-                          .kind = kind,
-                          .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_results_allocs(results),
-                          .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
-    view->values = hp_arena_take(results->arena, sizeof *view->values);
-    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
-}
-
-static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_section *section, const struct hp_alloc_table_kind *kind)
-{
-    struct hp_alloc_table_view *view = hp_alloc_table_make_view(results, section, kind);
-    if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
-        return false;
-    if (!hp_alloc_table_has_data(results)) {
-        section->if_empty = HP_NO_ALLOCS;
-        return hp_section_make_rows(results, section, 0);
-    }
-    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    hp_alloc_table_choose(view);
-    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "nothing was allocated while the session was active");
-    hp_alloc_table_add_totals(view);
-    return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
-}
-
-static bool hp_alloc_table_fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return hp_alloc_table_fill(results, section, &hp_alloc_table_bytes_kind);
-}
-
-static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
-}
-
-const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
-                                                       .group = "alloc",
-                                                       .is_usual = hp_alloc_table_is_bytes,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_bytes};
-const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
-                                                       .group = "alloc",
-                                                       .is_usual = hp_alloc_table_is_count,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = hp_alloc_table_has_data,
-                                                       .fill = hp_alloc_table_fill_count};
-
-/* ---- src/sections/alloc_threads.h ---------------------------------------------------------------------------- */
-
-/* The section `alloc-threads`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
-
-/* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
-
-/*
- * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
- */
-
-#define HP_ALLOC_THREADS_NO_THREAD "<others>"
-
-struct hp_alloc_threads_columns {
-    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
-        peak_blocks, tid, pid, threads;
-};
-
-static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_alloc_threads_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
-    columns.bytes =
-        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
-    columns.live =
-        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
-    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
-                                         HP_COLUMN_LATE, true);
-    columns.foreign_count =
-        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
-    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
-                                                  HOTPATH_UNIT_BYTES, 0, true);
-    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
-    columns.freed_count =
-        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
-    columns.live_blocks =
-        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.peak_blocks =
-        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
-    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->run.count > 1);
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    return columns;
-}
-
-/* Names of threads may be alike, numbers are not. */
-static int hp_alloc_threads_compare_threads(const void *a, const void *b)
-{
-    const struct hp_thread_allocs *x = a, *y = b;
-    if (x->totals.bytes != y->totals.bytes)
-        return x->totals.bytes > y->totals.bytes ? -1 : 1;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* Threads that have no record have no name and no peak. */
-static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp_row *row, const struct hp_alloc_threads_columns *columns,
-                     const struct hp_thread_allocs *thread)
-{
-    const struct hp_alloc_totals *totals = &thread->totals;
-    hp_section_set_count(row, columns->count, totals->count);
-    hp_section_set_count(row, columns->bytes, totals->bytes);
-    hp_section_set_count(row, columns->freed, totals->freed_bytes);
-    hp_section_set_signed(row, columns->live, totals->live_bytes);
-    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
-    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
-    hp_section_set_count(row, columns->outside, thread->outside_bytes);
-    hp_section_set_count(row, columns->freed_count, totals->freed_count);
-    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
-    hp_section_set_count(row, columns->pid, thread->pid);
-    if (thread->label == NULL) {
-        hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
-        return true;
-    }
-    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
-    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
-    hp_section_set_count(row, columns->tid, thread->label->tid);
-    hp_section_set_count(row, columns->threads, thread->label->threads);
-    return hp_section_set_thread(results, row, columns->name, thread->label);
-}
-
-static void hp_alloc_threads_add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
-{
-    bool has_shared = false, has_others = false;
-    for (size_t at = 0; at < allocs->thread_count; at++) {
-        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
-        has_others |= allocs->threads[at].label == NULL;
-    }
-    if (section->row_count > 0)
-        hp_section_note(
-            section,
-            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
-            "that frees what others have allocated can have less than nothing");
-    if (has_shared)
-        hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
-    if (has_others)
-        hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
-}
-
-static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->run); }
-
-static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_allocs *allocs = hp_results_allocs(results);
-    if (allocs == NULL)
-        return false;
-    const struct hp_thread_allocs **order =
-        hp_arena_take_array(results->arena, allocs->thread_count + 1, sizeof(void *));
-    if (order == NULL)
-        return false;
-    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
-    hp_section_show_columns(results, section);
-    section->description = "What each thread allocated and freed.";
-    section->if_empty = HP_NO_ALLOCS;
-    section->total_rows = allocs->thread_count;
-    for (size_t at = 0; at < allocs->thread_count; at++)
-        order[at] = &allocs->threads[at];
-    hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
-    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, allocs->thread_count))
-        return false;
-    for (size_t at = 0; at < allocs->thread_count; at++)
-        if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
-            return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
-        return false;
-    hp_alloc_threads_add_notes(section, allocs);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_alloc_threads_ = {
-    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
-
-/* ---- src/sections/bottlenecks.h ------------------------------------------------------------------------------ */
-
-/* The section `bottlenecks`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
-
-/* ---- src/sections/cpu_profile.h ------------------------------------------------------------------------------ */
-
-/*
- * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
- *
- * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
- */
-
-struct hp_cpu_sums {
-    uint64_t samples;
-    uint64_t user_ns;
-    uint64_t kernel_ns;
-    double variance; /* of both together, in ns squared */
-};
-
-static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
-
-/* A site of the profile. */
-struct hp_site_cpu {
-    struct hp_cpu_sums own; /* found in the function itself */
-    struct hp_cpu_sums all; /* or in a measured one inside it */
-};
-
-struct hp_cpu {
-    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
-    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
-    struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
-    struct hp_cpu_sums total;
-    uint64_t used_ns;    /* as the clocks of processes say */
-    uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
-    uint64_t sampled_user_ns;
-    uint64_t perf_samples; /* of all samples */
-    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
-    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
-    bool has_perf;         /* of the engines: user time was sampled by perf ... */
-    bool has_timers;       /* ... or by timers alone, in some process */
-};
-
-/* NULL: no memory. */
-HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
-
-/* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
-HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
-
-/* "perf and timers" */
-HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
-
-/* What would let perf be used that was refused with this errno; NULL: it was not. */
-HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
-
-/* Whether a session of the run was sampled. */
-HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
-
-/* What a section says that has none. */
-#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
-
-/* ---- src/sections/verdict.h ---------------------------------------------------------------------------------- */
-
-/*
- * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
- *
- *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
- */
-
-/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
-
-/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
-#define HP_VERDICT_LEAST_SAMPLES 20.0
-/* Who is busy, or waits, for less than this is as much of the one as of the other. */
-#define HP_VERDICT_BUSY_PART 0.6
-#define HP_VERDICT_WAITING_PART 0.6
-/* More than this ready to run and without a processor ... */
-#define HP_VERDICT_STARVED_PART 0.25
-/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
-#define HP_VERDICT_QUEUE_PART 0.5
-/* Who does nobody's work for that long is idle, whatever else it waits for. */
-#define HP_VERDICT_IDLE_PART 0.6
-/* A program with less work than this, of the time it ran, and that much idling, is idle. */
-#define HP_VERDICT_IDLE_RUN 0.5
-/* Idle time is mentioned where it is more than this of all. */
-#define HP_VERDICT_IDLE_SAID 0.05
-/* So much of the time it was busy must be allocations, at what they take at least. */
-#define HP_VERDICT_ALLOC_PART (1.0 / 3)
-/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
-#define HP_VERDICT_PAIR_NS 25.0
-
-/* What a function waited for is named if it waited longer for it than this ... */
-#define HP_VERDICT_NAMED_PART 0.001
-/* ... and for that part of all its waiting. */
-#define HP_VERDICT_CAUSE_PART 0.25
-
-enum hp_verdict {
-    HP_VERDICT_CPU_BOUND,
-    HP_VERDICT_WAITING,
-    HP_VERDICT_ALLOCATION_HEAVY,
-    HP_VERDICT_STARVED,
-    HP_VERDICT_IDLE,
-    HP_VERDICT_MIXED,
-    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
-    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
-    HP_VERDICTS
-};
-
-/* What is known of a function, without those inside, over all threads. */
-struct hp_evidence {
-    double wall_ns;
-    double samples_due; /* samples, or looks, that there would be if each had found it */
-    bool has_cpu;
-    double cpu_ns;
-    bool has_waits;
-    double waited_ns; /* as watched: found in looks, so not exact */
-    double queue_ns;  /* of that, ready to run */
-    double idle_ns;   /* of that, nobody's work */
-    bool has_allocs;
-    double alloc_count;
-};
-
-struct hp_judgement {
-    enum hp_verdict verdict;
-    bool knows_waiting; /* the two that follow mean something */
-    double busy_ns;
-    double waiting_ns;   /* all the rest, ready to run included */
-    double queue_ns;     /* of that, ready to run */
-    double waited_scale; /* what was watched, by this, is what was waited */
-    double idle_ns;      /* of the waiting, nobody's work */
-    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
-};
-
-HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
-
-/* "cpu-bound" */
-HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
-
-/* ---- src/sections/wait_profile.h ----------------------------------------------------------------------------- */
-
-/*
- * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
- * of this.
- *
- * All of it is exclusive: a site waits itself, not for the zones inside.
- */
-
-/* What was waited for at one place. */
-struct hp_wait_sums {
-    const struct hp_site_sums *site;  /* NULL: outside of all zones */
-    uint32_t cause;                   /* enum hp_wait_cause */
-    int32_t call;                     /* number of the system call; -1: none, or not known */
-    const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
-    const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
-    uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was at work; see struct hp_wait */
-    uint64_t looks;
-};
-
-struct hp_run_waits {
-    struct hp_wait_sums **all; /* the longest first */
-    size_t count;
-    size_t sessions;       /* that were watched; 0: none */
-    uint64_t looks;        /* at threads */
-    uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
-    uint64_t waited_ns;    /* of that, all that follows */
-    uint64_t left_out_ns;  /* which is in no row: there was no space for it */
-    uint64_t misplaced_ns; /* nor is this: seen in functions beyond the time that these took */
-    uint64_t watcher_ns;   /* processor time that watching took */
-    uint64_t unwatched;    /* threads for which there was no place, at least */
-    uint32_t period_us;    /* mean time between two looks at a process; of that which was looked at least often */
-    bool is_blind;         /* which system call it was could not always be seen */
-};
-
-/* NULL: no memory. */
-HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
-
-/* Whether somebody watched a session of the run. */
-HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
-
-/* What of it is idle, by hp_wait_idleness. */
-HP_PRIVATE uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
-
-/* A site alone. */
-struct hp_site_waits {
-    uint64_t ns; /* all of it, the run queue included */
-    uint64_t idle_ns;
-    uint64_t by_cause[HP_WAIT_CAUSES];
-    uint64_t idle_by_cause[HP_WAIT_CAUSES]; /* of that, idle */
-    const struct hp_wait_sums *longest;     /* single cause, call and file; NULL: it never waited */
-};
-
-/* Of a site of the profile; NULL: of what is outside of all zones. */
-HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
-                      struct hp_site_waits *ret_waits);
-
-/* "lock", "run queue" */
-HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
-
-/* ---- src/sections/bottlenecks.c ------------------------------------------------------------------------------ */
-
-/*
- * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
- *
- * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
- * them. The rules are in verdict.c.
- */
-
-#define HP_BOTTLENECKS_LINE_BYTES 512u
-#define HP_BOTTLENECKS_SECOND 1e9
-
-/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
-#define HP_BOTTLENECKS_ROWS 5u
-/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
-#define HP_BOTTLENECKS_TIMER_RATE 250.0
-/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
-#define HP_BOTTLENECKS_FEW 100u
-
-struct hp_bottlenecks_columns {
-    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
-    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
-        location, open, scaled;
-};
-
-/* What becomes a row. */
-struct hp_bottlenecks_entry {
-    const struct hp_site_sums *site;
-    double wall_ns;
-    double work_ns;                /* the same without what is idle */
-    const struct hp_cpu_sums *cpu; /* NULL: not sampled */
-    const char *cause;             /* what it was seen to wait for most, or NULL */
-    bool is_named;                 /* and that is most of why it waits */
-    double cause_ns;
-    uint64_t looks; /* that found it so */
-    struct hp_site_allocs allocs;
-    struct hp_evidence evidence;
-    struct hp_judgement judgement;
-};
-
-struct hp_bottlenecks_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_cpu *cpu;         /* NULL: not sampled */
-    bool is_unsampled;                /* it was to be, but hardly a sample came */
-    const struct hp_run_waits *waits; /* NULL: nobody watched */
-    const struct hp_allocs *allocs;   /* NULL: not counted */
-    double whole_ns;                  /* what 100 % is: idle time is no part of it */
-    double inside_ns;                 /* of that, in measured functions */
-    double idle_ns;                   /* beside that */
-    double observations;              /* samples or looks for a second */
-    struct hp_bottlenecks_columns columns;
-    struct hp_bottlenecks_entry **entries;
-    size_t count;
-};
-
-/* Clocks say how much processor time was used, samples by whom: without them nothing is known of a function. */
-static bool hp_bottlenecks_has_samples(const struct hp_cpu *cpu)
-{
-    const double due = (double)cpu->sampled_ns / HP_BOTTLENECKS_SECOND * cpu->rate;
-    return (double)cpu->total.samples >= HP_VERDICT_LEAST_SAMPLES || due < 2 * HP_VERDICT_LEAST_SAMPLES;
-}
-
-/* What has been measured beside time. */
-static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
-{
-    const struct hp_run *run = &results->run;
-    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
-}
-
-static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_bottlenecks_columns *columns = &view->columns;
-    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->verdict =
-        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
-    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
-                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
-    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
-    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
-                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
-    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
-                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
-    columns->alloc_percent =
-        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
-    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->work =
-        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
-    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
-    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
-    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
-    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
-    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
-    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
-    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-}
-
-/* ---------------------------------------------------------------------------------------------- lines */
-
-/* NULL: no memory. */
-static const char *hp_bottlenecks_keep_line(const struct hp_bottlenecks_view *view, const struct hp_text *line)
-{
-    return hp_arena_copy(view->results->arena, line->bytes, line->length);
-}
-
-static void hp_bottlenecks_put_name(struct hp_text *line, const struct hp_site_sums *site)
-{
-    hp_utf8_put_safe(line, site->name, strlen(site->name));
-}
-
-/* "97 %" */
-static void hp_bottlenecks_put_share(struct hp_text *line, double part)
-{
-    hp_text_fixed(line, 100 * part, 0);
-    hp_text_string(line, " %");
-}
-
-static double hp_bottlenecks_part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-/* ------------------------------------------------------------------------------------------- waiting */
-
-/* What says all of it alone: the system call would only say how. */
-static bool hp_bottlenecks_is_plain(uint32_t cause)
-{
-    switch (cause) {
-    case HP_WAIT_SLEEP:
-    case HP_WAIT_RUN_QUEUE:
-    case HP_WAIT_CONDITION:
-    case HP_WAIT_SEMAPHORE:
-    case HP_WAIT_BARRIER:
-    case HP_WAIT_THREAD:
-    case HP_WAIT_FUTEX:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*
- * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody
- * anything.
- */
-static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *view, const struct hp_wait_sums *wait)
-{
-    char bytes[HP_BOTTLENECKS_LINE_BYTES];
-    struct hp_text line;
-    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
-    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, hp_wait_cause_name(wait->cause));
-    if (wait->other != NULL) {
-        hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? " held in " : " in ");
-        hp_bottlenecks_put_name(&line, wait->other);
-    } else if (!hp_bottlenecks_is_plain(wait->cause) && detail != NULL) {
-        hp_text_string(&line, ": ");
-        hp_utf8_put_safe(&line, detail, strlen(detail));
-    }
-    return hp_bottlenecks_keep_line(view, &line);
-}
-
-/* The sum of all that have a cause in common counts, not one long wait. */
-static uint32_t hp_bottlenecks_largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_queue)
-{
-    uint32_t largest = 0;
-    for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
-        if (by_cause[cause] > by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
-            largest = cause;
-    return largest;
-}
-
-/* Who idles does that for something; who does not may idle, too, and is not asked about that. */
-static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle)
-{
-    uint64_t by_cause[HP_WAIT_CAUSES];
-    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
-        by_cause[cause] =
-            is_idle ? waits->idle_by_cause[cause] : waits->by_cause[cause] - waits->idle_by_cause[cause];
-    const uint32_t largest = hp_bottlenecks_largest_of(by_cause, has_queue);
-    return by_cause[largest] > 0 ? largest : hp_bottlenecks_largest_of(waits->by_cause, has_queue);
-}
-
-/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
-static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
-{
-    /* Who waits for something has not been starved: there the run queue is what came on top. */
-    const enum hp_verdict verdict = entry->judgement.verdict;
-    const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
-    const uint32_t cause = hp_bottlenecks_largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
-    if (view->waits == NULL || waits->by_cause[cause] == 0)
-        return true;
-    for (size_t at = 0; at < view->waits->count; at++) {
-        const struct hp_wait_sums *wait = view->waits->all[at];
-        if (wait->site != entry->site || wait->cause != cause)
-            continue;
-        entry->looks += wait->looks;
-        if (entry->cause == NULL && (entry->cause = hp_bottlenecks_name_cause(view, wait)) == NULL)
-            return false;
-    }
-    entry->cause_ns = (double)waits->by_cause[cause];
-    return true;
-}
-
-/* ------------------------------------------------------------------------------------------- entries */
-
-/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
-static double hp_bottlenecks_observations_of(const struct hp_bottlenecks_view *view)
-{
-    if (view->cpu != NULL) {
-        const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
-        return view->cpu->has_timers && rate > HP_BOTTLENECKS_TIMER_RATE ? HP_BOTTLENECKS_TIMER_RATE : rate;
-    }
-    return view->waits != NULL && view->waits->watched_ns > 0
-               ? (double)view->waits->looks * HP_BOTTLENECKS_SECOND / (double)view->waits->watched_ns
-               : 0;
-}
-
-/* Whether a share of its time means anything. */
-static bool hp_bottlenecks_is_long_enough(const struct hp_bottlenecks_entry *entry)
-{
-    return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
-}
-
-static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, size_t site)
-{
-    struct hp_evidence *evidence = &entry->evidence;
-    struct hp_site_waits waits = {0};
-    entry->site = view->results->profile->sites[site];
-    entry->wall_ns = hp_run_ns(&view->results->run, hp_sums_self(&entry->site->sums));
-    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
-    if (view->allocs != NULL)
-        hp_allocs_of_site(entry->site, &entry->allocs);
-    if (view->waits != NULL)
-        hp_waits_of_site(view->waits, entry->site, &waits);
-    *evidence = (struct hp_evidence){
-        .wall_ns = entry->wall_ns,
-        .samples_due = entry->wall_ns / HP_BOTTLENECKS_SECOND * view->observations,
-        .has_cpu = view->cpu != NULL,
-        .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
-        .has_waits = view->waits != NULL,
-        .waited_ns = (double)waits.ns,
-        .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
-        .idle_ns = (double)waits.idle_ns,
-        .has_allocs = view->allocs != NULL,
-        .alloc_count = (double)entry->allocs.own_count,
-    };
-    hp_judge(evidence, &entry->judgement);
-    entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
-    if (!hp_bottlenecks_find_cause(view, entry, &waits))
-        return false;
-    entry->cause_ns *= entry->judgement.waited_scale;
-    entry->is_named = entry->cause != NULL && hp_bottlenecks_is_long_enough(entry) && entry->judgement.knows_waiting &&
-                      entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
-                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
-    return true;
-}
-
-static int hp_bottlenecks_compare_entries(const void *a, const void *b)
-{
-    const struct hp_bottlenecks_entry *x = a, *y = b;
-    if (x->work_ns != y->work_ns)
-        return x->work_ns > y->work_ns ? -1 : 1;
-    if (x->wall_ns != y->wall_ns)
-        return x->wall_ns > y->wall_ns ? -1 : 1;
-    const int order = strcmp(x->site->name, y->site->name);
-    if (order != 0)
-        return order;
-    return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
-}
-
-static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
-{
-    return view->results->settings->show.exclude_wrapper && site->is_main;
-}
-
-/*
- * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
- * shares of one another's time then, which is what can be compared.
- */
-static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
-{
-    struct hotpath_results *results = view->results;
-    const struct hp_profile *profile = results->profile;
-    uint64_t inside = 0;
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
-            inside += hp_sums_self(&profile->sites[at]->sums);
-    uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
-    if (results->settings->show.exclude_wrapper) {
-        whole = inside;
-    } else if (inside > whole + whole / 1000) {
-        whole = inside;
-        view->section->percent_of = "threads";
-    }
-    view->inside_ns = hp_run_ns(&results->run, inside);
-    view->whole_ns = hp_run_ns(&results->run, whole);
-}
-
-/* Idle time is in no share. */
-static void hp_bottlenecks_leave_out_idle(struct hp_bottlenecks_view *view)
-{
-    view->inside_ns -= view->idle_ns;
-    view->whole_ns -= view->idle_ns;
-    if (view->whole_ns < view->inside_ns && view->idle_ns > 0)
-        view->whole_ns = view->inside_ns;
-}
-
-/* What is known of each site, shown or not. NULL: no memory. */
-static struct hp_bottlenecks_entry *hp_bottlenecks_weigh_all(struct hp_bottlenecks_view *view)
-{
-    const struct hp_profile *profile = view->results->profile;
-    struct hp_bottlenecks_entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
-    for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
-        if (!hp_bottlenecks_weigh(view, &entries[at], at))
-            return NULL;
-        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
-            view->idle_ns += entries[at].judgement.idle_ns;
-    }
-    hp_bottlenecks_leave_out_idle(view);
-    return entries;
-}
-
-/* Leaves what is to be shown, in order. False: no memory. */
-static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
-{
-    const struct hp_profile *profile = view->results->profile;
-    struct hp_bottlenecks_entry *entries = hp_bottlenecks_weigh_all(view);
-    view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
-    if (entries == NULL || view->entries == NULL)
-        return false;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
-            continue;
-        view->section->total_rows++;
-        if (100 * hp_bottlenecks_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->show.min_percent)
-            view->entries[view->count++] = &entries[at];
-    }
-    hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
-    return true;
-}
-
-/* --------------------------------------------------------------------------------------------- reasons */
-
-/* "busy for 3.10 s of its 3.20 s" */
-static void hp_bottlenecks_put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottlenecks_entry *entry)
-{
-    hp_text_string(line, what);
-    hp_units_ns(line, ns);
-    hp_text_string(line, " of its ");
-    hp_units_ns(line, entry->wall_ns);
-}
-
-/* ", 97 % of that in user mode": the mode that has more. */
-static void hp_bottlenecks_put_mode(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
-{
-    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
-        return;
-    const double user = hp_bottlenecks_part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
-    hp_text_string(line, ", ");
-    hp_bottlenecks_put_share(line, user >= 0.5 ? user : 1 - user);
-    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
-}
-
-/* Where there are few, how many samples that is. */
-static void hp_bottlenecks_put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
-{
-    if (count >= HP_BOTTLENECKS_FEW)
-        return;
-    hp_text_string(line, " (");
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : more);
-    hp_text_char(line, ')');
-}
-
-/* ": 2.03 s for sleep" */
-static void hp_bottlenecks_put_cause(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
-{
-    if (!entry->evidence.has_waits) {
-        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
-        return;
-    }
-    if (entry->cause == NULL) {
-        hp_text_string(line, "; nobody saw what for");
-        return;
-    }
-    hp_text_string(line, entry->is_named ? ", " : "; only ");
-    hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
-    hp_text_string(line, entry->cause);
-    hp_bottlenecks_put_few(line, entry->looks, " look", " looks");
-}
-
-static void hp_bottlenecks_put_allocs(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
-{
-    const struct hp_judgement *judgement = &entry->judgement;
-    const bool is_of_busy = judgement->knows_waiting && hp_bottlenecks_is_long_enough(entry);
-    hp_text_u64(line, entry->allocs.own_count);
-    hp_text_string(line, " allocations, ");
-    hp_units_bytes(line, entry->allocs.own_bytes);
-    hp_text_string(line, ", which take ");
-    if (judgement->alloc_part < 0.95)
-        hp_bottlenecks_put_share(line, judgement->alloc_part);
-    else
-        hp_text_string(line, "nearly all");
-    hp_text_string(line, is_of_busy ? " of the " : " of its ");
-    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
-    hp_text_string(line, is_of_busy ? " that it is busy" : "");
-}
-
-static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
-{
-    const struct hp_judgement *judgement = &entry->judgement;
-    switch (judgement->verdict) {
-    case HP_VERDICT_CPU_BOUND:
-        hp_bottlenecks_put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
-                   entry);
-        hp_bottlenecks_put_mode(line, entry);
-        if (entry->cpu != NULL)
-            hp_bottlenecks_put_few(line, entry->cpu->samples, " sample", " samples");
-        break;
-    case HP_VERDICT_WAITING:
-        hp_bottlenecks_put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
-        hp_bottlenecks_put_cause(line, entry);
-        break;
-    case HP_VERDICT_IDLE:
-        hp_bottlenecks_put_of_own(line, "idle for ", judgement->idle_ns, entry);
-        hp_bottlenecks_put_cause(line, entry);
-        break;
-    case HP_VERDICT_ALLOCATION_HEAVY:
-        hp_bottlenecks_put_allocs(line, entry);
-        break;
-    case HP_VERDICT_STARVED:
-        hp_bottlenecks_put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
-        hp_text_string(line, "; busy for ");
-        hp_units_ns(line, judgement->busy_ns);
-        break;
-    case HP_VERDICT_MIXED:
-        hp_bottlenecks_put_of_own(line, "busy for ", judgement->busy_ns, entry);
-        hp_text_string(line, ", waiting for ");
-        hp_units_ns(line, judgement->waiting_ns);
-        hp_bottlenecks_put_cause(line, entry);
-        break;
-    case HP_VERDICT_TOO_SHORT:
-        hp_text_string(line, "its ");
-        hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " are too short to tell, at ");
-        hp_text_fixed(line, hp_bottlenecks_part_of(entry->evidence.samples_due, entry->wall_ns / HP_BOTTLENECKS_SECOND), 0);
-        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
-        break;
-    case HP_VERDICT_UNKNOWN:
-    case HP_VERDICTS:
-        hp_text_string(line, "its ");
-        hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
-        break;
-    }
-}
-
-/* ------------------------------------------------------------------------------------------------ rows */
-
-static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
-{
-    const struct hp_bottlenecks_columns *columns = &view->columns;
-    const struct hp_judgement *judgement = &entry->judgement;
-    hp_section_set_number(row, columns->self, entry->wall_ns);
-    hp_section_set_number(row, columns->work, entry->work_ns);
-    if (view->waits != NULL)
-        hp_section_set_number(row, columns->idle, judgement->idle_ns);
-    if (view->whole_ns > 0)
-        hp_section_set_number(row, columns->wall_percent, 100 * entry->work_ns / view->whole_ns);
-    if (entry->cpu != NULL) {
-        hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
-        hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
-        hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
-        hp_section_set_count(row, columns->samples, entry->cpu->samples);
-        if (hp_bottlenecks_is_long_enough(entry))
-            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
-    }
-    if (!judgement->knows_waiting)
-        return;
-    hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
-    if (hp_bottlenecks_is_long_enough(entry))
-        hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
-    if (view->waits != NULL)
-        hp_section_set_number(row, columns->queue, judgement->queue_ns);
-    if (entry->is_named) {
-        hp_section_set_text(row, columns->waits_for, entry->cause);
-        hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
-        hp_section_set_count(row, columns->looks, entry->looks);
-    }
-}
-
-static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
-{
-    const struct hp_bottlenecks_columns *columns = &view->columns;
-    if (view->allocs == NULL)
-        return;
-    hp_section_set_count(row, columns->bytes, entry->allocs.own_bytes);
-    hp_section_set_count(row, columns->count, entry->allocs.own_count);
-    hp_section_set_number(row, columns->alloc_percent,
-                          100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
-}
-
-static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const void *about)
-{
-    const struct hp_bottlenecks_view *view = context;
-    const struct hp_bottlenecks_entry *entry = about;
-    char bytes[HP_BOTTLENECKS_LINE_BYTES];
-    struct hp_text line;
-    const struct hp_bottlenecks_columns *columns = &view->columns;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_bottlenecks_put_reason(&line, entry);
-    const char *why = hp_bottlenecks_keep_line(view, &line);
-    if (why == NULL)
-        return false;
-    hp_section_set_text(row, columns->name, entry->site->name);
-    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
-    hp_section_set_text(row, columns->why, why);
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
-    row->is_open = entry->site->sums.open > 0;
-    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_self_sampled, false));
-    hp_bottlenecks_fill_times(view, row, entry);
-    hp_bottlenecks_fill_allocs(view, row, entry);
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
-}
-
-static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
-{
-    return settings->show.functions_limit_is_given ? settings->show.functions_limit : HP_BOTTLENECKS_ROWS;
-}
-
-static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
-{
-    return hp_order_fill(view->results, view->section, hp_bottlenecks_limit_of(view->results->settings),
-                         (const void *const *)view->entries, view->count, hp_bottlenecks_fill_row, view);
-}
-
-/* ------------------------------------------------------------------------------------ above and below */
-
-/* "waiting (lock: futex)" */
-static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
-{
-    const enum hp_verdict verdict = entry->judgement.verdict;
-    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
-                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
-                                                         : hp_verdict_name(verdict));
-    const bool has_cause =
-        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
-    if (has_cause && entry->is_named) {
-        hp_text_string(line, " (");
-        hp_text_string(line, entry->cause);
-        hp_text_char(line, ')');
-    }
-}
-
-/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
-static const struct hp_bottlenecks_entry *hp_bottlenecks_busiest(const struct hp_bottlenecks_view *view)
-{
-    const struct hp_bottlenecks_entry *hp_bottlenecks_busiest = NULL;
-    for (size_t at = 0; at < view->count; at++)
-        if (hp_bottlenecks_busiest == NULL || view->entries[at]->evidence.cpu_ns > hp_bottlenecks_busiest->evidence.cpu_ns)
-            hp_bottlenecks_busiest = view->entries[at];
-    return hp_bottlenecks_busiest != NULL && view->cpu != NULL && (double)hp_bottlenecks_busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
-               ? hp_bottlenecks_busiest
-               : NULL;
-}
-
-/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
-static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, struct hp_text *line, const struct hp_bottlenecks_entry *first)
-{
-    const struct hp_bottlenecks_entry *other = hp_bottlenecks_busiest(view);
-    if (view->cpu == NULL || other == NULL || other == first)
-        return;
-    hp_text_string(line, ". Of the processor time, ");
-    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
-    hp_text_string(line, " is in ");
-    hp_bottlenecks_put_name(line, other->site);
-}
-
-/* --- the first line */
-
-/* What is outside of all measured functions, as far as it was seen. */
-struct hp_bottlenecks_outside {
-    double cpu_ns;
-    double waiting_ns;
-    double idle_ns;
-};
-
-static struct hp_bottlenecks_outside hp_bottlenecks_outside_of(const struct hp_bottlenecks_view *view)
-{
-    struct hp_bottlenecks_outside outside = {0};
-    struct hp_site_waits waits;
-    if (view->cpu != NULL)
-        outside.cpu_ns = (double)hp_cpu_ns(&view->cpu->outside);
-    if (view->waits == NULL)
-        return outside;
-    hp_waits_of_site(view->waits, NULL, &waits);
-    outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
-    outside.idle_ns = (double)waits.idle_ns;
-    return outside;
-}
-
-/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
-static double hp_bottlenecks_idle_part_of_run(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
-{
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
-    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
-    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
-                         work < HP_VERDICT_IDLE_RUN * elapsed;
-    return is_idle ? 1 - hp_bottlenecks_part_of(work, elapsed) : 0;
-}
-
-/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
-static unsigned hp_bottlenecks_depth_of(uint32_t cause)
-{
-    switch (cause) {
-    case HP_WAIT_THREAD:
-    case HP_WAIT_BARRIER:
-        return 1;
-    case HP_WAIT_CONDITION:
-    case HP_WAIT_SEMAPHORE:
-    case HP_WAIT_FUTEX:
-        return 2;
-    default:
-        return 3;
-    }
-}
-
-/* What a program idles for. */
-struct hp_bottlenecks_idling {
-    const struct hp_site_sums *site; /* NULL: outside */
-    uint32_t cause;
-    uint64_t ns; /* 0: for nothing yet */
-};
-
-/* Short ones are nobody's reason, however deep. */
-static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site, struct hp_bottlenecks_idling *deepest)
-{
-    const uint64_t least = hp_run_elapsed_ns(&view->results->run) / 4;
-    struct hp_site_waits waits;
-    hp_waits_of_site(view->waits, site, &waits);
-    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
-        const uint64_t idle_ns = waits.idle_by_cause[cause];
-        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
-        const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
-        const bool is_long = ns >= least, was_long = deepest->ns >= least;
-        const unsigned depth = hp_bottlenecks_depth_of(cause), before = hp_bottlenecks_depth_of(deepest->cause);
-        if (ns == 0 || is_long < was_long)
-            continue;
-        if (deepest->ns == 0 || is_long > was_long || (is_long && depth > before) ||
-            ((!is_long || depth == before) && ns > deepest->ns))
-            *deepest = (struct hp_bottlenecks_idling){site, cause, ns};
-    }
-}
-
-/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
-static const char *hp_bottlenecks_name_idling(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_idling *idling)
-{
-    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
-        const struct hp_wait_sums *wait = view->waits->all[at];
-        if (wait->site == idling->site && wait->cause == idling->cause)
-            return hp_bottlenecks_name_cause(view, wait);
-    }
-    return hp_wait_cause_name(idling->cause);
-}
-
-/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
-static bool hp_bottlenecks_put_idle(struct hp_text *line, const struct hp_bottlenecks_view *view, double part)
-{
-    struct hp_bottlenecks_idling idling = {0};
-    hp_bottlenecks_find_deeper(view, NULL, &idling);
-    for (size_t at = 0; at < view->results->profile->site_count; at++)
-        hp_bottlenecks_find_deeper(view, view->results->profile->sites[at], &idling);
-    const char *cause = hp_bottlenecks_name_idling(view, &idling);
-    hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
-                                                       : "The program is idle for ");
-    hp_bottlenecks_put_share(line, part);
-    hp_text_string(line, " of the time: ");
-    if (idling.site != NULL)
-        hp_bottlenecks_put_name(line, idling.site);
-    else
-        hp_text_string(line, "it");
-    hp_text_string(line, " waits (");
-    hp_text_string(line, cause != NULL ? cause : "");
-    hp_text_char(line, ')');
-    return cause != NULL;
-}
-
-static bool hp_bottlenecks_is_told(const struct hp_bottlenecks_entry *entry)
-{
-    const enum hp_verdict verdict = entry->judgement.verdict;
-    return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
-}
-
-static const char *hp_bottlenecks_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-static const char *hp_bottlenecks_program_of(const struct hp_run *run, size_t session)
-{
-    const struct hp_snapshot *its = run->sessions[session];
-    return hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
-}
-
-static bool hp_bottlenecks_is_same_program(const struct hp_run *run, size_t one, size_t other)
-{
-    return strcmp(hp_bottlenecks_program_of(run, one), hp_bottlenecks_program_of(run, other)) == 0;
-}
-
-/* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
-static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session, bool is_one_of_many)
-{
-    const struct hp_run *run = &view->results->run;
-    if (session == 0 || session >= run->count)
-        return;
-    const char *name = hp_bottlenecks_program_of(run, session);
-    if (name[0] == '\0' || hp_bottlenecks_is_same_program(run, session, 0)) {
-        hp_text_string(line, is_one_of_many ? " in child processes" : " in a child process");
-        return;
-    }
-    hp_text_string(line, is_one_of_many ? " in the processes of " : " in the process ");
-    hp_utf8_put_safe(line, name, strlen(name));
-}
-
-/* What its share is of. */
-static const char *hp_bottlenecks_measure_of(const struct hp_bottlenecks_view *view)
-{
-    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
-               ? " of the time that is not idle, "
-               : " of the time, ";
-}
-
-/* "async_sleep: 75 % of the time, waiting (sleep)" */
-static void hp_bottlenecks_put_entry(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *entry)
-{
-    hp_bottlenecks_put_name(line, entry->site);
-    hp_bottlenecks_put_process(line, view, entry->site->session, false);
-    hp_text_string(line, ": ");
-    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(entry->work_ns, view->whole_ns));
-    hp_text_string(line, hp_bottlenecks_measure_of(view));
-    if (hp_bottlenecks_is_told(entry))
-        hp_bottlenecks_put_verdict(line, entry);
-    else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
-                                 ? "too short to tell what it does"
-                                 : "whether busy or waiting was not measured");
-}
-
-/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
-static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first, bool is_second)
-{
-    hp_text_string(line, is_second                                       ? "Inside of them it is "
-                         : hp_bottlenecks_is_told(first)                                ? "The bottleneck is "
-                         : hp_bottlenecks_part_of(first->work_ns, view->whole_ns) > 0.5 ? "Most of the time is spent in "
-                                                                         : "More time than elsewhere is spent in ");
-    hp_bottlenecks_put_entry(line, view, first);
-}
-
-/* Processor time of a process without measured functions; 0: it has some. */
-static double hp_bottlenecks_unmeasured_ns(const struct hp_bottlenecks_view *view, size_t session)
-{
-    const struct hp_header *header = &view->results->run.sessions[session]->header;
-    const bool has_calls = view->results->profile->sessions[session].calls != 0;
-    return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
-}
-
-/*
- * A session of the program without measured functions that used most of that much, in one process or many; 0: the first one, or none.
- * Who has more than all others together is found by letting each take from the one in front what it has.
- */
-static size_t hp_bottlenecks_busiest_program(const struct hp_bottlenecks_view *view, double ns, bool *ret_is_one_of_many)
-{
-    const struct hp_run *run = &view->results->run;
-    size_t front = 0, processes = 0;
-    double lead = 0, sum = 0;
-    for (size_t at = 1; at < run->count; at++) {
-        const double its = hp_bottlenecks_unmeasured_ns(view, at);
-        lead += front != 0 && hp_bottlenecks_is_same_program(run, at, front) ? its : -its;
-        if (lead < 0) {
-            front = at;
-            lead = -lead;
-        }
-    }
-    for (size_t at = 1; at < run->count && front != 0; at++) {
-        const double its = hp_bottlenecks_is_same_program(run, at, front) ? hp_bottlenecks_unmeasured_ns(view, at) : 0;
-        sum += its;
-        processes += its > 0;
-    }
-    *ret_is_one_of_many = processes > 1;
-    return 2 * sum > ns ? front : 0;
-}
-
-/*
- * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
- * bottleneck is there.
- */
-static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside,
-                        const struct hp_bottlenecks_entry *first)
-{
-    const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
-    const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
-    if (outside->cpu_ns + outside->waiting_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
-        bool is_one_of_many;
-        const size_t hp_bottlenecks_busiest = hp_bottlenecks_busiest_program(view, outside->cpu_ns, &is_one_of_many);
-        hp_text_string(line, "The bottleneck is outside of all measured functions,");
-        hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest, is_one_of_many);
-        hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
-        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside->cpu_ns, total_cpu_ns));
-        hp_text_string(line, " of the processor time. ");
-        return true;
-    }
-    if (outside_ns > first->work_ns) {
-        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
-        hp_text_string(line, " of the time is outside of all measured functions. ");
-    }
-    return false;
-}
-
-/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
-static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bottlenecks_view *view, double waited_ns)
-{
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
-    if (waited_ns <= elapsed || elapsed <= 0) {
-        hp_text_string(line, "waited ");
-        hp_units_ns(line, waited_ns);
-        return;
-    }
-    hp_text_string(line, "had ");
-    hp_text_fixed(line, waited_ns / elapsed, 1);
-    hp_text_string(line, " threads waiting on average");
-}
-
-/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
-static void hp_bottlenecks_put_program(struct hp_text *line, const struct hp_bottlenecks_view *view)
-{
-    struct hp_site_waits waits = {0};
-    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
-    if (view->waits != NULL)
-        hp_waits_of_site(view->waits, NULL, &waits);
-    const uint64_t waited_ns = waits.ns - waits.idle_ns;
-    if (!has_used && waited_ns == 0)
-        return;
-    hp_text_string(line, "The program ");
-    if (has_used) {
-        hp_text_string(line, "used ");
-        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
-        hp_text_string(line, " of processor time");
-    }
-    if (waited_ns == 0)
-        return;
-    hp_text_string(line, has_used ? " and " : "");
-    hp_bottlenecks_put_waited(line, view, (double)waited_ns);
-    hp_text_string(line, ", longest for ");
-    hp_text_string(line, hp_wait_cause_name(hp_bottlenecks_largest_cause(&waits, true, false)));
-}
-
-/* What idles is no bottleneck, whatever else it does, while there is another row. */
-static const struct hp_bottlenecks_entry *hp_bottlenecks_first_at_work(const struct hp_bottlenecks_view *view)
-{
-    for (size_t at = 0; at < view->count; at++)
-        if (view->entries[at]->judgement.verdict != HP_VERDICT_IDLE)
-            return view->entries[at];
-    return view->entries[0];
-}
-
-static void hp_bottlenecks_put_work(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
-{
-    if (view->results->profile->site_count == 0) {
-        hp_bottlenecks_put_program(line, view);
-        return;
-    }
-    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
-    const bool is_second = hp_bottlenecks_put_outside(line, view, outside, first);
-    hp_bottlenecks_put_first(line, view, first, is_second);
-    if (!is_second)
-        hp_bottlenecks_put_busiest(view, line, first);
-}
-
-/* Beside what it idles for: ". Of the rest, ..." */
-static void hp_bottlenecks_put_rest(struct hp_text *line, const struct hp_bottlenecks_view *view)
-{
-    if (view->count == 0) {
-        const size_t before = line->length;
-        hp_text_string(line, ". ");
-        hp_bottlenecks_put_program(line, view);
-        line->length = line->length == before + 2 ? before : line->length;
-        return;
-    }
-    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
-    if (!hp_bottlenecks_is_told(first) || first->judgement.verdict == HP_VERDICT_IDLE)
-        return;
-    hp_text_string(line, ". Otherwise, the bottleneck is ");
-    hp_bottlenecks_put_entry(line, view, first);
-}
-
-static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
-{
-    char bytes[HP_BOTTLENECKS_LINE_BYTES];
-    struct hp_text line;
-    const struct hp_bottlenecks_outside outside = hp_bottlenecks_outside_of(view);
-    const double idle_part = hp_bottlenecks_idle_part_of_run(view, &outside);
-    if (view->results->profile->site_count > 0 && view->count == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    if (idle_part == 0)
-        hp_bottlenecks_put_work(&line, view, &outside);
-    else if (!hp_bottlenecks_put_idle(&line, view, idle_part))
-        return false;
-    else
-        hp_bottlenecks_put_rest(&line, view);
-    if (line.length == 0)
-        return true;
-    view->section->summary = hp_bottlenecks_keep_line(view, &line);
-    return view->section->summary != NULL;
-}
-
-static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
-    bool has_open = false, has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_scaled |= section->rows[at].is_self_sampled;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
-    if (has_scaled)
-        hp_profile_note_scaled(view->results->profile, section);
-    if (section->row_count > 0)
-        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
-                                 : view->allocs != NULL
-                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
-                                       "Wait % are parts of its own time"
-                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
-    if (view->is_unsampled)
-        hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
-    if (strcmp(section->percent_of, "threads") == 0)
-        hp_section_note(section, "100 % is the time of all threads together");
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-/* In a sandbox samples end. One process among others does not matter much, if it is a small one. */
-static bool hp_bottlenecks_is_mostly_shut_in(const struct hp_run *run)
-{
-    double shut_in = 0, all = 0;
-    for (size_t at = 0; at < run->count; at++) {
-        const double ticks = (double)hp_snapshot_elapsed(run->sessions[at]);
-        all += ticks;
-        shut_in += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
-    }
-    return shut_in > all / 10;
-}
-
-/* False: no memory. */
-static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
-{
-    struct hotpath_results *results = view->results;
-    const struct hp_run *run = &results->run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
-    view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
-    view->cpu = view->is_unsampled ? NULL : cpu;
-    view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
-    view->observations = hp_bottlenecks_observations_of(view);
-    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
-           (view->allocs != NULL || !hp_run_has_allocs(run));
-}
-
-static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_bottlenecks_view view = {.results = results, .section = section};
-    section->description = "Where the time goes, and why.";
-    if (!hp_bottlenecks_take_measures(&view))
-        return false;
-    hp_bottlenecks_describe(&view);
-    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
-        return false;
-    hp_bottlenecks_set_whole(&view);
-    if (!hp_bottlenecks_has_data(results)) {
-        section->if_empty =
-            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
-            "what is waited for and allocated";
-        return hp_section_make_rows(results, section, 0);
-    }
-    if (!hp_bottlenecks_gather(&view))
-        return false;
-    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->profile->site_count,
-                                             "no function was measured, so nobody knows where in it");
-    if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
-        return false;
-    hp_bottlenecks_add_notes(&view);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_bottlenecks_ = {
-    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
-
-/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
-
-/* The section `calls`: the latest calls of functions whose calls are logged. */
-
-HP_SHARED const struct hp_section_type hotpath_section_calls_;
-
-/* ---- src/sections/stat_walk.h -------------------------------------------------------------------------------- */
-
-/*
- * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
- * calls.
- *
- *     struct hp_stat_walk walk = {0};
- *     while (hp_stat_walk_next(&walk, profile))
- *         if (walk.site != NULL) ... walk.snapshot, walk.thread, walk.stat
- */
-
-struct hp_stat_walk {
-    uint32_t session; /* index in the run */
-    const struct hp_snapshot *snapshot;
-    struct hp_thread thread;
-    struct hotpath_stat_ stat;
-    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
-    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
-    struct hp_walk threads, stats;   /* private */
-    bool is_in_thread;
-};
-
-HP_PRIVATE bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
-
-/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
-HP_PRIVATE const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
-
-/* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
-
-/*
- * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
- * first.
- *
- * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
- * is cut to the length that each of them has.
- */
-
-struct hp_calls_call {
-    struct hp_calls_call *next; /* in order of arrival */
-    const struct hp_site_sums *site;
-    const struct hp_snapshot *session;
-    const char *thread; /* NULL: not known */
-    const char *note;   /* NULL: none */
-    uint64_t ticks;
-    uint64_t end;
-    uint64_t alloc_bytes;
-    uint64_t alloc_count;
-    uint32_t tid;
-};
-
-struct hp_calls_columns {
-    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
-};
-
-struct hp_calls_view {
-    struct hotpath_results *results;
-    struct hp_calls_columns columns;
-    struct hp_calls_call *first;
-    struct hp_calls_call **order;
-    size_t count;
-    uint64_t now; /* the end of the session that ended last */
-};
-
-/* -------------------------------------------------------------------------------------------- gather */
-
-/* What has no text is NULL; false: no memory. */
-static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
-{
-    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
-    return *ret_copy != NULL || text == NULL || length == 0;
-}
-
-static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
-{
-    struct hp_arena *arena = view->results->arena;
-    struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
-    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
-    if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
-        !hp_calls_copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
-        return false;
-    call->site = walk->site;
-    call->session = walk->snapshot;
-    call->ticks = kept->ticks;
-    call->end = hp_kept_call_end(kept);
-    call->tid = kept->tid;
-    call->alloc_bytes = kept->alloc_bytes;
-    call->alloc_count = kept->alloc_count;
-    call->next = view->first;
-    view->first = call;
-    view->count++;
-    return true;
-}
-
-static bool hp_calls_gather(struct hp_calls_view *view)
-{
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, view->results->profile)) {
-        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
-            continue;
-        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
-            if (!hp_calls_add_call(view, &walk, &kept))
-                return false;
-    }
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- rank */
-
-/* The functions in the order of their total time, no two of them mixed. */
-static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
-{
-    int order = hp_by_number(y->sums.total, x->sums.total);
-    if (order == 0)
-        order = strcmp(x->name, y->name);
-    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
-}
-
-static int hp_calls_compare_calls(const void *a, const void *b)
-{
-    const struct hp_calls_call *x = a, *y = b;
-    int order = hp_calls_by_site(x->site, y->site);
-    if (order == 0)
-        order = hp_by_number(y->end, x->end);
-    if (order == 0)
-        order = hp_by_number(x->session->header.pid, y->session->header.pid);
-    if (order == 0)
-        order = hp_by_number(x->tid, y->tid);
-    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
-}
-
-static bool hp_calls_is_within(size_t count, uint32_t limit)
-{
-    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
-}
-
-/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
-static size_t hp_calls_cut(struct hp_calls_view *view)
-{
-    const struct hp_settings *settings = view->results->settings;
-    size_t kept = 0, functions = 0, calls = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
-        functions += is_next;
-        calls = is_next ? 0 : calls;
-        if (hp_calls_is_within(functions, settings->show.functions_limit) && hp_calls_is_within(calls++, settings->record.logs_limit))
-            view->order[kept++] = view->order[at];
-    }
-    return kept;
-}
-
-static bool hp_calls_rank(struct hp_calls_view *view)
-{
-    size_t at = 0;
-    view->order = hp_arena_take_array(view->results->arena, view->count + 1, sizeof(void *));
-    if (view->order == NULL)
-        return false;
-    for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
-        view->order[at++] = call;
-    hp_sort(view->order, view->count, hp_calls_compare_calls);
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct hp_calls_call *y)
-{
-    return x->tid != y->tid || x->session != y->session;
-}
-
-/* What is the same in all rows needs no column. */
-static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
-{
-    struct hp_calls_columns *columns = &view->columns;
-    bool has_threads = false, has_notes = false;
-    for (size_t at = 0; at < count; at++) {
-        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
-        has_notes |= view->order[at]->note != NULL;
-    }
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    columns->duration =
-        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
-    columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->run.count > 1);
-    hp_section_show_columns(view->results, section);
-}
-
-static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
-{
-    const struct hp_calls_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->run;
-    hp_section_set_text(row, columns->name, call->site->name);
-    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
-    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
-    if (hp_run_has_allocs(run)) {
-        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
-        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
-    }
-    if (call->note != NULL)
-        hp_section_set_text(row, columns->note, call->note);
-    if (call->thread != NULL)
-        hp_section_set_text(row, columns->thread, call->thread);
-    hp_section_set_count(row, columns->tid, call->tid);
-    hp_section_set_count(row, columns->pid, call->session->header.pid);
-}
-
-static bool hp_calls_has_data(const struct hotpath_results *results)
-{
-    struct hp_stat_walk walk = {0};
-    struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, results->profile))
-        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
-            return true;
-    return false;
-}
-
-static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_calls_view view = {.results = results};
-    section->description = "The latest calls, newest first.";
-    for (size_t at = 0; at < results->run.count; at++)
-        view.now =
-            results->run.sessions[at]->now_ticks > view.now ? results->run.sessions[at]->now_ticks : view.now;
-    if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
-        return false;
-    section->total_rows = view.count;
-    section->if_empty = hp_calls_has_data(results)
-                            ? "no function whose calls are logged matches the focus"
-                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
-                              "to the functions whose latest calls are to be kept";
-    const size_t count = hp_calls_cut(&view);
-    hp_calls_describe(&view, section, count);
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
-    if (count > 0 && hp_run_state(&results->run) != HP_SNAPSHOT_RUNNING)
-        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
-    return true;
-}
-
-const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
-
-/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
-
-/* The section `calltree`: who called whom, merged over threads. */
-
-HP_SHARED const struct hp_section_type hotpath_section_calltree_;
-
-/* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
-
-/*
- * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
- * that HOTPATH_SORT names.
- *
- * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
- * whoever is kept keeps its parents.
- */
-
-/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
-#define HP_CALLTREE_DEEPEST 200u
-
-struct hp_calltree_place {
-    struct hp_tree_node *node;
-    uint64_t rank;  /* among its siblings: the higher, the earlier */
-    uint64_t heat;  /* the smallest total on the way here */
-    bool is_wanted; /* it, or something below it, matches the focus */
-    bool is_kept;
-};
-
-struct hp_calltree_columns {
-    size_t name, calls, total, percent, self, open, scaled;
-};
-
-struct hp_calltree_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_calltree_columns columns;
-    uint64_t whole;
-    struct hp_calltree_place *places; /* by index of the node: parents first */
-    struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
-    size_t kept_count;
-    size_t wanted_count;
-};
-
-static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
-{
-    return &view->places[node->index];
-}
-
-/* Children come first, so a match has reached the parent when the parent's turn comes. */
-static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
-{
-    const struct hp_profile *profile = view->results->profile;
-    for (size_t at = profile->node_count; at-- > 0;) {
-        struct hp_tree_node *node = profile->nodes[at];
-        struct hp_calltree_place *place = &view->places[at];
-        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
-            place->is_wanted = true;
-        if (place->is_wanted && node->parent != NULL)
-            hp_calltree_place_of(view, node->parent)->is_wanted = true;
-    }
-}
-
-/* As hot as the coldest on its path, so nobody is shown without its parents. */
-static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
-{
-    const struct hotpath_results *results = view->results;
-    return place->node->site != results->profile->main &&
-           hp_profile_is_small(place->heat, view->whole, results->settings);
-}
-
-static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
-{
-    for (size_t at = 0; at < view->results->profile->node_count; at++) {
-        struct hp_calltree_place *place = &view->places[at];
-        const struct hp_tree_node *parent = place->node->parent;
-        place->heat = place->node->sums.total;
-        if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
-            place->heat = hp_calltree_place_of(view, parent)->heat;
-        view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
-            view->kept[view->kept_count++] = place;
-    }
-}
-
-static int hp_calltree_compare_heat(const void *a, const void *b)
-{
-    const struct hp_calltree_place *x = a, *y = b;
-    if (x->heat != y->heat)
-        return x->heat > y->heat ? -1 : 1;
-    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
-}
-
-static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
-{
-    const uint32_t limit = view->results->settings->show.calltree_limit;
-    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
-        hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
-        view->kept_count = limit;
-    }
-    for (size_t at = 0; at < view->kept_count; at++)
-        view->kept[at]->is_kept = true;
-}
-
-/* What the order of siblings goes by; of text all are alike. */
-static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
-{
-    const struct hp_order *order = &view->section->order;
-    const uint64_t number = order->column == view->columns.calls  ? sums->calls
-                            : order->column == view->columns.self ? hp_sums_self(sums)
-                            : order->column == view->columns.open ? sums->open
-                            : order->column == view->columns.name ? 0
-                                                                  : sums->total;
-    return order->is_ascending ? ~number : number;
-}
-
-static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
-{
-    const int order = strcmp(x->site->name, y->site->name);
-    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
-}
-
-static int hp_calltree_compare_names(const void *a, const void *b)
-{
-    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
-}
-
-static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
-
-static int hp_calltree_compare_siblings(const void *a, const void *b)
-{
-    const struct hp_calltree_place *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank > y->rank ? -1 : 1;
-    if (x->node->sums.total != y->node->sums.total)
-        return x->node->sums.total > y->node->sums.total ? -1 : 1;
-    return hp_calltree_by_name(x->node, y->node);
-}
-
-/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
-static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
-                                          struct hp_calltree_place **scratch)
-{
-    const struct hp_order *order = &view->section->order;
-    size_t count = 0;
-    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = hp_calltree_place_of(view, node);
-    hp_sort(scratch, count,
-            order->column != view->columns.name ? hp_calltree_compare_siblings
-            : order->is_ascending               ? hp_calltree_compare_names
-                                                : hp_calltree_compare_names_reversed);
-    for (size_t at = 0; at < count; at++)
-        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
-    return count > 0 ? scratch[0]->node : NULL;
-}
-
-static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
-{
-    struct hp_profile *profile = view->results->profile;
-    struct hp_calltree_place **scratch = hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
-    if (scratch == NULL)
-        return false;
-    for (size_t at = 0; at < profile->node_count; at++) {
-        view->places[at].node = profile->nodes[at];
-        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
-    }
-    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
-    for (size_t at = 0; at < profile->node_count; at++)
-        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
-    return true;
-}
-
-/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
-static const struct hp_tree_node *hp_calltree_next_in_order(const struct hp_calltree_view *view, const struct hp_tree_node *node)
-{
-    if (node->first_child != NULL && hp_calltree_place_of(view, node)->is_kept)
-        return node->first_child;
-    while (node != NULL && node->next_sibling == NULL)
-        node = node->parent;
-    return node != NULL ? node->next_sibling : NULL;
-}
-
-static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
-{
-    struct hp_calltree_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
-static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
-{
-    const struct hp_calltree_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->run;
-    hp_section_set_text(row, columns->name, node->site->name);
-    hp_section_set_count(row, columns->calls, node->sums.calls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
-    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
-    hp_section_set_count(row, columns->open, node->sums.open);
-    row->depth = node->depth;
-    row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->profile->main;
-    row->is_sampled = node->sums.untimed > 0;
-    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, row->is_self_sampled));
-}
-
-/* What is to be said of shares of one process stands below the functions. */
-static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section)
-{
-    bool has_open = false, has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_scaled |= section->rows[at].is_self_sampled;
-    }
-    const struct hp_profile *profile = view->results->profile;
-    const char *share_note = hp_profile_share_note(profile, section->percent_of);
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(profile));
-    if (has_scaled)
-        hp_profile_note_scaled(profile, section);
-    if (share_note != NULL && profile->run->count > 1)
-        hp_section_note(section, share_note);
-}
-
-static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
-{
-    section->total_rows = view->wanted_count;
-    if (!hp_section_make_rows(view->results, section, view->kept_count))
-        return false;
-    size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
-         node = hp_calltree_next_in_order(view, node))
-        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
-            hp_calltree_fill_row(view, &section->rows[at++], node);
-    section->row_count = at;
-    hp_calltree_add_notes(view, section);
-    return true;
-}
-
-static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_profile *profile = results->profile;
-    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
-    section->description = "Who called whom.";
-    section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->is_tree = true;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
-        return false;
-    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
-    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
-    view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
-    if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
-        return false;
-    hp_calltree_mark_wanted(&view);
-    hp_calltree_collect_wanted(&view);
-    if (view.kept_count == 0 && view.wanted_count > 0)
-        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
-    hp_calltree_keep_hottest(&view);
-    return hp_calltree_fill_rows(&view, section);
-}
-
-static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->profile->node_count > 0; }
-
-const struct hp_section_type hotpath_section_calltree_ = {
-    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
-
-/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
-
-/*
- * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
- * (src/symbols), which the sections may ask; the library has none.
- */
-
-struct hp_arena;
-
-struct hp_function {
-    const char *name;
-    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
-    uint64_t address;   /* as the linker gave it */
-    uint64_t size;      /* in bytes */
-    bool is_instrumented;
-};
-
-struct hp_functions {
-    struct hp_function *all; /* by address, each address once */
-    size_t count;
-};
-
-/*
- * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
- * begins with the path: "is not there any more".
- */
-typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
-                                        struct hp_functions *ret_functions);
-
-/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
-
-/*
- * The section `cold`: functions that were compiled with -finstrument-functions and not called.
- */
-
-HP_SHARED const struct hp_section_type hotpath_section_cold_;
-
-/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
-HP_SHARED hp_functions_reader *hotpath_cold_reader_;
-
-/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
-
-/*
- * The section `cold`: functions that were compiled with -finstrument-functions and not called.
- *
- * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
- * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
- * called is not where it was, and nothing is said about it.
- *
- * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
- */
-
-#define HP_COLD_MOST_IMAGES 256u
-#define HP_COLD_NAME_MAX_BYTES 1024u
-
-hp_functions_reader *hotpath_cold_reader_;
-
-/* A function that a session knows: it was called while the process ran, if not in this session. */
-struct hp_cold_known {
-    const char *image, *name, *source;
-    uint64_t address;
-};
-
-/* What was called in the run is known by these. */
-struct hp_cold_called {
-    const char *name, *source;
-};
-
-/* A row. */
-struct hp_cold_cold {
-    const struct hp_function *function;
-    const char *image;
-};
-
-struct hp_cold_columns {
-    size_t name, size, source, image, path;
-};
-
-/* What of a session's functions was recorded; NULL: all. */
-struct hp_cold_choice {
-    struct hp_pattern_list *filter, *skip;
-};
-
-struct hp_cold_view {
-    struct hp_cold_choice *choices; /* of each session */
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_cold_columns columns;
-    struct hp_cold_known **known; /* by image and address */
-    size_t known_count;
-    struct hp_cold_called **called; /* sorted */
-    size_t called_count;
-    struct hp_cold_cold **rows;
-    size_t row_count;
-    size_t row_room;
-    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
-    size_t images;                    /* that were looked into */
-    size_t unrecognised;              /* functions that were called and do not look like it */
-};
-
-/* ------------------------------------------------------------------------------------------ what was called */
-
-/* Many sites may point at one text. */
-static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
-
-static int hp_cold_compare_called(const void *a, const void *b)
-{
-    const struct hp_cold_called *x = a, *y = b;
-    const int order = hp_cold_by_text(x->name, y->name);
-    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
-}
-
-static int hp_cold_compare_known(const void *a, const void *b)
-{
-    const struct hp_cold_known *x = a, *y = b;
-    const int order = hp_cold_by_text(x->image, y->image);
-    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
-}
-
-/* Functions that the compiler measures have no line. */
-static bool hp_cold_gather_called(struct hp_cold_view *view)
-{
-    const struct hp_profile *profile = view->results->profile;
-    struct hp_cold_called *all = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *all);
-    view->called = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
-    if (all == NULL || view->called == NULL)
-        return false;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_location *location = &profile->sites[at]->location;
-        if (location->line != 0)
-            continue;
-        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
-        view->called[view->called_count] = &all[view->called_count];
-        view->called_count++;
-    }
-    hp_sort(view->called, view->called_count, hp_cold_compare_called);
-    return true;
-}
-
-static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
-{
-    const struct hp_cold_called wanted = {function->name, function->source};
-    size_t low = 0, high = view->called_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
-}
-
-static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
-{
-    struct hp_cold_known *known = hp_arena_take(view->results->arena, sizeof *known);
-    if (known == NULL)
-        return false;
-    *known = (struct hp_cold_known){
-        .image = hp_snapshot_text(session, site->image),
-        .name = hp_snapshot_text(session, site->function),
-        .source = hp_snapshot_text(session, site->file),
-        .address = (uint64_t)site->address_high << 32 | site->address_low,
-    };
-    view->known[view->known_count++] = known;
-    return true;
-}
-
-static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
-{
-    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
-}
-
-static bool hp_cold_gather_known(struct hp_cold_view *view)
-{
-    const struct hp_run *run = &view->results->run;
-    struct hp_site site;
-    size_t count = 0;
-    for (size_t at = 0; at < run->count; at++)
-        count += hp_cold_sites_of(run->sessions[at]);
-    view->known = hp_arena_take_array(view->results->arena, count + 1, sizeof(void *));
-    if (view->known == NULL)
-        return false;
-    for (size_t at = 0; at < run->count; at++)
-        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
-            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
-                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
-                !hp_cold_add_known(view, run->sessions[at], &site))
-                return false;
-    hp_sort(view->known, view->known_count, hp_cold_compare_known);
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------------- files */
-
-static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
-{
-    size_t low = 0, high = functions->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (functions->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
-}
-
-/* Whether the file is the one that ran: every function that is known lies where it lay. */
-static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
-{
-    size_t unrecognised = 0;
-    for (size_t at = 0; at < count; at++) {
-        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
-        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
-            strcmp(function->source, known[at]->source) != 0)
-            return false;
-        unrecognised += !function->is_instrumented;
-    }
-    view->unrecognised += unrecognised;
-    return true;
-}
-
-/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
-static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
-                        struct hp_pattern_list **ret_list)
-{
-    const char *text = hp_snapshot_text(view->results->run.sessions[session], offset);
-    *ret_list = NULL;
-    if (text[0] == '\0')
-        return true;
-    *ret_list = hp_arena_take(view->results->arena, sizeof **ret_list);
-    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
-}
-
-static bool hp_cold_read_choices(struct hp_cold_view *view)
-{
-    const struct hp_run *run = &view->results->run;
-    view->choices = hp_arena_take_array(view->results->arena, run->count, sizeof *view->choices);
-    if (view->choices == NULL)
-        return false;
-    for (uint32_t at = 0; at < run->count; at++)
-        if (!hp_cold_read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
-            !hp_cold_read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
-            return false;
-    return true;
-}
-
-/* Only what every session would have recorded could have been seen. */
-static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
-{
-    for (size_t at = 0; at < view->results->run.count; at++) {
-        const struct hp_cold_choice *choice = &view->choices[at];
-        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
-            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
-            return false;
-    }
-    return true;
-}
-
-static bool hp_cold_make_room(struct hp_cold_view *view)
-{
-    if (view->row_count < view->row_room)
-        return true;
-    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
-    struct hp_cold_cold **rows = hp_arena_take_array(view->results->arena, room, sizeof(void *));
-    if (rows == NULL)
-        return false;
-    if (view->row_count > 0)
-        memcpy(rows, view->rows, view->row_count * sizeof(void *));
-    view->rows = rows;
-    view->row_room = room;
-    return true;
-}
-
-static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
-{
-    for (size_t at = 0; at < functions->count; at++) {
-        const struct hp_function *function = &functions->all[at];
-        char qualified[256];
-        if (!function->is_instrumented || hp_cold_was_called(view, function))
-            continue;
-        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
-        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
-                                                   .files = {function->source, image}};
-        if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
-            continue;
-        struct hp_cold_cold *cold = hp_arena_take(view->results->arena, sizeof *cold);
-        if (cold == NULL || !hp_cold_make_room(view))
-            return false;
-        *cold = (struct hp_cold_cold){function, image};
-        view->rows[view->row_count++] = cold;
-    }
-    return true;
-}
-
-static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
-{
-    const char *image = known[0]->image;
-    struct hp_functions functions = {0};
-    char problem[160] = ": its functions are not listed, since it ";
-    const char *reason = hotpath_cold_reader_(view->results->arena, image, &functions);
-    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
-        reason = "was built anew after this run: what was called is not where it was";
-    if (reason == NULL) {
-        view->images++;
-        return hp_cold_add_cold(view, &functions, image);
-    }
-    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
-    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
-    return true;
-}
-
-static bool hp_cold_add_images(struct hp_cold_view *view)
-{
-    size_t images = 0;
-    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
-        to = from + 1;
-        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
-            to++;
-        if (!hp_cold_add_image(view, view->known + from, to - from))
-            return false;
-    }
-    return true;
-}
-
-/* ----------------------------------------------------------------------------------------------------- rows */
-
-static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
-{
-    struct hp_cold_columns columns;
-    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
-    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
-    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
-    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
-static int hp_cold_compare_sizes(const void *a, const void *b)
-{
-    const struct hp_cold_cold *x = a, *y = b;
-    if (x->function->size != y->function->size)
-        return x->function->size > y->function->size ? -1 : 1;
-    const int order = hp_cold_by_text(x->function->name, y->function->name);
-    if (order != 0)
-        return order;
-    const int image = hp_cold_by_text(x->image, y->image);
-    return image != 0                                     ? image
-           : x->function->address == y->function->address ? 0
-           : x->function->address < y->function->address  ? -1
-                                                          : 1;
-}
-
-/* Rows that share a long name stand one after the other, mostly. */
-static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
-{
-    if (linked != view->long_name) {
-        const char *copy = hp_arena_copy(view->results->arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
-        view->cut_name = copy != NULL ? copy : "";
-        view->long_name = linked;
-    }
-    return view->cut_name;
-}
-
-/* As names of other functions are shown; that of the linker where there is no memory or no way. */
-static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
-{
-    char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
-    hp_read_name *read_name = view->results->run.read_name;
-    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
-        return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
-    hp_cxx_short_name(signature, name, sizeof name);
-    const char *copy = hp_arena_copy(view->results->arena, name, strlen(name));
-    return copy != NULL ? copy : linked;
-}
-
-static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
-{
-    const char *slash = strrchr(cold->image, '/');
-    hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
-    hp_section_set_count(row, view->columns.size, cold->function->size);
-    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
-    hp_section_set_text(row, view->columns.path, cold->image);
-    if (cold->function->source[0] != '\0')
-        hp_section_set_text(row, view->columns.source, cold->function->source);
-}
-
-static bool hp_cold_has_filter(const struct hp_run *run)
-{
-    size_t at = 0;
-    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
-        at++;
-    return at < run->count;
-}
-
-static void hp_cold_add_notes(const struct hp_cold_view *view)
-{
-    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
-                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
-    const struct hotpath_results *results = view->results;
-    uint64_t lost = 0;
-    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
-        lost |= results->trust.lost[losses[at]];
-    if (lost != 0)
-        hp_section_note(view->section,
-                        "not everything could be recorded (see the last line): some of these may have "
-                        "been called");
-    if (hp_cold_has_filter(&results->run))
-        hp_section_note(view->section,
-                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
-    if (view->unrecognised > 0)
-        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
-                                       "there may be more than these");
-}
-
-static const char *hp_cold_if_empty(const struct hp_cold_view *view)
-{
-    if (view->known_count == 0)
-        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
-               "HOTPATH=1";
-    return view->images == 0 ? "no program or library could be looked into"
-                             : "every function that the compiler measures, and that matches the focus, was called";
-}
-
-static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
-    section->description = "Functions that the compiler measures and nobody called.";
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
-        !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
-        return false;
-    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
-    section->total_rows = view.row_count;
-    section->if_empty = hp_cold_if_empty(&view);
-    if (!hp_section_make_rows(results, section, view.row_count))
-        return false;
-    for (size_t at = 0; at < view.row_count; at++)
-        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
-    hp_cold_add_notes(&view);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
-}
-
-static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
-
-const struct hp_section_type hotpath_section_cold_ = {
-    .name = "cold",
-    .is_on_request = true,
-    .is_available = hp_cold_is_available,
-    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
-    .fill = hp_cold_fill,
-};
-
-/* ---- src/sections/cost.h ------------------------------------------------------------------------------------- */
+/* ---- src/model/cost.h ---------------------------------------------------------------------------------------- */
 
 /*
  * What measuring cost a run: zones that were timed or only counted, functions that the compiler measures, what was done for
@@ -15869,7 +12405,7 @@ struct hp_cost {
 
 HP_PRIVATE struct hp_cost hp_cost_of(const struct hp_profile *profile);
 
-/* ---- src/sections/cost.c ------------------------------------------------------------------------------------- */
+/* ---- src/model/cost.c ---------------------------------------------------------------------------------------- */
 
 /* What measuring cost a run. */
 
@@ -16040,7 +12576,63 @@ struct hp_cost hp_cost_of(const struct hp_profile *profile)
     return (struct hp_cost){.most_ns = hp_cost_delay_ns(profile, false), .least_ns = hp_cost_delay_ns(profile, true)};
 }
 
-/* ---- src/sections/cpu_shares.h ------------------------------------------------------------------------------- */
+/* ---- src/model/cpu_profile.h --------------------------------------------------------------------------------- */
+
+/*
+ * Whose processor time a run used: by site, outside of all, and in all. The section about it is a view of this.
+ *
+ * Sums are those of the threads' and the processes' clocks; samples say how they are shared out.
+ */
+
+struct hp_cpu_sums {
+    uint64_t samples;
+    uint64_t user_ns;
+    uint64_t kernel_ns;
+    double variance; /* of both together, in ns squared */
+};
+
+static inline uint64_t hp_cpu_ns(const struct hp_cpu_sums *sums) { return sums->user_ns + sums->kernel_ns; }
+
+/* A site of the profile. */
+struct hp_site_cpu {
+    struct hp_cpu_sums own; /* found in the function itself */
+    struct hp_cpu_sums all; /* or in a measured one inside it */
+};
+
+struct hp_cpu {
+    struct hp_site_cpu *sites;  /* as many as the profile has, in the same order */
+    struct hp_cpu_sums outside; /* of all measured functions, and of threads that were not sampled */
+    struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
+    struct hp_cpu_sums total;
+    uint64_t used_ns;    /* as the clocks of processes say */
+    uint64_t sampled_ns; /* of threads that were sampled: what the samples are about */
+    uint64_t sampled_user_ns;
+    uint64_t perf_samples; /* of all samples */
+    uint32_t rate;         /* samples for a second, as asked for; 0: processes differ */
+    uint32_t refusal;      /* errno with which a process was refused perf, or 0 */
+    bool has_perf;         /* of the engines: user time was sampled by perf ... */
+    bool has_timers;       /* ... or by timers alone, in some process */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Samples for a second of the processor time that was sampled; by perf, of user mode alone. */
+HP_PRIVATE double hp_cpu_achieved_rate(const struct hp_cpu *cpu);
+
+/* "perf and timers" */
+HP_PRIVATE const char *hp_cpu_engine_name(const struct hp_cpu *cpu);
+
+/* What would let perf be used that was refused with this errno; NULL: it was not. */
+HP_PRIVATE const char *hp_cpu_advice(uint32_t refusal);
+
+/* Whether a session of the run was sampled. */
+HP_PRIVATE bool hp_run_has_cpu(const struct hp_run *run);
+
+/* What a section says that has none. */
+#define HP_NO_CPU "processor time was not sampled: set HOTPATH_CPU=1, or start the program with 'hotpath run'"
+
+/* ---- src/model/cpu_shares.h ---------------------------------------------------------------------------------- */
 
 /*
  * The processor time of one thread, node by node: what samples have found, and what clocks know better.
@@ -16105,7 +12697,7 @@ HP_PRIVATE void hp_cpu_share_add(struct hp_cpu_share *share, double ns);
  */
 HP_PRIVATE void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns);
 
-/* ---- src/sections/cpu_walls.h -------------------------------------------------------------------------------- */
+/* ---- src/model/cpu_walls.h ----------------------------------------------------------------------------------- */
 
 /*
  * What zones took says something of processor time, too, where a thread did not wait. Others have its processor at times, and whom they
@@ -16121,7 +12713,7 @@ struct hp_cpu_shares;
  */
 HP_PRIVATE void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, double tick_ns);
 
-/* ---- src/sections/cpu_profile.c ------------------------------------------------------------------------------ */
+/* ---- src/model/cpu_profile.c --------------------------------------------------------------------------------- */
 
 /*
  * Whose processor time a run used. Samples are credited to nodes of threads' call trees; a node leads to the stat of its
@@ -16647,7 +13239,7 @@ const struct hp_cpu *hp_cpu_of_profile(struct hp_arena *arena, const struct hp_p
     return builder.cpu;
 }
 
-/* ---- src/sections/cpu_shares.c ------------------------------------------------------------------------------- */
+/* ---- src/model/cpu_shares.c ---------------------------------------------------------------------------------- */
 
 /* The processor time of a thread, node by node. */
 
@@ -16969,7 +13561,7 @@ void hp_cpu_shares_level(struct hp_cpu_shares *shares, double period_ns)
     hp_cpu_shares_set_errors(shares);
 }
 
-/* ---- src/sections/cpu_walls.c -------------------------------------------------------------------------------- */
+/* ---- src/model/cpu_walls.c ----------------------------------------------------------------------------------- */
 
 /* Processor time, from the times of zones of threads that do not wait. */
 
@@ -17069,858 +13661,353 @@ void hp_cpu_shares_weigh_walls(struct hp_cpu_shares *shares, double period_ns, d
     hp_cpu_walls_keep_sum(shares, &sums);
 }
 
-/* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
+/* ---- src/model/durations.c ----------------------------------------------------------------------------------- */
 
-/* The section `cpu`. */
+/* Distributions. */
 
-HP_SHARED const struct hp_section_type hotpath_section_cpu_;
-
-/* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
-
-/*
- * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
- *
- * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
- * so that exclusive times add up to that of the run.
- */
-
-#define HP_CPU_TABLE_LINE_BYTES 240u
-
-struct hp_cpu_table_columns {
-    size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
-};
-
-/* What becomes a row. */
-struct hp_cpu_table_entry {
-    const struct hp_site_sums *site; /* NULL: what no function has */
-    const char *name;                /* of that */
-    const struct hp_site_cpu *cpu;
-    const struct hp_cpu_sums *shown; /* its own, or with all inside */
-};
-
-struct hp_cpu_table_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
-    const struct hp_cpu *cpu;
-    struct hp_site_cpu outside, startup;
-    bool is_unranked; /* nobody has samples enough to say that he has more than others */
-    uint64_t whole;
-    struct hp_cpu_table_columns columns;
-    struct hp_cpu_table_entry **entries;
-    size_t count;
-};
-
-static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
+void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
 {
-    struct hotpath_section *section = view->section;
-    struct hp_cpu_table_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (view->results->settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
-    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
-    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
-    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
-    columns->percent =
-        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
-    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
-    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    hp_section_show_columns(view->results, section);
+    uint32_t line, step;
+    hp_duration_place(ticks, &line, &step);
+    durations->lines[line][step]++;
+    durations->timed++;
+    durations->counted++;
 }
 
-/* ------------------------------------------------------------------------------------------- entries */
-
-static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry)
+static void hp_durations_add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
 {
-    return entry->site != NULL ? entry->site->name : entry->name;
-}
-
-static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
-{
-    return entry->site != NULL ? hp_thread_number(entry->site) : 0;
-}
-
-static int hp_cpu_table_compare_entries(const void *a, const void *b)
-{
-    const struct hp_cpu_table_entry *x = a, *y = b;
-    int order = hp_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
-    if (order == 0)
-        order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
-    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
-}
-
-static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
-{
-    const struct hp_pattern_subject subject = {.names = {entry->name}};
-    return entry->site != NULL ? hp_results_show(view->results, entry->site)
-                               : hp_results_show_subject(view->results, &subject);
-}
-
-static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
-{
-    return view->results->settings->show.exclude_wrapper && site->is_main;
-}
-
-/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
-static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
-{
-    view->section->percent_of = "cpu";
-    view->whole = hp_cpu_ns(&view->cpu->total);
-    if (!view->results->settings->show.exclude_wrapper)
+    struct hotpath_stat_ stat;
+    if (!hp_snapshot_stat(link->session, link->offset, &stat))
         return;
-    view->section->percent_of = "rows";
-    view->whole = 0;
-    for (size_t at = 0; at < view->count; at++)
-        view->whole += hp_cpu_ns(view->entries[at]->shown);
+    durations->timed += stat.missed;
+    hp_snapshot_add_durations(link->session, &stat, durations->lines);
 }
 
-static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
+void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
-    const bool is_inclusive = view->results->settings->show.cpu_inclusive;
-    *view->entries[view->count++] =
-        (struct hp_cpu_table_entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
+    memset(ret_durations, 0, sizeof *ret_durations);
+    ret_durations->min = site->min;
+    ret_durations->max = site->max;
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        hp_durations_add_stat_durations(link, ret_durations);
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step++)
+            ret_durations->counted += ret_durations->lines[line][step];
+    ret_durations->timed += ret_durations->counted;
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->is_timed)
+            hp_durations_add(ret_durations, link->ticks);
 }
 
-static void hp_cpu_table_add_other(struct hp_cpu_table_view *view, const char *name, const struct hp_cpu_sums *sums, struct hp_site_cpu *room)
+/* The middle of what one counter counts. Those of the first two lines count one value each. */
+static double hp_durations_middle_of(uint32_t line, uint32_t step)
 {
-    *room = (struct hp_site_cpu){*sums, *sums};
-    if (hp_cpu_ns(sums) > 0 || sums->samples > 0)
-        *view->entries[view->count++] = (struct hp_cpu_table_entry){.name = name, .cpu = room, .shown = &room->own};
+    if (line == 0)
+        return step;
+    const uint64_t width = UINT64_C(1) << (line - 1);
+    return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
 }
 
-/* False: no memory. */
-static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
+double hp_durations_mean(const struct hp_durations *durations)
 {
-    const size_t most = view->profile->site_count + 2;
-    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(view->results->arena, most, sizeof(void *));
-    if (entries == NULL || view->entries == NULL)
-        return false;
-    for (size_t at = 0; at < most; at++)
-        view->entries[at] = &entries[at];
-    for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
-            hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
-    hp_cpu_table_add_other(view, HP_OUTSIDE, &view->cpu->outside, &view->outside);
-    hp_cpu_table_add_other(view, HP_STARTUP, &view->cpu->startup, &view->startup);
-    hp_cpu_table_set_whole(view);
-    return true;
+    const double least = (double)durations->min, most = (double)durations->max;
+    double sum = 0, count = 0;
+    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
+        for (uint32_t step = 0; step < 64; step++) {
+            if (durations->lines[line][step] == 0)
+                continue;
+            const double middle = hp_durations_middle_of(line, step), calls = (double)durations->lines[line][step];
+            sum += calls * (middle < least ? least : middle > most ? most : middle);
+            count += calls;
+        }
+    return count > 0 ? sum / count : 0;
 }
 
-/* Rows that may be off by more than this part are marked. */
-#define HP_CPU_TABLE_ROUGH_PART 0.25
-
-static double hp_cpu_table_error_of(const struct hp_cpu_table_entry *entry) { return hp_root(entry->shown->variance); }
-
-static bool hp_cpu_table_is_rough(const struct hp_cpu_table_entry *entry)
+void hp_durations_find_min(struct hp_durations *durations)
 {
-    return entry->site != NULL && hp_cpu_table_error_of(entry) > HP_CPU_TABLE_ROUGH_PART * (double)hp_cpu_ns(entry->shown);
-}
-
-static int hp_cpu_table_compare_names(const void *a, const void *b)
-{
-    const struct hp_cpu_table_entry *x = a, *y = b;
-    const int order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
-    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
-}
-
-/* Where not even the first is sure to have what it has, an order by that would say what nobody knows. */
-static void hp_cpu_table_rank(struct hp_cpu_table_view *view)
-{
-    const struct hp_cpu_table_entry *first = NULL;
-    size_t count = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        const struct hp_cpu_table_entry *entry = view->entries[at];
-        if (entry->site == NULL || hp_cpu_ns(entry->shown) == 0)
-            continue;
-        first = first != NULL ? first : entry;
-        count++;
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
+        step = (step + 1) % 64;
+        line += step == 0;
     }
-    view->is_unranked = view->section->order.is_usual && count > 1 && hp_cpu_table_is_rough(first);
-    if (!view->is_unranked)
-        return;
-    hp_sort(view->entries, view->count, hp_cpu_table_compare_names);
-    view->section->order.column = view->columns.name;
-    view->section->order.is_ascending = true;
+    const double least = line < HP_DURATION_LINES ? hp_durations_middle_of(line, step) : 0;
+    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
 }
 
-/* Leaves what is to be shown, in order. */
-static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
+/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
+static uint64_t hp_durations_rank_of(double percentile, uint64_t count)
 {
-    const struct hp_settings *settings = view->results->settings;
-    size_t kept = 0;
-    view->section->total_rows = 0;
-    for (size_t at = 0; at < view->count; at++) {
-        struct hp_cpu_table_entry *entry = view->entries[at];
-        const bool is_wanted = hp_cpu_table_is_shown(view, entry);
-        view->section->total_rows += is_wanted;
-        if (is_wanted && !hp_profile_is_small(hp_cpu_ns(entry->shown), view->whole, settings))
-            view->entries[kept++] = entry;
-    }
-    view->count = kept;
-    hp_sort(view->entries, view->count, hp_cpu_table_compare_entries);
-    hp_cpu_table_rank(view);
+    const double exact = percentile / 100 * (double)count;
+    uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
+    if (exact - (double)rank > 1e-9 * exact)
+        rank++;
+    return rank < 1 ? 1 : rank > count ? count : rank;
 }
 
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void *about)
+bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks)
 {
-    struct hp_cpu_table_view *view = context;
-    const struct hp_cpu_table_entry *entry = about;
-    const struct hp_cpu_table_columns *columns = &view->columns;
-    const struct hp_cpu_sums *shown = entry->shown;
-    hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
-    hp_section_set_count(row, columns->samples, shown->samples);
-    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
-    hp_section_set_number(row, columns->user, (double)shown->user_ns);
-    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
-    hp_section_set_number(row, columns->error, hp_cpu_table_error_of(entry));
-    row->is_rough = hp_cpu_table_is_rough(entry);
-    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
-    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
-    if (entry->site == NULL)
-        return true;
-    row->is_main = entry->site->is_main;
-    row->is_open = entry->site->sums.open > 0;
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
-    if (entry->site->thread != NULL &&
-        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
+    if (durations->timed == 0 || durations->min > durations->max)
         return false;
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
-}
-
-static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
-{
-    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, hp_cpu_table_fill_row, view);
-}
-
-/* ------------------------------------------------------------------------------------ above and below */
-
-/* "Total: 2.00 s, 1.93 s in user and 66.00 ms in kernel mode; 1991 samples by perf and timers" */
-static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
-{
-    char bytes[HP_CPU_TABLE_LINE_BYTES];
-    struct hp_text line;
-    const struct hp_cpu_sums *total = &view->cpu->total;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    hp_units_ns(&line, (double)hp_cpu_ns(total));
-    hp_text_string(&line, ", ");
-    hp_units_ns(&line, (double)total->user_ns);
-    hp_text_string(&line, " in user and ");
-    hp_units_ns(&line, (double)total->kernel_ns);
-    hp_text_string(&line, " in kernel mode; ");
-    hp_text_u64(&line, total->samples);
-    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
-    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
-    view->section->summary = hp_arena_copy(view->results->arena, bytes, line.length);
-    return view->section->summary != NULL;
-}
-
-static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
-{
-    const struct hp_cpu_sums *total = &view->cpu->total;
-    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
-    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
-    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
-    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
-    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
-    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
-}
-
-static bool hp_cpu_table_has_row(const struct hp_cpu_table_view *view, const char *name)
-{
-    for (size_t at = 0; at < view->section->row_count; at++)
-        if (strcmp(view->section->rows[at].cells[view->columns.name].text, name) == 0)
-            return true;
-    return false;
-}
-
-static bool hp_cpu_table_has_rough_row(const struct hp_cpu_table_view *view)
-{
-    bool has_rough = false;
-    for (size_t at = 0; at < view->section->row_count; at++)
-        has_rough |= view->section->rows[at].is_rough;
-    return has_rough;
-}
-
-static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const bool has_outside = hp_cpu_table_has_row(view, HP_OUTSIDE);
-    hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
-                          HP_OUTSIDE " was used outside of all measured functions");
-    if (hp_cpu_table_has_row(view, HP_STARTUP))
-        hp_section_note(section,
-                        HP_STARTUP " was used before the program was measured: by the dynamic linker, and by "
-                                   "what runs before main");
-    if (view->is_unranked)
-        hp_section_note(section, "~ too few samples to rank these functions: they are in the order of their names");
-    else if (hp_cpu_table_has_rough_row(view))
-        hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
-    if (view->cpu->has_timers || !view->cpu->has_perf)
-        hp_section_note(section, "sampled on the kernel's ticks alone: what is in step with them may be far off");
-    if (strcmp(section->percent_of, "rows") == 0)
-        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->run); }
-
-static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
-{
-    if (settings->show.by == HP_BY_THREAD)
-        return settings->show.cpu_inclusive
-                   ? "Processor time of each function and those it calls, thread by thread."
-                   : "Exclusive processor time by each function, thread by thread.";
-    return settings->show.cpu_inclusive ? "Processor time of each function and those it calls."
-                                        : "Exclusive processor time by each function.";
-}
-
-/* The profile of the results has its own; one by thread has it made anew. */
-static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
-{
-    return profile == results->profile ? hp_results_cpu(results) : hp_cpu_of_profile(results->arena, profile);
-}
-
-static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_cpu_table_view *view = hp_arena_take(results->arena, sizeof *view);
-    const struct hp_profile *profile = hp_results_profile_of_rows(results);
-    if (view == NULL || profile == NULL)
-        return NULL;
-    *view =
-        (struct hp_cpu_table_view){.results = results, .section = section, .profile = profile, .cpu = hp_cpu_table_cpu_of(results, profile)};
-    return view->cpu != NULL ? view : NULL;
-}
-
-static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_cpu_table_view *view = hp_cpu_table_make_view(results, section);
-    if (view == NULL)
-        return false;
-    section->description = hp_cpu_table_description_of(results->settings);
-    hp_cpu_table_describe(view);
-    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
-        return false;
-    if (!hp_cpu_table_has_data(results)) {
-        section->if_empty = HP_NO_CPU;
-        return hp_section_make_rows(results, section, 0);
-    }
-    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    hp_cpu_table_choose(view);
-    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
-                                             "no processor time was found to be used while the session was active");
-    hp_cpu_table_add_totals(view);
-    if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
-        return false;
-    hp_cpu_table_add_notes(view);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_cpu_ = {
-    .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
-
-/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
-
-/*
- * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
- * which come last whatever the direction, stay in the usual order.
- */
-
-/* ---------------------------------------------------------------------------------------------- choosing */
-
-static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
-{
-    char bytes[160];
-    struct hp_text line;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
-    hp_text_string(&line, " are sorted by ");
-    hp_text_string(&line, section->columns[section->order.column].shown.title);
-    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
-    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
-    if (copy != NULL)
-        hp_section_note(section, copy);
-    return copy != NULL;
-}
-
-bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
-{
-    const char *sort = results->settings->show.sort;
-    const bool is_reversed = sort[0] == '-';
-    const char *name = sort + is_reversed;
-    const size_t column = hp_section_find_column(section, name, strlen(name));
-    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
-    if (sort[0] == '\0' || column == section->column_count)
-        return true;
-    section->columns[column].shown.visible = 1;
-    section->columns[column].traits |= HP_COLUMN_LATE;
-    if (!is_reversed && (column == usual || column == share))
-        return true;
-    section->order.column = column;
-    section->order.is_usual = false;
-    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
-    return hp_order_add_note(results, section);
-}
-
-/* ----------------------------------------------------------------------------------------------- sorting */
-
-/* A row and what counts of it. */
-struct hp_order_key {
-    struct hp_row row;
-    const char *text; /* NULL: the number counts */
-    double number;
-    bool has_value;
-    bool is_ascending;
-    size_t index; /* in the usual order */
-};
-
-static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
-{
-    int order = x->number < y->number ? -1 : x->number > y->number;
-    if (x->text != NULL && y->text != NULL)
-        order = strcmp(x->text, y->text);
-    return x->is_ascending ? order : -order;
-}
-
-static int hp_order_compare_keys(const void *a, const void *b)
-{
-    const struct hp_order_key *x = a, *y = b;
-    if (x->has_value != y->has_value)
-        return x->has_value ? -1 : 1;
-    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
-    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
-}
-
-static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
-{
-    const struct hp_row *row = &section->rows[index];
-    const struct hp_cell *cell = &row->cells[section->order.column];
-    const uint32_t unit = section->columns[section->order.column].shown.unit;
-    return (struct hp_order_key){
-        .row = *row,
-        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
-        .number = hp_cell_number(cell, unit),
-        .has_value = cell->has_value,
-        .is_ascending = section->order.is_ascending,
-        .index = index,
-    };
-}
-
-static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const size_t count = section->row_count;
-    struct hp_order_key *keys = hp_arena_take_array(results->arena, count + 1, sizeof *keys);
-    struct hp_order_key **order = hp_arena_take_array(results->arena, count + 1, sizeof(void *));
-    if (keys == NULL || order == NULL)
-        return false;
-    for (size_t at = 0; at < count; at++) {
-        keys[at] = hp_order_key_of(section, at);
-        order[at] = &keys[at];
-    }
-    hp_sort(order, count, hp_order_compare_keys);
-    for (size_t at = 0; at < count; at++)
-        section->rows[at] = order[at]->row;
-    return true;
-}
-
-/* Main rows are never left out, unless there are more of them than rows to show. */
-static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
-{
-    size_t kept = 0, mains = 0;
-    for (size_t at = 0; at < section->row_count; at++)
-        mains += section->rows[at].is_main;
-    size_t others = mains < limit ? limit - mains : 0;
-    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
-        if (!section->rows[at].is_main && others == 0)
-            continue;
-        others -= !section->rows[at].is_main;
-        section->rows[kept++] = section->rows[at];
-    }
-    section->row_count = kept;
-}
-
-bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
-{
-    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
-        return false;
-    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
-        hp_order_cut_rows(section, limit);
-    return true;
-}
-
-bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
-                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
-{
-    if (section->order.is_usual && limit != 0 && limit < count)
-        count = limit;
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < count; at++)
-        if (!fill(view, &section->rows[at], entries[at]))
-            return false;
-    return hp_order_apply(results, section, limit);
-}
-
-/* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
-
-/* What the column of a percentile is called. */
-
-/* "P99.9": up to three decimals, no zeros at the end. */
-static void hp_percentile_put_title(struct hp_text *title, double percentile)
-{
+    const double least = (double)durations->min, most = (double)durations->max;
     if (percentile <= 0 || percentile >= 100) {
-        hp_text_string(title, percentile <= 0 ? "Min" : "Max");
-        return;
+        *ret_ticks = percentile <= 0 ? least : most;
+        return true;
     }
-    hp_text_char(title, 'P');
-    hp_text_fixed(title, percentile, 3);
-    while (title->bytes[title->length - 1] == '0')
-        title->length--;
-    if (title->bytes[title->length - 1] == '.')
-        title->length--;
-}
-
-static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
-
-bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
-                        struct hp_percentile_names *ret_names)
-{
-    char title_bytes[64], key_bytes[64];
-    struct hp_text title, key;
-    hp_text_init(&title, title_bytes, sizeof title_bytes);
-    hp_text_init(&key, key_bytes, sizeof key_bytes);
-    hp_percentile_put_title(&title, percentile);
-    for (size_t at = 0; at < title.length; at++)
-        hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
-    hp_text_string(&title, after_title);
-    hp_text_string(&key, after_key);
-    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
-    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
-    return ret_names->title != NULL && ret_names->key != NULL;
-}
-
-/* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
-
-/* The section `processes`: what every process of the run measured. */
-
-HP_SHARED const struct hp_section_type hotpath_section_processes_;
-
-/* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
-
-/*
- * The section `processes`: one row per session, by the time it measured.
- *
- * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
- * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
- * out what main functions do themselves.
- */
-
-#define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
-#define HP_PROCESSES_MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
-#define HP_PROCESSES_MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
-
-/* A session, or those of all processes of one program. */
-struct hp_processes_process {
-    const struct hp_snapshot *snapshot; /* of the first */
-    uint64_t measured;                  /* ticks */
-    uint64_t cpu_ns, calls, threads;
-    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
-    uint64_t count;             /* processes */
-    size_t number;              /* in the order they were given in */
-    bool is_program, is_scaled;
-};
-
-struct hp_processes_columns {
-    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
-        reason, scaled;
-};
-
-struct hp_processes_view {
-    struct hotpath_results *results;
-    struct hp_processes_columns columns;
-    uint64_t whole; /* ticks that all of them measured */
-};
-
-static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
-{
-    struct hp_processes_columns columns;
-    columns.name =
-        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
-    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
-    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
-    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
-                                        hp_run_has_feature(run, HP_FEATURE_CPU));
-    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
-    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
-    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
-    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
-    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
-    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    return columns;
-}
-
-static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
-{
-    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
-    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
-}
-
-/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
-static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_processes_process *process)
-{
-    char bytes[64 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
-    struct hp_text name;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const char *command =
-        process->is_program ? hp_processes_program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
-    hp_text_init(&name, bytes, sizeof bytes);
-    if (process->count == 1 && !process->is_program) {
-        hp_text_u64(&name, snapshot->header.pid);
-        hp_text_string(&name, command[0] != '\0' ? " " : "");
-    }
-    hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
-    if (process->count > 1) {
-        hp_text_string(&name, " (");
-        hp_text_u64(&name, process->count);
-        hp_text_string(&name, " processes)");
-    }
-    return hp_arena_copy(arena, bytes, name.length);
-}
-
-static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
-{
-    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
-}
-
-static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
-{
-    const struct hp_processes_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->run;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const struct hp_header *header = &snapshot->header;
-    const char *name = hp_processes_name_process(view->results->arena, process);
-    if (name == NULL)
+    if (durations->counted == 0)
         return false;
-    hp_section_set_text(row, columns->name, name);
-    hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
-    hp_section_set_number(row, columns->started, (double)process->began_ns);
-    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
-    if (header->features & HP_FEATURE_CPU)
-        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
-    hp_section_set_count(row, columns->threads, process->threads);
-    hp_section_set_count(row, columns->calls, process->calls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
-    row->is_sampled = process->is_scaled;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, false));
-    hp_section_set_count(row, columns->pid, header->pid);
-    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
-    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
-    hp_section_set_count(row, columns->count, process->count);
-    if (header->outside != 0)
-        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
+    uint64_t left = hp_durations_rank_of(percentile, durations->counted);
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
+        left -= durations->lines[line][step];
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double middle = line < HP_DURATION_LINES ? hp_durations_middle_of(line, step) : most;
+    *ret_ticks = middle < least ? least : middle > most ? most : middle;
     return true;
 }
 
-/* -------------------------------------------------------------------------------------------------- processes */
+/* ---- src/model/model.h --------------------------------------------------------------------------------------- */
 
-static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
+/*
+ * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
+ *
+ * The parts are made by the first who asks for them, and stay. Everything is carved out of one arena of mapped memory, so a
+ * model can be built in a signal handler. A function here that returns a pointer returns NULL when the memory does not
+ * suffice.
+ */
+
+struct hp_allocs;
+struct hp_arena;
+struct hp_cpu;
+struct hp_profile;
+struct hp_run_waits;
+struct hp_trust;
+
+struct hp_model {
+    struct hp_arena *arena;
+    struct hp_run run;
+    struct hp_profile *profile; /* functions and the call tree: always there */
+    /* Private, from here on: see the functions below. */
+    struct hp_profile *by_thread;
+    const struct hp_allocs *allocs;
+    const struct hp_cpu *cpu;
+    const struct hp_run_waits *waits;
+    const struct hp_trust *trust;
+};
+
+/* Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. */
+HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+
+/* The profile with sites kept apart by thread. */
+HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
+
+/* What the run allocated. */
+HP_PRIVATE const struct hp_allocs *hp_model_allocs(struct hp_model *model);
+
+/* Whose processor time it used, by the sites of `profile`. */
+HP_PRIVATE const struct hp_cpu *hp_model_cpu(struct hp_model *model);
+
+/* What it waited for, likewise. */
+HP_PRIVATE const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* How far all that can be trusted. */
+HP_PRIVATE const struct hp_trust *hp_model_trust(struct hp_model *model);
+
+/* ---- src/model/trust.h --------------------------------------------------------------------------------------- */
+
+/* How far what was recorded can be trusted: the clock, what measuring cost, what was lost. */
+
+/* What measuring did to the run, and what it could not record. */
+struct hp_trust {
+    double zone_cost_ns;
+    double zone_inner_ns; /* the part of it that falls into the zone's own duration */
+    double share_percent; /* of the run's time; at most, ... */
+    double least_percent; /* ... and at least */
+    double clock_hz;      /* 0: not known */
+    const char *clock;
+    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
+    uint64_t lost[HP_LOSSES];
+    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
+    bool is_sandboxed; /* one of them was, from some moment on */
+    uint32_t refusal;  /* enum hp_refusal, likewise */
+};
+
+/* `cpu` is NULL where processor time was not sampled. */
+HP_PRIVATE void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust);
+
+/* The word for an enum hp_clock_kind. */
+HP_PRIVATE const char *hp_trust_clock_name(uint32_t kind);
+
+/* ---- src/model/wait_profile.h -------------------------------------------------------------------------------- */
+
+/*
+ * What a run waited for: by site, cause, system call and file, as far as somebody watched. What is shown of waiting is a view
+ * of this.
+ *
+ * All of it is exclusive: a site waits itself, not for the zones inside.
+ */
+
+/* What was waited for at one place. */
+struct hp_wait_sums {
+    const struct hp_site_sums *site;  /* NULL: outside of all zones */
+    uint32_t cause;                   /* enum hp_wait_cause */
+    int32_t call;                     /* number of the system call; -1: none, or not known */
+    const char *what;                 /* the file, socket, pipe or child; "": none, or not known */
+    const struct hp_site_sums *other; /* where the thread is that is waited for, or has the lock; NULL: not known */
+    uint64_t ns;
+    uint64_t beside_ns; /* of that, while another thread of the run was at work; see struct hp_wait */
+    uint64_t looks;
+};
+
+struct hp_run_waits {
+    struct hp_wait_sums **all; /* the longest first */
+    size_t count;
+    size_t sessions;       /* that were watched; 0: none */
+    uint64_t looks;        /* at threads */
+    uint64_t watched_ns;   /* of all threads together: running, ready to run or waiting */
+    uint64_t waited_ns;    /* of that, all that follows */
+    uint64_t left_out_ns;  /* which is in no row: there was no space for it */
+    uint64_t misplaced_ns; /* nor is this: seen in functions beyond the time that these took */
+    uint64_t watcher_ns;   /* processor time that watching took */
+    uint64_t unwatched;    /* threads for which there was no place, at least */
+    uint32_t period_us;    /* mean time between two looks at a process; of that which was looked at least often */
+    bool is_blind;         /* which system call it was could not always be seen */
+};
+
+/* NULL: no memory. */
+HP_PRIVATE const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+
+/* Whether somebody watched a session of the run. */
+HP_PRIVATE bool hp_run_has_waits(const struct hp_run *run);
+
+/* What of it is idle, by hp_wait_idleness. */
+HP_PRIVATE uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
+
+/* A site alone. */
+struct hp_site_waits {
+    uint64_t ns; /* all of it, the run queue included */
+    uint64_t idle_ns;
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    uint64_t idle_by_cause[HP_WAIT_CAUSES]; /* of that, idle */
+    const struct hp_wait_sums *longest;     /* single cause, call and file; NULL: it never waited */
+};
+
+/* Of a site of the profile; NULL: of what is outside of all zones. */
+HP_PRIVATE void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sums *site,
+                      struct hp_site_waits *ret_waits);
+
+/* "lock", "run queue" */
+HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
+
+/* ---- src/model/model.c --------------------------------------------------------------------------------------- */
+
+/* What the sessions of a run say. */
+
+bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots)
 {
-    const struct hp_sums main = {.self = session->in_main};
-    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
-    return session->total > apart ? session->total - apart : 0;
+    memset(model, 0, sizeof *model);
+    model->arena = arena;
+    if (!hp_run_init(&model->run, arena, snapshots))
+        return false;
+    model->profile = hp_profile_build(arena, &model->run, false);
+    return model->profile != NULL;
 }
 
-static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
+const struct hp_profile *hp_model_by_thread(struct hp_model *model)
 {
-    const struct hp_session_sums *sums = &results->profile->sessions[at];
-    const struct hp_header *header = &sums->snapshot->header;
-    *process = (struct hp_processes_process){
-        .snapshot = sums->snapshot,
-        .measured = hp_processes_measured_by(sums, results->settings),
-        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
-        .calls = sums->calls,
-        .threads = header->threads_seen,
-        .began_ns = hp_run_started_ns(&results->run, sums->snapshot),
-        .elapsed = hp_snapshot_elapsed(sums->snapshot),
-        .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
-        .number = at,
-        .is_scaled = sums->is_scaled,
-    };
+    if (model->by_thread == NULL)
+        model->by_thread = hp_profile_build(model->arena, &model->run, true);
+    return model->by_thread;
 }
 
-/* The most time first, of the same the most processor time; else in the order they were given in. */
-static int hp_processes_compare_processes(const void *a, const void *b)
+const struct hp_allocs *hp_model_allocs(struct hp_model *model)
 {
-    const struct hp_processes_process *x = a, *y = b;
-    if (x->measured != y->measured)
-        return x->measured > y->measured ? -1 : 1;
-    if (x->cpu_ns != y->cpu_ns)
-        return x->cpu_ns > y->cpu_ns ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+    if (model->allocs == NULL)
+        model->allocs = hp_allocs_of_run(model->arena, &model->run);
+    return model->allocs;
 }
 
-static int hp_processes_compare_programs(const void *a, const void *b)
+const struct hp_cpu *hp_model_cpu(struct hp_model *model)
 {
-    const struct hp_processes_process *x = a, *y = b;
-    const int order = strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot));
-    if (order != 0)
-        return order;
-    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
-                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
-    if (reason != 0)
-        return reason;
-    return x->number < y->number ? -1 : x->number > y->number;
+    if (model->cpu == NULL)
+        model->cpu = hp_cpu_of_profile(model->arena, model->profile);
+    return model->cpu;
 }
 
-static bool hp_processes_is_same_program(const struct hp_processes_process *x, const struct hp_processes_process *y)
+const struct hp_run_waits *hp_model_waits(struct hp_model *model)
 {
-    return strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot)) == 0 &&
-           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
-                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
+    if (model->waits == NULL)
+        model->waits = hp_waits_of_run(model->arena, model->profile);
+    return model->waits;
 }
 
-static void hp_processes_add_process(const struct hp_run *run, struct hp_processes_process *sum, const struct hp_processes_process *process)
+const struct hp_trust *hp_model_trust(struct hp_model *model)
 {
-    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
-    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
-    sum->is_program = true;
-    sum->is_scaled |= process->is_scaled;
-    sum->measured += process->measured;
-    sum->cpu_ns += process->cpu_ns;
-    sum->calls += process->calls;
-    sum->threads += process->threads;
-    sum->count += process->count;
-    sum->elapsed = hp_processes_higher(sum->elapsed, end);
-}
-
-/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
-static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_process **order, size_t count)
-{
-    size_t kept = 0;
-    hp_sort(order, count, hp_processes_compare_programs);
-    for (size_t at = 0; at < count; at++)
-        if (kept > 0 && hp_processes_is_same_program(order[kept - 1], order[at]))
-            hp_processes_add_process(run, order[kept - 1], order[at]);
-        else
-            order[kept++] = order[at];
-    return kept;
-}
-
-/* The processes in order; NULL: no memory. */
-static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
-{
-    const struct hotpath_results *results = view->results;
-    const size_t count = results->run.count;
-    struct hp_processes_process *processes = hp_arena_take_array(results->arena, count, sizeof *processes);
-    struct hp_processes_process **order = hp_arena_take_array(results->arena, count, sizeof(void *));
-    if (processes == NULL || order == NULL)
-        return NULL;
-    for (size_t at = 0; at < count; at++) {
-        hp_processes_fill_process(&processes[at], results, at);
-        view->whole += processes[at].measured;
-        order[at] = &processes[at];
+    if (model->trust == NULL) {
+        struct hp_trust *trust = hp_arena_take(model->arena, sizeof *trust);
+        if (trust != NULL)
+            hp_trust_of_run(model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL, trust);
+        model->trust = trust;
     }
-    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->run, order, count) : count;
-    hp_sort(order, *ret_count, hp_processes_compare_processes);
-    return order;
+    return model->trust;
 }
 
-/* ------------------------------------------------------------------------------------------------------ notes */
+/* ---- src/model/open_allocs.h --------------------------------------------------------------------------------- */
 
-/* "1234 /bin/busybox could not be followed: it is linked statically" */
-static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_processes_process *process)
+/* What zones that are open have allocated so far. */
+
+/* Of the zones that are open on a thread, from the innermost outwards: what each of them has allocated. */
+HP_PRIVATE void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost);
+
+/* ---- src/model/open_allocs.c --------------------------------------------------------------------------------- */
+
+/* What zones that are open have allocated so far. */
+
+static int64_t hp_open_allocs_minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+static int64_t hp_open_allocs_higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* A peak of the thread, as one above what lived when a zone began. */
+static uint64_t hp_open_allocs_height(int64_t peak, int64_t at_begin)
 {
-    char bytes[600];
-    struct hp_text text;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const char *name = hp_processes_name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, name != NULL ? name : "");
-    hp_text_string(&text, " could not be followed: ");
-    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * HP_PROCESSES_COMMAND_COLUMNS);
-    return hp_arena_copy(arena, bytes, text.length);
+    const int64_t hp_open_allocs_height = hp_open_allocs_minus(peak, at_begin);
+    return hp_open_allocs_height > 0 ? (uint64_t)hp_open_allocs_height : 0;
 }
 
-static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section,
-                      struct hp_processes_process **order, size_t count)
+/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
+void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost)
 {
-    size_t named = 0, outside = 0;
-    if (results->run.states[HP_SNAPSHOT_ENDED] > 0)
-        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
-    for (size_t at = 0; at < count; at++) {
-        if (order[at]->snapshot->header.outside == 0)
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame begun;
+    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    uint64_t inside_bytes = 0, inside_count = 0;
+    for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
+        link->has_allocs =
+            link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
+        if (!link->has_allocs)
             continue;
-        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->arena, order[at]) : NULL;
-        if (note != NULL)
-            hp_section_note(section, note);
-        named += note != NULL;
-        outside++;
+        const uint64_t all_bytes = hp_less(alloc.bytes, begun.bytes), all_count = hp_less(alloc.count, begun.count);
+        link->allocs = (struct hp_open_allocs){
+            .measures = {[HP_ALLOC_OWN_BYTES] = hp_less(hp_less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = hp_less(hp_less(all_count, begun.inner_count), inside_count),
+                         [HP_ALLOC_ALL_BYTES] = all_bytes,
+                         [HP_ALLOC_ALL_COUNT] = all_count,
+                         [HP_ALLOC_PEAK_BYTES] = hp_open_allocs_height(alloc.peak_live, begun.live),
+                         [HP_ALLOC_PEAK_BLOCKS] = hp_open_allocs_height(alloc.peak_blocks, begun.blocks)},
+            .net_bytes = hp_open_allocs_minus(hp_alloc_live(&alloc), begun.live),
+            .net_blocks = hp_open_allocs_minus(hp_alloc_live_blocks(&alloc), begun.blocks),
+        };
+        inside_bytes = all_bytes;
+        inside_count = all_count;
+        alloc.peak_live = hp_open_allocs_higher(alloc.peak_live, begun.peak_live);
+        alloc.peak_blocks = hp_open_allocs_higher(alloc.peak_blocks, begun.peak_blocks);
     }
-    if (outside > named)
-        hp_section_note(section, "more could not be followed; the column 'reason' says why");
-    bool has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_scaled |= section->rows[at].is_sampled;
-    if (has_scaled)
-        hp_profile_note_scaled(results->profile, section);
-    if (results->settings->show.exclude_wrapper)
-        hp_section_note(section, "Total is without what the main function does itself");
 }
 
-static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->run, section)};
-    size_t count = 0;
-    hp_section_show_columns(results, section);
-    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
-        return false;
-    section->description = "Time in zones, process by process.";
-    section->percent_of = "rows";
-    struct hp_processes_process **order = hp_processes_rank(&view, &count);
-    section->total_rows = count;
-    if (order == NULL || !hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t row = 0; row < section->row_count; row++)
-        if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
-            return false;
-    hp_processes_add_notes(results, section, order, count);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
-}
-
-static bool hp_processes_has_data(const struct hotpath_results *results)
-{
-    return results->run.count > 1 || results->run.sessions[0]->header.outside != 0;
-}
-
-const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
-
-/* ---- src/sections/site_table.h ------------------------------------------------------------------------------- */
+/* ---- src/model/site_table.h ---------------------------------------------------------------------------------- */
 
 /*
  * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
@@ -17930,6 +14017,8 @@ const struct hp_section_type hotpath_section_processes_ = {.name = "processes", 
  *     hp_site_table_unify, from which on site->same counts
  *     hp_site_table_name for those that are to be shown
  */
+
+struct hp_arena;
 
 struct hp_site_table {
     struct hp_arena *arena;
@@ -17964,7 +14053,7 @@ HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
  */
 HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
 
-/* ---- src/sections/profile.c ---------------------------------------------------------------------------------- */
+/* ---- src/model/profile.c ------------------------------------------------------------------------------------- */
 
 /*
  * A run added up, in five steps:
@@ -18011,8 +14100,6 @@ struct hp_profile_builder {
     size_t record_count;
     uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
 };
-
-uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 /* -------------------------------------------------------------------------------------------- gather */
 
@@ -18399,7 +14486,7 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
         around = record;
         around_start = start;
     }
-    hp_allocs_settle_open(session, thread, innermost);
+    hp_open_allocs_settle(session, thread, innermost);
     return true;
 }
 
@@ -18766,198 +14853,6 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     return hp_profile_list_sites(builder) ? profile : NULL;
 }
 
-void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
-{
-    if (profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
-}
-
-const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled)
-{
-    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
-}
-
-const char *hp_profile_open_note(const struct hp_profile *profile)
-{
-    bool has_ended = false, has_others = false;
-    for (size_t at = 0; at < profile->run->count; at++) {
-        const struct hp_session_sums *session = &profile->sessions[at];
-        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
-        has_ended |= session->open > 0 && is_ended;
-        has_others |= session->open > 0 && !is_ended;
-    }
-    if (has_ended && has_others)
-        return "* still running when the report was made, or when its process was killed: counted up to then, or "
-               "up "
-               "to the last sign";
-    return has_ended ? "* still running when the process was killed: counted up to its last sign"
-                     : "* still running when the report was made: counted up to then";
-}
-
-static uint64_t hp_profile_sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
-{
-    uint64_t ticks = 0;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if (!site->is_main)
-            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
-    }
-    return ticks;
-}
-
-uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
-                          const char **ret_percent_of)
-{
-    if (settings->show.exclude_wrapper) {
-        *ret_percent_of = "rows";
-        return hp_profile_sum_of_rows(profile, settings->show.time_exclusive);
-    }
-    if (profile->main != NULL && profile->main->sums.total > 0) {
-        *ret_percent_of = "main";
-        return profile->main->sums.total;
-    }
-    *ret_percent_of = "elapsed";
-    return profile->run->elapsed_ticks;
-}
-
-bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
-{
-    return whole > 0 && 100 * (double)ticks / (double)whole < settings->show.min_percent;
-}
-
-static bool hp_profile_has_every_session_main(const struct hp_profile *profile)
-{
-    size_t at = 0;
-    while (at < profile->run->count && profile->sessions[at].main == profile->main)
-        at++;
-    return at == profile->run->count;
-}
-
-/* With several processes, which may run at the same time, a share is not what one would expect. */
-const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of)
-{
-    if (strcmp(percent_of, "rows") == 0)
-        return "% Total is of the sum of all rows, without the main function";
-    if (strcmp(percent_of, "main") == 0)
-        return hp_profile_has_every_session_main(profile)
-                   ? NULL
-                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
-    if (profile->run->count == 1)
-        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
-    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
-                                          "processes have different main "
-                                          "functions: a row can have more than 100 %"
-                                        : "% Total is of the time from the first start to the last end, since no "
-                                          "process had a HOTPATH_MAIN(): a "
-                                          "row can have more than 100 %";
-}
-
-/* ----------------------------------------------------------------------------------------- durations */
-
-void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
-{
-    uint32_t line, step;
-    hp_duration_place(ticks, &line, &step);
-    durations->lines[line][step]++;
-    durations->timed++;
-    durations->counted++;
-}
-
-static void hp_profile_add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
-{
-    struct hotpath_stat_ stat;
-    if (!hp_snapshot_stat(link->session, link->offset, &stat))
-        return;
-    durations->timed += stat.missed;
-    hp_snapshot_add_durations(link->session, &stat, durations->lines);
-}
-
-void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations)
-{
-    memset(ret_durations, 0, sizeof *ret_durations);
-    ret_durations->min = site->min;
-    ret_durations->max = site->max;
-    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        hp_profile_add_stat_durations(link, ret_durations);
-    for (size_t line = 0; line < HP_DURATION_LINES; line++)
-        for (size_t step = 0; step < 64; step++)
-            ret_durations->counted += ret_durations->lines[line][step];
-    ret_durations->timed += ret_durations->counted;
-    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
-        if (link->is_timed)
-            hp_durations_add(ret_durations, link->ticks);
-}
-
-/* The middle of what one counter counts. Those of the first two lines count one value each. */
-static double hp_profile_middle_of(uint32_t line, uint32_t step)
-{
-    if (line == 0)
-        return step;
-    const uint64_t width = UINT64_C(1) << (line - 1);
-    return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
-}
-
-double hp_durations_mean(const struct hp_durations *durations)
-{
-    const double least = (double)durations->min, most = (double)durations->max;
-    double sum = 0, count = 0;
-    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
-        for (uint32_t step = 0; step < 64; step++) {
-            if (durations->lines[line][step] == 0)
-                continue;
-            const double middle = hp_profile_middle_of(line, step), calls = (double)durations->lines[line][step];
-            sum += calls * (middle < least ? least : middle > most ? most : middle);
-            count += calls;
-        }
-    return count > 0 ? sum / count : 0;
-}
-
-void hp_durations_find_min(struct hp_durations *durations)
-{
-    uint32_t line = 0, step = 0;
-    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
-        step = (step + 1) % 64;
-        line += step == 0;
-    }
-    const double least = line < HP_DURATION_LINES ? hp_profile_middle_of(line, step) : 0;
-    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
-}
-
-/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
-static uint64_t hp_profile_rank_of(double percentile, uint64_t count)
-{
-    const double exact = percentile / 100 * (double)count;
-    uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
-    if (exact - (double)rank > 1e-9 * exact)
-        rank++;
-    return rank < 1 ? 1 : rank > count ? count : rank;
-}
-
-bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks)
-{
-    if (durations->timed == 0 || durations->min > durations->max)
-        return false;
-    const double least = (double)durations->min, most = (double)durations->max;
-    if (percentile <= 0 || percentile >= 100) {
-        *ret_ticks = percentile <= 0 ? least : most;
-        return true;
-    }
-    if (durations->counted == 0)
-        return false;
-    uint64_t left = hp_profile_rank_of(percentile, durations->counted);
-    uint32_t line = 0, step = 0;
-    while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
-        left -= durations->lines[line][step];
-        step = (step + 1) % 64;
-        line += step == 0;
-    }
-    const double middle = line < HP_DURATION_LINES ? hp_profile_middle_of(line, step) : most;
-    *ret_ticks = middle < least ? least : middle > most ? most : middle;
-    return true;
-}
-
 /*
  * Of each own call the inner part of a zone's cost falls into its duration; of each call inside, all of it. Inner
  * calls of a recursion lie inside, too.
@@ -18971,498 +14866,7 @@ double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_
     return ns < most ? ns : most;
 }
 
-/* ---- src/sections/slowest.h ---------------------------------------------------------------------------------- */
-
-/* The section `slowest`: the slowest call of a function, with what ran inside. */
-
-HP_SHARED const struct hp_section_type hotpath_section_slowest_;
-
-/* ---- src/sections/timing.h ----------------------------------------------------------------------------------- */
-
-/* The section `timing`: where the time went, one row per site. */
-
-HP_SHARED const struct hp_section_type hotpath_section_timing_;
-
-/* ---- src/sections/wait_table.h ------------------------------------------------------------------------------- */
-
-/* The section `waits`. */
-
-HP_SHARED const struct hp_section_type hotpath_section_waits_;
-
-/* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
-
-/* The list of sections: a new one is one line here. */
-
-const struct hp_section_type *const hotpath_section_types_[] = {
-    &hotpath_section_bottlenecks_,   /* where more than time was measured */
-    &hotpath_section_timing_,        /* one line each */
-    &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
-    &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
-    &hotpath_section_alloc_threads_, /* on request */
-    &hotpath_section_alloc_pools_,   /* where the program has some */
-    &hotpath_section_cpu_,           /* where processor time was sampled */
-    &hotpath_section_waits_,         /* where somebody watched */
-    &hotpath_section_calltree_,      /* on request */
-    &hotpath_section_calls_,         /* where some were logged */
-    &hotpath_section_slowest_,       /* on request */
-    &hotpath_section_processes_,     /* of several */
-    &hotpath_section_cold_,          /* on request */
-};
-
-const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
-
-/* ---- src/sections/trust.h ------------------------------------------------------------------------------------ */
-
-/*
- * How far a report can be trusted: the clock, what measuring cost, what could not be recorded, each in words.
- */
-
-struct hp_loss_words {
-    const char *key;  /* in JSON */
-    const char *one;  /* "... zone was left by longjmp: counted, not timed" */
-    const char *many; /* "... zones were left ..." */
-};
-
-/* One per enum hp_loss that has a meaning. */
-HP_SHARED const struct hp_loss_words hotpath_loss_words_[];
-HP_SHARED const size_t hotpath_loss_count_;
-
-/* The word for an enum hp_clock_kind. */
-HP_PRIVATE const char *hp_trust_clock_name(uint32_t kind);
-
-/* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
-HP_PRIVATE const char *hp_trust_refusal(const struct hp_trust *trust);
-HP_PRIVATE const char *hp_trust_storage(const struct hp_trust *trust);
-/* What a sandbox has kept from it; NULL: nothing. */
-HP_PRIVATE const char *hp_trust_sandbox(const struct hp_trust *trust);
-
-HP_PRIVATE void hp_trust_set(struct hotpath_results *results);
-
-/* That files of the run, at least one, have lost their ends. */
-HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
-
-/* The closing line of a report, without its end. */
-HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
-
-/* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
-
-/*
- * Results: the sections a report asks for, and the public way to walk them.
- *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
- * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
- * matter: the report has one order. HOTPATH_SLOWEST adds its section.
- */
-
-#define HP_RESULTS_MOST_PIDS 8u /* named in one line */
-
-/* ------------------------------------------------------------------------------------ which sections */
-
-static bool hp_results_is_same(const char *name, size_t length, const char *other)
-{
-    return other != NULL && hp_text_equal_nocase(name, length, other);
-}
-
-static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
-{
-    return hp_results_is_same(name, length, type->name) || hp_results_is_same(name, length, type->alias) ||
-           hp_results_is_same(name, length, type->group);
-}
-
-static bool hp_results_is_available(const struct hp_section_type *type)
-{
-    return type->is_available == NULL || type->is_available();
-}
-
-static bool hp_results_has_data(const struct hotpath_results *results, const struct hp_section_type *type)
-{
-    return type->has_data == NULL || type->has_data(results);
-}
-
-/* One section, or all of a group. */
-static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
-{
-    bool has_found = false;
-    for (size_t at = 0; at < hotpath_section_type_count_; at++)
-        if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
-            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
-            if (value && !chosen[at])
-                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
-            has_found = true;
-        }
-    return has_found;
-}
-
-static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
-{
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
-                     hp_results_is_available(type) && hp_results_has_data(results, type);
-    }
-}
-
-static void hp_results_set_all(const struct hotpath_results *results, bool *chosen, bool value)
-{
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        const struct hp_section_type *type = hotpath_section_types_[at];
-        chosen[at] = value && hp_results_is_available(type) && (!type->is_left_out_empty || hp_results_has_data(results, type));
-    }
-}
-
-static void hp_results_warn_unknown(struct hotpath_results *results, const char *name, size_t length)
-{
-    char bytes[256];
-    struct hp_text known;
-    hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known are auto, all");
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        hp_text_string(&known, ", ");
-        hp_text_string(&known, hotpath_section_types_[at]->name);
-    }
-    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
-}
-
-/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
-static bool hp_results_has_plain_item(const char *spec)
-{
-    size_t length;
-    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
-        if (item[0] != '-')
-            return true;
-    return false;
-}
-
-static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
-{
-    if (hp_text_equal_nocase(item, length, "auto")) {
-        hp_results_set_auto(results, chosen);
-        return true;
-    }
-    if (hp_text_equal_nocase(item, length, "all")) {
-        hp_results_set_all(results, chosen, value);
-        return true;
-    }
-    return hp_results_set_named(results, chosen, item, length, value);
-}
-
-/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
-static void hp_results_choose(struct hotpath_results *results, bool *chosen)
-{
-    const char *spec = results->settings->show.report;
-    size_t length;
-    bool has_known = false;
-    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (item[0] != '-') {
-            if (hp_results_set_item(results, chosen, item, length, true))
-                has_known = true;
-            else
-                hp_results_warn_unknown(results, item, length);
-        }
-    if (!hp_results_has_plain_item(spec) || !has_known)
-        hp_results_set_auto(results, chosen);
-    if (results->settings->show.slowest[0] != '\0')
-        hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
-    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
-            hp_results_warn_unknown(results, item + 1, length - 1);
-}
-
-static bool hp_results_has_linked_names(const struct hotpath_section *section)
-{
-    size_t column = 0;
-    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
-        column++;
-    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
-        const char *name = section->rows[row].cells[column].text;
-        if (name != NULL && hp_cxx_is_mangled(name))
-            return true;
-    }
-    return false;
-}
-
-static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
-{
-    if (hp_results_has_linked_names(section))
-        hp_section_note(section,
-                        results->run.read_name == NULL
-                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
-                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
-                              "there is something to read it with");
-}
-
-static bool hp_results_fill_chosen(struct hotpath_results *results)
-{
-    bool chosen[HP_MAX_SECTIONS] = {false};
-    hp_results_choose(results, chosen);
-    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
-        if (!chosen[at])
-            continue;
-        struct hotpath_section *section = hp_arena_take(results->arena, sizeof *section);
-        if (section == NULL)
-            return false;
-        section->name = hotpath_section_types_[at]->name;
-        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
-        section->description = section->if_empty = "";
-        if (!hotpath_section_types_[at]->fill(results, section))
-            return false;
-        hp_results_note_linked_names(results, section);
-        results->sections[results->section_count++] = section;
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------------------------------ building */
-
-/* What the reader of the report asked for wins over what was recorded. */
-static const char *hp_results_first_text(const char *asked, const char *recorded)
-{
-    return asked[0] != '\0' ? asked : recorded;
-}
-
-/* That malloc is not watched is no mistake, unless somebody counts on it. */
-static void hp_results_warn_no_allocs(struct hotpath_results *results)
-{
-    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->run))
-        hp_results_warn_line(results,
-                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
-                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
-}
-
-/* Functions and blocks, but for the one with HOTPATH_MAIN. */
-static bool hp_results_has_called(const struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (!profile->sites[at]->is_main)
-            return true;
-    return false;
-}
-
-/* A filter by which nothing is left is probably misspelt. */
-static void hp_results_warn_no_match(struct hotpath_results *results)
-{
-    const char *filter = results->settings->record.filter;
-    if (filter[0] != '\0' && !hp_results_has_called(results->profile))
-        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
-                        "");
-}
-
-static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
-{
-    if (hp_text_equal_nocase(name, length, "all"))
-        return true;
-    for (size_t at = 0; at < results->section_count; at++)
-        if (hp_section_has_column(results->sections[at], name, length))
-            return true;
-    return results->section_count == 0;
-}
-
-static void hp_results_warn_unknown_columns(struct hotpath_results *results)
-{
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;)
-        if (!hp_results_has_column(results, item, length))
-            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
-}
-
-static void hp_results_warn_unknown_order(struct hotpath_results *results)
-{
-    const char *sort = results->settings->show.sort;
-    const char *name = sort + (sort[0] == '-');
-    for (size_t at = 0; at < results->section_count; at++)
-        if (hp_section_has_column(results->sections[at], name, strlen(name)))
-            return;
-    if (sort[0] != '\0' && results->section_count > 0)
-        hp_results_warn(results, "unknown column", name, strlen(name),
-                        " to sort by: no section of this report has it; rows are in their usual order");
-}
-
-/* False: no memory. */
-static bool hp_results_set_focus(struct hotpath_results *results)
-{
-    const char *focus = results->settings->show.focus;
-    char bytes[256];
-    struct hp_text after;
-    results->focus = focus[0] != '\0' ? hp_arena_take(results->arena, sizeof *results->focus) : NULL;
-    if (results->focus == NULL)
-        return focus[0] == '\0';
-    hp_text_init(&after, bytes, sizeof bytes);
-    hp_text_string(&after, ": ");
-    if (hp_pattern_list_compile(results->focus, focus, false, &after))
-        return true;
-    hp_text_string(&after, "; all rows are shown");
-    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
-    return true;
-}
-
-const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
-{
-    if (results->settings->show.by != HP_BY_THREAD)
-        return results->profile;
-    if (results->by_thread == NULL)
-        results->by_thread = hp_profile_build(results->arena, &results->run, true);
-    return results->by_thread;
-}
-
-void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
-                           const char *outside)
-{
-    bool has_open = false, has_outside = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[of_sites].has_value;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(results->profile));
-    if (has_outside)
-        hp_section_note(section, outside);
-}
-
-const struct hp_cpu *hp_results_cpu(struct hotpath_results *results)
-{
-    if (results->cpu == NULL)
-        results->cpu = hp_cpu_of_profile(results->arena, results->profile);
-    return results->cpu;
-}
-
-const struct hp_allocs *hp_results_allocs(struct hotpath_results *results)
-{
-    if (results->allocs == NULL)
-        results->allocs = hp_allocs_of_run(results->arena, &results->run);
-    return results->allocs;
-}
-
-const struct hp_run_waits *hp_results_waits(struct hotpath_results *results)
-{
-    if (results->waits == NULL)
-        results->waits = hp_waits_of_run(results->arena, results->profile);
-    return results->waits;
-}
-
-bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
-{
-    char qualified[256];
-    if (results->focus == NULL)
-        return true;
-    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
-    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
-                                               .files = {site->location.file}};
-    return hp_results_show_subject(results, &subject);
-}
-
-bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
-{
-    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
-}
-
-/* Names processes that are left out for one reason, in one line. */
-static void hp_results_warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
-{
-    char bytes[200];
-    struct hp_text pids;
-    size_t count = 0;
-    hp_text_init(&pids, bytes, sizeof bytes);
-    for (size_t at = 0; at < results->run.left_out_count; at++) {
-        const struct hp_snapshot *session = results->run.left_out[at];
-        if (hp_snapshot_has_same_boot(session, results->run.sessions[0]) != is_same_boot)
-            continue;
-        if (count++ < HP_RESULTS_MOST_PIDS) {
-            hp_text_string(&pids, count > 1 ? ", " : "");
-            hp_text_u64(&pids, session->header.pid);
-        }
-    }
-    if (count > HP_RESULTS_MOST_PIDS) {
-        hp_text_string(&pids, " and ");
-        hp_text_u64(&pids, count - HP_RESULTS_MOST_PIDS);
-        hp_text_string(&pids, " more");
-    }
-    if (count > 0)
-        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
-}
-
-static void hp_results_warn_all_left_out(struct hotpath_results *results)
-{
-    hp_results_warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
-                  " are left out: their clocks are of another kind than that of the first process");
-    hp_results_warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
-                  " are left out: they ran on another machine, or before the machine was started anew");
-}
-
-const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
-                                        const struct hp_settings *settings)
-{
-    const struct hp_snapshot *principal = snapshots->all[0];
-    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
-    if (results == NULL || !hp_run_init(&results->run, arena, snapshots))
-        return NULL;
-    results->arena = arena;
-    results->settings = settings;
-    results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
-    results->metadata =
-        hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->profile = hp_profile_build(arena, &results->run, false);
-    if (results->profile == NULL)
-        return NULL;
-    hp_results_warn_all_left_out(results);
-    hp_results_warn_no_allocs(results);
-    hp_trust_set(results);
-    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
-        return NULL;
-    hp_results_warn_unknown_columns(results);
-    hp_results_warn_unknown_order(results);
-    hp_results_warn_no_match(results);
-    return results;
-}
-
-/* ------------------------------------------------------------------------------------ the public way */
-
-uint64_t hotpath_results_elapsed_ns(const hotpath_results *results) { return hp_run_elapsed_ns(&results->run); }
-
-const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
-
-size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
-
-const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
-{
-    return index < results->section_count ? results->sections[index] : NULL;
-}
-
-const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
-
-const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
-
-size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
-
-const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
-{
-    return index < section->column_count ? &section->columns[index].shown : NULL;
-}
-
-size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
-
-size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
-
-/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
-int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
-{
-    if (row >= section->row_count || column >= section->column_count) {
-        *ret_cell = (struct hotpath_cell){0};
-        return HOTPATH_E_OPTIONS;
-    }
-    const struct hp_cell *cell = &section->rows[row].cells[column];
-    const uint32_t unit = section->columns[column].shown.unit;
-    *ret_cell = (struct hotpath_cell){
-        .unit = unit,
-        .has_value = cell->has_value,
-        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
-        .number = hp_cell_number(cell, unit),
-        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
-    };
-    return HOTPATH_OK;
-}
-
-/* ---- src/sections/run.c -------------------------------------------------------------------------------------- */
+/* ---- src/model/run.c ----------------------------------------------------------------------------------------- */
 
 /* What a report is about. */
 
@@ -19619,213 +15023,7 @@ bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
     return false;
 }
 
-/* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
-
-/* What sections are made with. */
-
-size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
-{
-    for (size_t at = 0; at < section->column_count; at++)
-        if (strcmp(section->columns[at].shown.key, key) == 0)
-            return at;
-    if (section->column_count == HP_MAX_COLUMNS)
-        return HP_MAX_COLUMNS;
-    section->columns[section->column_count] = (struct hp_column){
-        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
-    return section->column_count++;
-}
-
-static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
-{
-    char bytes[64];
-    struct hp_text stem;
-    hp_text_init(&stem, bytes, sizeof bytes);
-    hp_text_bytes(&stem, key, stem_length);
-    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
-}
-
-/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
-static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
-{
-    const char *key = column->shown.key;
-    const size_t key_length = strlen(key);
-    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
-        return true;
-    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
-    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
-        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
-            return true;
-    return false;
-}
-
-size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    size_t at = 0;
-    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
-        at++;
-    return at;
-}
-
-bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
-{
-    return hp_section_find_column(section, name, length) < section->column_count;
-}
-
-void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
-{
-    size_t length;
-    for (const char *rest = results->settings->show.columns, *item;
-         (item = hp_text_next_item(&rest, &length)) != NULL;) {
-        const bool is_all = hp_text_equal_nocase(item, length, "all");
-        for (size_t at = 0; at < section->column_count; at++)
-            if (is_all || hp_section_is_called(&section->columns[at], item, length))
-                section->columns[at].shown.visible = 1;
-    }
-}
-
-bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
-{
-    struct hp_row *rows = hp_arena_take_array(results->arena, count + 1, sizeof *rows);
-    struct hp_cell *cells = hp_arena_take_array(results->arena, count + 1, section->column_count * sizeof *cells);
-    if (rows == NULL || cells == NULL)
-        return false;
-    for (size_t at = 0; at < count; at++)
-        rows[at].cells = cells + at * section->column_count;
-    section->rows = rows;
-    section->row_count = count;
-    return true;
-}
-
-static struct hp_cell *hp_section_cell_of(struct hp_row *row, size_t column)
-{
-    row->cells[column].has_value = true;
-    return &row->cells[column];
-}
-
-void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { hp_section_cell_of(row, column)->text = text; }
-
-void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
-{
-    hp_section_cell_of(row, column)->count = count;
-}
-
-void hp_section_set_number(struct hp_row *row, size_t column, double number)
-{
-    hp_section_cell_of(row, column)->number = number;
-}
-
-bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
-                             const struct hp_location *location)
-{
-    char line[24];
-    struct hp_text number;
-    const size_t length = strlen(location->file);
-    if (length == 0)
-        return true; /* there is no place to name */
-    hp_text_init(&number, line, sizeof line);
-    hp_text_char(&number, ':');
-    hp_text_u64(&number, location->line);
-    char *text = hp_arena_take(results->arena, length + number.length + 1);
-    if (text == NULL)
-        return false;
-    memcpy(text, location->file, length);
-    memcpy(text + length, line, number.length);
-    hp_section_cell_of(row, column)->text = text;
-    row->cells[column].location = location;
-    return true;
-}
-
-bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
-                           const struct hp_thread_label *thread)
-{
-    char bytes[96];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, thread->name);
-    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
-    if (results->run.count > 1) {
-        hp_text_u64(&text, thread->pid);
-        hp_text_char(&text, '/');
-    }
-    hp_text_u64(&text, thread->tid);
-    if (thread->threads > 1) {
-        hp_text_string(&text, " (");
-        hp_text_u64(&text, thread->threads);
-        hp_text_string(&text, " threads)");
-    }
-    const char *copy = hp_arena_copy(results->arena, bytes, text.length);
-    if (copy == NULL)
-        return false;
-    hp_section_cell_of(row, column)->text = copy;
-    row->cells[column].thread = thread;
-    return true;
-}
-
-void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
-{
-    hp_section_cell_of(row, column)->count = (uint64_t)number;
-}
-
-bool hp_unit_is_whole(uint32_t unit)
-{
-    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
-           unit == HOTPATH_UNIT_SIGNED_BYTES;
-}
-
-double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
-{
-    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
-        return (double)(int64_t)cell->count;
-    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
-}
-
-void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
-{
-    if (section->total_count < HP_MAX_TOTALS)
-        section->totals[section->total_count++] =
-            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
-}
-
-const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
-{
-    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
-           : site_count > 0        ? "no function matches the focus"
-                                   : otherwise;
-}
-
-void hp_section_note(struct hotpath_section *section, const char *line)
-{
-    if (section->note_count < HP_MAX_NOTES)
-        section->notes[section->note_count++] = line;
-}
-
-void hp_results_warn_line(struct hotpath_results *results, const char *line)
-{
-    if (results->warning_count < HP_MAX_WARNINGS)
-        results->warnings[results->warning_count++] = line;
-}
-
-void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
-                     const char *after)
-{
-    char bytes[512];
-    struct hp_text line;
-    if (results->warning_count == HP_MAX_WARNINGS)
-        return;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, before);
-    hp_text_string(&line, " '");
-    hp_utf8_put_safe(&line, text, length);
-    hp_text_string(&line, "'");
-    hp_text_string(&line, after);
-    hp_text_end(&line);
-    const char *copy = hp_arena_copy(results->arena, bytes, line.length);
-    if (copy != NULL)
-        results->warnings[results->warning_count++] = copy;
-}
-
-/* ---- src/sections/site_table.c ------------------------------------------------------------------------------- */
+/* ---- src/model/site_table.c ---------------------------------------------------------------------------------- */
 
 /* The sites of all sessions of a run. */
 
@@ -20204,647 +15402,34 @@ bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums *
     return true;
 }
 
-/* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
+/* ---- src/model/stat_walk.h ----------------------------------------------------------------------------------- */
 
 /*
- * The section `slowest`: the slowest call of a function and, below it, what ran inside that one call.
+ * All stats of a run, session by session and thread by thread, each with its site: the way to what is kept of single
+ * calls.
  *
- * Each thread keeps the slowest call it made itself; of all threads and processes the slowest one is shown. Functions are
- * those with the name that was asked for, or if there is none those whose name matches it as a pattern.
- *
- * A kept call names nodes of its thread's tree. Here these become a tree of their own: below the row of a node's parent,
- * or of the nearest ancestor that has a row, or else below the call itself. Only a row that comes earlier can be a
- * parent, so there are no circles, whatever the file says.
+ *     struct hp_stat_walk walk = {0};
+ *     while (hp_stat_walk_next(&walk, profile))
+ *         if (walk.site != NULL) ... walk.snapshot, walk.thread, walk.stat
  */
 
-/* Deeper paths are left out, as they are in the call tree. */
-#define HP_SLOWEST_DEEPEST 200u
-/* How far up an ancestor is looked for: those in between were left out for want of space. */
-#define HP_SLOWEST_MOST_STEPS_UP 64u
-#define HP_SLOWEST_NAME_COLUMNS 40u /* of a name within a sentence */
-#define HP_SLOWEST_LINE_BYTES 240u
-
-/* The call, or a path of calls inside it. */
-struct hp_slowest_part {
-    const struct hp_slow_row *stored; /* NULL: the call itself */
-    const char *name;
-    struct hp_slowest_part *parent;
-    struct hp_slowest_part *first_child;
-    struct hp_slowest_part *next_sibling;
-    uint64_t heat; /* the smallest total on the way here */
-    uint32_t parent_node;
-    uint32_t depth;
-    bool is_kept;
-};
-
-/* A function whose slowest call is asked for. */
-struct hp_slowest_function {
-    const struct hp_site_sums *site;
-    const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
-    uint32_t session_index;
-    uint32_t record_tid; /* of the thread record, to which the name belongs */
-    char thread[sizeof((struct hp_thread *)0)->name];
+struct hp_stat_walk {
+    uint32_t session; /* index in the run */
+    const struct hp_snapshot *snapshot;
+    struct hp_thread thread;
     struct hotpath_stat_ stat;
-    uint64_t ticks;
-    struct hp_slow_copy copy;
-    struct hp_slowest_part *parts;    /* the call, then its rows */
-    struct hp_slowest_part **by_node; /* the rows by node and number */
-    size_t part_count;
+    const struct hp_site_sums *site; /* NULL: one that came up after the profile was made, or a broken one */
+    struct hp_walk calls;            /* for hp_snapshot_next_call; as many steps as a session can have calls */
+    struct hp_walk threads, stats;   /* private */
+    bool is_in_thread;
 };
 
-struct hp_slowest_columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
-        alloc_count;
-};
+HP_PRIVATE bool hp_stat_walk_next(struct hp_stat_walk *walk, const struct hp_profile *profile);
 
-struct hp_slowest_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    struct hp_slowest_columns columns;
-    struct hp_slowest_function *functions; /* by number of the site */
-    struct hp_slowest_function **order;    /* the slowest first */
-    size_t count;               /* of functions that match */
-    size_t shown;
-    uint64_t bytes_left; /* for copies: no more than the sessions have in all, even if many claim the same */
-    uint64_t now;
-};
+/* The name of the thread with this id, if the record still knows it: it has the name of its latest thread only. */
+HP_PRIVATE const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t tid);
 
-/* --------------------------------------------------------------------------------- which functions */
-
-static int hp_slowest_compare_sites(const void *a, const void *b)
-{
-    return hp_by_number(hp_site_number(a), hp_site_number(b));
-}
-
-/* Those with this very name, or those that match the pattern. */
-static size_t hp_slowest_choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
-                     const struct hp_site_sums **sites)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (strcmp(profile->sites[at]->name, name) == 0)
-            sites[count++] = profile->sites[at];
-    if (count > 0)
-        return count;
-    for (size_t at = 0; at < profile->site_count; at++)
-        if (hp_pattern_matches(pattern, profile->sites[at]->name))
-            sites[count++] = profile->sites[at];
-    return count;
-}
-
-static bool hp_slowest_find_functions(struct hp_slowest_view *view)
-{
-    const struct hp_profile *profile = view->results->profile;
-    struct hp_arena *arena = view->results->arena;
-    const char *name = view->results->settings->show.slowest;
-    struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
-    const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
-    if (pattern == NULL || sites == NULL)
-        return false;
-    if (name[0] != '\0' && hp_pattern_compile(pattern, name) == NULL)
-        view->count = hp_slowest_choose(profile, name, pattern, sites);
-    view->functions = hp_arena_take_array(arena, view->count + 1, sizeof *view->functions);
-    view->order = hp_arena_take_array(arena, view->count + 1, sizeof(void *));
-    if (view->functions == NULL || view->order == NULL)
-        return false;
-    hp_sort(sites, view->count, hp_slowest_compare_sites);
-    for (size_t at = 0; at < view->count; at++) {
-        view->functions[at].site = sites[at];
-        view->order[at] = &view->functions[at];
-    }
-    return true;
-}
-
-static struct hp_slowest_function *hp_slowest_function_of(const struct hp_slowest_view *view, const struct hp_site_sums *site)
-{
-    size_t low = 0, high = view->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = hp_slowest_compare_sites(site, view->functions[middle].site);
-        if (order == 0)
-            return &view->functions[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
-/* ------------------------------------------------------------------------------------- which calls */
-
-static void hp_slowest_take_if_slower(struct hp_slowest_function *function, const struct hp_stat_walk *walk)
-{
-    uint64_t ticks;
-    if (!hp_snapshot_slowest_ticks(walk->snapshot, &walk->stat, &ticks) ||
-        (function->session != NULL && ticks <= function->ticks))
-        return;
-    function->ticks = ticks;
-    function->session = walk->snapshot;
-    function->session_index = walk->session;
-    function->record_tid = walk->thread.tid;
-    memcpy(function->thread, walk->thread.name, sizeof function->thread);
-    function->stat = walk->stat;
-}
-
-static uint64_t hp_slowest_longest(const struct hp_slowest_function *function)
-{
-    return function->session != NULL ? function->ticks : function->site->max;
-}
-
-static int hp_slowest_compare_functions(const void *a, const void *b)
-{
-    const struct hp_slowest_function *x = a, *y = b;
-    const int order = hp_by_number(hp_slowest_longest(y), hp_slowest_longest(x));
-    return order != 0 ? order : strcmp(x->site->name, y->site->name);
-}
-
-/* Copies the call, if it can be had. False: no memory. */
-static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest_function *function)
-{
-    if (function->session == NULL)
-        return true;
-    const size_t bytes = hp_snapshot_slowest_bytes(function->session, &function->stat);
-    if (bytes > view->bytes_left) {
-        function->session = NULL;
-        return true;
-    }
-    view->bytes_left -= bytes;
-    void *memory = hp_arena_take(view->results->arena, bytes + 8);
-    if (memory == NULL)
-        return false;
-    if (!hp_snapshot_copy_slowest(function->session, &function->stat, memory, bytes, &function->copy))
-        function->session = NULL;
-    function->ticks = function->copy.call.ticks;
-    return true;
-}
-
-static bool hp_slowest_find_calls(struct hp_slowest_view *view)
-{
-    const struct hp_run *run = &view->results->run;
-    const uint32_t limit = view->results->settings->show.functions_limit;
-    struct hp_stat_walk walk = {0};
-    while (hp_stat_walk_next(&walk, view->results->profile)) {
-        struct hp_slowest_function *function = walk.site != NULL ? hp_slowest_function_of(view, walk.site) : NULL;
-        if (function != NULL)
-            hp_slowest_take_if_slower(function, &walk);
-    }
-    hp_sort(view->order, view->count, hp_slowest_compare_functions);
-    view->shown = limit != 0 && limit < view->count ? limit : view->count;
-    for (size_t at = 0; at < run->count; at++) {
-        view->bytes_left += run->sessions[at]->size;
-        view->now = run->sessions[at]->now_ticks > view->now ? run->sessions[at]->now_ticks : view->now;
-    }
-    for (size_t at = 0; at < view->shown; at++)
-        if (!hp_slowest_copy_call(view, view->order[at]))
-            return false;
-    return true;
-}
-
-/* ------------------------------------------------------------------------------ the tree of a call */
-
-static int hp_slowest_compare_nodes(const void *a, const void *b)
-{
-    const struct hp_slowest_part *x = a, *y = b;
-    if (x->stored->node != y->stored->node)
-        return x->stored->node < y->stored->node ? -1 : 1;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* The first part with that node, or NULL. */
-static struct hp_slowest_part *hp_slowest_part_of(const struct hp_slowest_function *function, uint32_t node)
-{
-    size_t low = 0, high = function->part_count - 1;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (function->by_node[middle]->stored->node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < function->part_count - 1 && function->by_node[low]->stored->node == node ? function->by_node[low]
-                                                                                          : NULL;
-}
-
-static struct hp_slowest_part *hp_slowest_parent_of(const struct hp_slowest_function *function, const struct hp_slowest_part *part)
-{
-    struct hp_node above = {.parent = part->parent_node};
-    for (unsigned steps = 0; steps < HP_SLOWEST_MOST_STEPS_UP && above.parent != function->copy.call.node; steps++) {
-        struct hp_slowest_part *parent = hp_slowest_part_of(function, above.parent);
-        if (parent != NULL && parent < part)
-            return parent;
-        if (!hp_snapshot_node(function->session, above.parent, &above))
-            break;
-    }
-    return function->parts;
-}
-
-/* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
-static const char *hp_slowest_name_of(const struct hp_slowest_view *view, const struct hp_slowest_function *function, uint32_t id)
-{
-    struct hp_site stored;
-    const struct hp_site_sums *site = hp_profile_site(view->results->profile, function->session_index, id);
-    if (site != NULL)
-        return site->name;
-    const char *name =
-        hp_snapshot_site(function->session, id, &stored) ? hp_snapshot_text(function->session, stored.name) : "";
-    return name[0] != '\0' ? name : "<unknown>";
-}
-
-static void hp_slowest_set_part(const struct hp_slowest_view *view, const struct hp_slowest_function *function, struct hp_slowest_part *part)
-{
-    struct hp_node node = {.site = HP_SITE_ROOT};
-    if (!hp_snapshot_node(function->session, part->stored->node, &node))
-        node.parent = 0;
-    part->name = hp_slowest_name_of(view, function, node.site);
-    part->parent_node = node.parent;
-}
-
-/* Parents come first, so theirs is known when it is asked for. */
-static void hp_slowest_link_parts(struct hp_slowest_function *function)
-{
-    for (size_t at = 1; at < function->part_count; at++) {
-        struct hp_slowest_part *part = &function->parts[at];
-        part->parent = hp_slowest_parent_of(function, part);
-        part->depth = part->parent->depth + 1;
-        part->heat = part->stored->total < part->parent->heat ? part->stored->total : part->parent->heat;
-    }
-}
-
-static bool hp_slowest_make_parts(struct hp_slowest_view *view, struct hp_slowest_function *function)
-{
-    const size_t rows = function->session != NULL ? function->copy.row_count : 0;
-    function->part_count = rows + 1;
-    function->parts = hp_arena_take_array(view->results->arena, rows + 1, sizeof *function->parts);
-    function->by_node = hp_arena_take_array(view->results->arena, rows + 1, sizeof(void *));
-    if (function->parts == NULL || function->by_node == NULL)
-        return false;
-    function->parts[0] = (struct hp_slowest_part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
-    for (size_t at = 0; at < rows; at++) {
-        function->by_node[at] = &function->parts[at + 1];
-        function->parts[at + 1].stored = &function->copy.rows[at];
-        hp_slowest_set_part(view, function, &function->parts[at + 1]);
-    }
-    hp_sort(function->by_node, rows, hp_slowest_compare_nodes);
-    hp_slowest_link_parts(function);
-    return true;
-}
-
-static int hp_slowest_compare_heat(const void *a, const void *b)
-{
-    const struct hp_slowest_part *x = a, *y = b;
-    const int order = hp_by_number(y->heat, x->heat);
-    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
-}
-
-static int hp_slowest_compare_siblings(const void *a, const void *b)
-{
-    const struct hp_slowest_part *x = a, *y = b;
-    int order = hp_by_number(y->stored->total, x->stored->total);
-    if (order == 0)
-        order = strcmp(x->name, y->name);
-    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
-}
-
-/* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
-static size_t hp_slowest_keep_hottest(const struct hp_slowest_view *view, struct hp_slowest_function *function)
-{
-    const uint32_t limit = view->results->settings->show.calltree_limit;
-    const size_t rows = function->part_count - 1;
-    struct hp_slowest_part **parts = function->by_node; /* not needed any more */
-    size_t kept = 0;
-    hp_sort(parts, rows, hp_slowest_compare_heat);
-    for (size_t at = 0; at < rows && (limit == 0 || kept < limit); at++) {
-        parts[at]->is_kept = parts[at]->depth < HP_SLOWEST_DEEPEST && parts[at]->parent->is_kept;
-        kept += parts[at]->is_kept;
-    }
-    return kept;
-}
-
-/* Siblings are hung onto their parents from the shortest to the longest, each in front. */
-static void hp_slowest_link_children(struct hp_slowest_function *function)
-{
-    const size_t rows = function->part_count - 1;
-    hp_sort(function->by_node, rows, hp_slowest_compare_siblings);
-    for (size_t at = rows; at-- > 0;) {
-        struct hp_slowest_part *part = function->by_node[at];
-        if (!part->is_kept)
-            continue;
-        part->next_sibling = part->parent->first_child;
-        part->parent->first_child = part;
-    }
-}
-
-/* The next part in order of the tree, parents first; without recursion, since the depth is the file's choice. */
-static const struct hp_slowest_part *hp_slowest_next_in_order(const struct hp_slowest_part *part)
-{
-    if (part->first_child != NULL)
-        return part->first_child;
-    while (part != NULL && part->next_sibling == NULL)
-        part = part->parent;
-    return part != NULL ? part->next_sibling : NULL;
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_has_notes)
-{
-    struct hotpath_section *section = view->section;
-    struct hp_slowest_columns *columns = &view->columns;
-    const bool is_one = view->shown <= 1; /* what is said of it in the heading needs no column */
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
-    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    if (hp_run_has_allocs(&view->results->run)) {
-        columns->alloc_bytes =
-            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
-        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
-    }
-    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, hp_slowest_has_notes);
-    columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
-    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, 0, false);
-    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
-    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
-    columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
-                                         !is_one && view->results->run.count > 1);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-}
-
-/* When it began, in ticks after the start of its session, and how long ago it ended. */
-static uint64_t hp_slowest_started(const struct hp_slowest_function *function)
-{
-    const uint64_t start = function->session->header.clock_start.ticks;
-    return function->copy.call.start > start ? function->copy.call.start - start : 0;
-}
-
-static uint64_t hp_slowest_ago(const struct hp_slowest_view *view, const struct hp_slowest_function *function)
-{
-    const uint64_t end = hp_kept_call_end(&function->copy.call);
-    return view->now > end ? view->now - end : 0;
-}
-
-/* The name of the thread that made the call, or NULL: a record has the name of its latest thread only. */
-static const char *hp_slowest_thread_of(const struct hp_slowest_function *function)
-{
-    return function->copy.call.tid == function->record_tid && function->thread[0] != '\0' ? function->thread : NULL;
-}
-
-static bool hp_slowest_set_note(const struct hp_slowest_view *view, struct hp_row *row, const char *note, uint32_t length)
-{
-    if (length == 0)
-        return true;
-    const char *copy = hp_arena_copy(view->results->arena, note, length);
-    if (copy != NULL)
-        hp_section_set_text(row, view->columns.note, copy);
-    return copy != NULL;
-}
-
-static void hp_slowest_set_ns(const struct hp_slowest_view *view, struct hp_row *row, size_t column, uint64_t ticks)
-{
-    hp_section_set_number(row, column, hp_run_ns(&view->results->run, ticks));
-}
-
-static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function)
-{
-    const struct hp_slowest_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, function->site->name);
-    hp_section_set_count(row, columns->calls, 1);
-    hp_section_set_number(row, columns->percent, 100);
-    if (function->session == NULL) {
-        if (function->site->min <= function->site->max)
-            hp_slowest_set_ns(view, row, columns->total, function->site->max);
-        return true;
-    }
-    hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
-    hp_slowest_set_ns(view, row, columns->self, function->copy.self);
-    if (hp_run_has_allocs(&view->results->run)) {
-        hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
-        hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
-    }
-    hp_slowest_set_ns(view, row, columns->started, hp_slowest_started(function));
-    hp_slowest_set_ns(view, row, columns->ago, hp_slowest_ago(view, function));
-    if (hp_slowest_thread_of(function) != NULL)
-        hp_section_set_text(row, columns->thread, function->thread);
-    hp_section_set_count(row, columns->tid, function->copy.call.tid);
-    hp_section_set_count(row, columns->pid, function->session->header.pid);
-    return hp_slowest_set_note(view, row, function->copy.call.note, function->copy.call.note_length);
-}
-
-/* What is inside cannot have taken longer, but files can say so. */
-static double hp_slowest_percent_of(uint64_t ticks, uint64_t whole)
-{
-    return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
-}
-
-static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function,
-                      const struct hp_slowest_part *part)
-{
-    const struct hp_slowest_columns *columns = &view->columns;
-    const struct hp_slow_row *stored = part->stored;
-    hp_section_set_text(row, columns->name, part->name);
-    hp_section_set_count(row, columns->calls, stored->calls);
-    hp_slowest_set_ns(view, row, columns->total, stored->total);
-    hp_slowest_set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
-    if (function->copy.call.ticks > 0)
-        hp_section_set_number(row, columns->percent, hp_slowest_percent_of(stored->total, function->copy.call.ticks));
-    row->depth = part->depth;
-    row->is_sampled = stored->is_sampled != 0;
-    return hp_slowest_set_note(view, row, function->copy.notes + stored->note, stored->note_length);
-}
-
-static bool hp_slowest_has_notes(const struct hp_slowest_function *function)
-{
-    bool has = function->session != NULL && function->copy.call.note_length > 0;
-    for (size_t at = 1; !has && at < function->part_count; at++)
-        has = function->parts[at].is_kept && function->parts[at].stored->note_length > 0;
-    return has;
-}
-
-static bool hp_slowest_fill_rows(struct hp_slowest_view *view)
-{
-    size_t count = 0, row = 0;
-    bool has_note = false;
-    for (size_t at = 0; at < view->shown; at++) {
-        struct hp_slowest_function *function = view->order[at];
-        if (!hp_slowest_make_parts(view, function))
-            return false;
-        count += 1 + hp_slowest_keep_hottest(view, function);
-        hp_slowest_link_children(function);
-        has_note |= hp_slowest_has_notes(function);
-        view->section->total_rows += function->part_count;
-    }
-    view->section->total_rows += view->count - view->shown;
-    hp_slowest_describe(view, has_note);
-    if (!hp_section_make_rows(view->results, view->section, count))
-        return false;
-    for (size_t at = 0; at < view->shown; at++)
-        for (const struct hp_slowest_part *part = view->order[at]->parts; part != NULL; part = hp_slowest_next_in_order(part), row++) {
-            struct hp_row *to = &view->section->rows[row];
-            if (part->stored == NULL ? !hp_slowest_fill_call(view, to, view->order[at])
-                                     : !hp_slowest_fill_part(view, to, view->order[at], part))
-                return false;
-            hp_section_set_text(to, view->columns.scaled, hp_profile_scaled_name(to->is_sampled, false));
-        }
-    return true;
-}
-
-/* ------------------------------------------------------------------------------------------ sentences */
-
-static void hp_slowest_put_name(struct hp_text *line, const char *name)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text safe;
-    hp_text_init(&safe, bytes, sizeof bytes);
-    hp_utf8_put_safe(&safe, name, strlen(name));
-    hp_utf8_put_fitted(line, bytes, safe.length, HP_SLOWEST_NAME_COLUMNS);
-}
-
-/* A line that was put together, or where that did not go another one. */
-static const char *hp_slowest_keep_line(const struct hp_slowest_view *view, struct hp_text *line, const char *otherwise)
-{
-    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->arena, line->bytes, line->length);
-    return copy != NULL ? copy : otherwise;
-}
-
-/* Where and when the one call was that is shown. */
-static const char *hp_slowest_description(const struct hp_slowest_view *view)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text line;
-    const struct hp_slowest_function *function = view->order[0];
-    const struct hp_run *run = &view->results->run;
-    if (view->shown != 1 || function->session == NULL)
-        return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "The slowest call of ");
-    hp_slowest_put_name(&line, function->site->name);
-    hp_text_string(&line, ": ");
-    hp_units_ns(&line, hp_run_ns(run, hp_slowest_started(function)));
-    hp_text_string(&line, " after the start, ");
-    hp_units_ns(&line, hp_run_ns(run, hp_slowest_ago(view, function)));
-    hp_text_string(&line, hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ");
-    hp_text_u64(&line, function->copy.call.tid);
-    if (hp_slowest_thread_of(function) != NULL) {
-        hp_text_string(&line, " (");
-        hp_utf8_put_safe(&line, function->thread, strlen(function->thread));
-        hp_text_char(&line, ')');
-    }
-    hp_text_char(&line, '.');
-    return hp_slowest_keep_line(view, &line, "The slowest call.");
-}
-
-static const char *hp_slowest_if_empty(const struct hp_slowest_view *view)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text line;
-    const char *name = view->results->settings->show.slowest;
-    if (name[0] == '\0')
-        return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
-               "inside";
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "no function that was called matches '");
-    hp_slowest_put_name(&line, name);
-    hp_text_char(&line, '\'');
-    return hp_slowest_keep_line(view, &line, "no function that was called matches the name");
-}
-
-static void hp_slowest_note_not_kept(const struct hp_slowest_view *view)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text line;
-    const struct hp_slowest_function *missing = NULL;
-    size_t count = 0;
-    for (size_t at = 0; at < view->shown; at++)
-        if (view->order[at]->session == NULL) {
-            missing = view->order[at];
-            count++;
-        }
-    if (count == 0)
-        return;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "what was inside was not kept: calls of ");
-    if (count == 1)
-        hp_slowest_put_name(&line, missing->site->name);
-    else
-        hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? "" : " functions");
-    hp_text_string(&line, " are too short to be looked into, or are not over, or sampling was on");
-    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "what was inside was not kept"));
-}
-
-static void hp_slowest_note_left_out(const struct hp_slowest_view *view)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text line;
-    uint64_t count = 0;
-    for (size_t at = 0; at < view->shown; at++)
-        count += view->order[at]->session != NULL ? view->order[at]->copy.rows_left_out : 0;
-    if (count == 0)
-        return;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? " more path of calls inside was not kept: the shortest"
-                                     : " more paths of calls inside were not kept: the shortest ones");
-    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "more was inside and was not kept"));
-}
-
-/* The first of those whose longest call is another one than the one that is shown. */
-static void hp_slowest_note_slower(const struct hp_slowest_view *view)
-{
-    char bytes[HP_SLOWEST_LINE_BYTES];
-    struct hp_text line;
-    size_t at = 0;
-    while (at < view->shown &&
-           (view->order[at]->session == NULL || view->order[at]->site->max <= view->order[at]->copy.call.ticks))
-        at++;
-    if (at == view->shown)
-        return;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "a call of ");
-    hp_slowest_put_name(&line, view->order[at]->site->name);
-    hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->run, view->order[at]->site->max));
-    hp_text_string(&line, ", and is not over or was not looked into");
-    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
-}
-
-static void hp_slowest_note_sampled(struct hotpath_section *section)
-{
-    bool has_sampled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_sampled |= section->rows[at].is_sampled;
-    if (has_sampled)
-        hp_section_note(section, "^ too small to be timed each time: scaled up from the calls that were");
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_slowest_view view = {.results = results, .section = section};
-    section->is_tree = true;
-    section->percent_of = "call";
-    if (!hp_slowest_find_functions(&view) || !hp_slowest_find_calls(&view) || !hp_slowest_fill_rows(&view))
-        return false;
-    section->description = hp_slowest_description(&view);
-    section->if_empty = hp_slowest_if_empty(&view);
-    hp_slowest_note_not_kept(&view);
-    hp_slowest_note_left_out(&view);
-    hp_slowest_note_slower(&view);
-    hp_slowest_note_sampled(section);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_slowest_ = {.name = "slowest", .is_on_request = true, .fill = hp_slowest_fill};
-
-/* ---- src/sections/stat_walk.c -------------------------------------------------------------------------------- */
+/* ---- src/model/stat_walk.c ----------------------------------------------------------------------------------- */
 
 /* All stats of a run. */
 
@@ -20876,7 +15461,7 @@ const char *hp_stat_walk_thread_name(const struct hp_stat_walk *walk, uint32_t t
     return walk->thread.tid == tid && walk->thread.name[0] != '\0' ? walk->thread.name : NULL;
 }
 
-/* ---- src/sections/thread_list.c ------------------------------------------------------------------------------ */
+/* ---- src/model/thread_list.c --------------------------------------------------------------------------------- */
 
 /* The threads of a session. */
 
@@ -20935,367 +15520,9 @@ const struct hp_thread_label *hp_thread_list_label(const struct hp_thread_list *
     return label;
 }
 
-/* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
-
-/*
- * The section `timing`: one row per site, or per site and thread, and the time its calls took.
- *
- * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
- * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
- * known only when a row is filled, so then all rows are, and the limit comes last.
- */
-
-/* Rows where measuring may be more than this part of the total are marked. */
-#define HP_TIMING_ROUGH_PART 0.1
-
-struct hp_timing_columns {
-    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled;
-    size_t percentiles[HP_MAX_PERCENTILES];
-    size_t percentile_count;
-};
-
-struct hp_timing_view {
-    struct hotpath_results *results;
-    struct hotpath_section *section;
-    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
-    struct hp_timing_columns columns;
-    struct hp_durations *durations;
-    uint64_t whole;
-};
-
-/* ------------------------------------------------------------------------------------------- columns */
-
-static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
-{
-    struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->arena, percentile, "_ns", "", &names))
-        return false;
-    view->columns.percentiles[view->columns.percentile_count++] =
-        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    return true;
-}
-
-static bool hp_timing_describe(struct hp_timing_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_settings *settings = view->results->settings;
-    struct hp_timing_columns *columns = &view->columns;
-    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
-                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
-    if (settings->show.by == HP_BY_THREAD)
-        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
-                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
-    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
-    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
-    for (uint32_t at = 0;
-         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
-            return false;
-    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
-                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
-    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    columns->self =
-        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
-    if (!settings->show.time_exclusive) {
-        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
-    }
-    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
-    columns->location =
-        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
-    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
-    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
-    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
-    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
-    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
-    hp_section_show_columns(view->results, section);
-    return hp_order_choose(view->results, section, columns->total, columns->percent);
-}
-
-/* ---------------------------------------------------------------------------------------------- rows */
-
-static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const struct hp_site_sums *y)
-{
-    if (a != b)
-        return a > b ? -1 : 1;
-    const int order = strcmp(x->name, y->name);
-    if (order != 0)
-        return order;
-    if (hp_site_number(x) != hp_site_number(y))
-        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
-    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
-    return xt == yt ? 0 : xt < yt ? -1 : 1;
-}
-
-static int hp_timing_compare_totals(const void *a, const void *b)
-{
-    const struct hp_site_sums *x = a, *y = b;
-    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
-}
-
-static int hp_timing_compare_selfs(const void *a, const void *b)
-{
-    const struct hp_site_sums *x = a, *y = b;
-    return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
-}
-
-/* The row of the main function, where the run has one; by thread, that of the first process. */
-static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
-{
-    return view->results->profile->main != NULL && site->is_main && (site->thread == NULL || site->session == 0);
-}
-
-/* Adds the sites that may be shown, either main rows or others. */
-static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
-{
-    const struct hotpath_results *results = view->results;
-    for (size_t at = 0; at < view->profile->site_count; at++) {
-        const struct hp_site_sums *site = view->profile->sites[at];
-        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
-            hp_results_show(results, site))
-            sites[count++] = site;
-    }
-    return count;
-}
-
-/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
-static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
-{
-    const bool is_exclusive = view->results->settings->show.time_exclusive;
-    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
-    const size_t first = is_exclusive ? 0 : mains;
-    hp_sort(sites, first, hp_timing_compare_totals);
-    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
-    return count;
-}
-
-/* Leaves out what has too small a share, but never the main row. */
-static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
-{
-    const struct hp_settings *settings = view->results->settings;
-    size_t kept = 0;
-    for (size_t at = 0; at < count; at++) {
-        const struct hp_sums *sums = &sites[at]->sums;
-        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
-        if (hp_timing_is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
-            sites[kept++] = sites[at];
-    }
-    return kept;
-}
-
-/* Cuts to the limit. The main row is in it wherever it stands. */
-static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
-{
-    const uint32_t limit = view->results->settings->show.functions_limit;
-    if (limit == 0 || limit == HOTPATH_NO_LIMIT)
-        return count;
-    size_t kept = 0, mains = 0;
-    for (size_t at = 0; at < count; at++)
-        mains += hp_timing_is_main_row(view, sites[at]);
-    size_t others = mains < limit ? limit - mains : 0;
-    for (size_t at = 0; at < count && kept < limit; at++) {
-        const bool is_main = hp_timing_is_main_row(view, sites[at]);
-        if (!is_main && others == 0)
-            continue;
-        others -= !is_main;
-        sites[kept++] = sites[at];
-    }
-    return kept;
-}
-
-static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
-{
-    hp_section_set_number(row, column, ticks * view->results->run.ns_per_tick);
-}
-
-static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
-{
-    const struct hp_timing_columns *columns = &view->columns;
-    const struct hp_settings *settings = view->results->settings;
-    double ticks;
-    hp_profile_durations(site, view->durations);
-    const uint64_t timed = view->durations->timed;
-    const uint64_t spent =
-        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    /* What was spent is scaled up, so all calls share it. */
-    if (timed > 0)
-        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
-    hp_section_set_count(row, columns->timed, timed);
-    if (settings->show.time_exclusive)
-        return;
-    for (size_t at = 0; at < columns->percentile_count; at++)
-        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
-            hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
-    if (hp_durations_percentile(view->durations, 0, &ticks))
-        hp_timing_set_ticks(view, row, columns->least, ticks);
-    if (hp_durations_percentile(view->durations, 100, &ticks))
-        hp_timing_set_ticks(view, row, columns->most, ticks);
-}
-
-static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
-{
-    const struct hp_timing_columns *columns = &view->columns;
-    const struct hp_profile *profile = view->results->profile;
-    const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
-    const double overhead = hp_profile_overhead_ns(profile, site);
-    hp_section_set_text(row, columns->name, site->name);
-    hp_section_set_count(row, columns->calls, site->sums.calls);
-    hp_timing_set_ticks(view, row, columns->total, (double)total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
-    hp_timing_set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->threads, site->threads);
-    hp_section_set_count(row, columns->open, site->sums.open);
-    hp_section_set_number(row, columns->overhead, overhead);
-    hp_section_set_text(row, columns->sampling,
-                        site->is_limited         ? "limited"
-                        : site->sums.untimed > 0 ? "sampled"
-                                                 : "none");
-    hp_timing_fill_durations(view, row, site);
-    row->is_main = hp_timing_is_main_row(view, site);
-    row->is_open = site->sums.open > 0;
-    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
-    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
-    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
-    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
-        return false;
-    return hp_section_set_location(view->results, row, columns->location, &site->location);
-}
-
-static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
-{
-    for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].cells[columns->thread].thread->threads > 1)
-            return true;
-    return false;
-}
-
-static void hp_timing_add_notes(const struct hp_timing_view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_profile *profile = view->results->profile;
-    bool has_open = false, has_rough = false, has_marked = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_rough |= section->rows[at].is_rough;
-        has_marked |= section->rows[at].is_sampled;
-    }
-    if (has_open)
-        hp_section_note(section, hp_profile_open_note(profile));
-    if (has_marked)
-        hp_profile_note_scaled(profile, section);
-    if (has_rough)
-        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
-    if (view->results->settings->show.by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
-        hp_section_note(section,
-                        "(n threads) that ran one after the other are counted together; the number is that of "
-                        "the last");
-    const char *share_note = hp_profile_share_note(profile, section->percent_of);
-    if (share_note != NULL)
-        hp_section_note(section, share_note);
-}
-
-/* ------------------------------------------------------------------------------------------- section */
-
-static const char *hp_timing_describe_rows(const struct hp_settings *settings)
-{
-    if (settings->show.by == HP_BY_THREAD)
-        return settings->show.time_exclusive
-                   ? "Function execution time, thread by thread, without measured functions inside."
-                   : "Function execution time, thread by thread.";
-    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
-                                         : "Function execution time.";
-}
-
-static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
-{
-    struct hp_timing_view *view = hp_arena_take(results->arena, sizeof *view);
-    if (view == NULL)
-        return NULL;
-    *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
-    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
-    view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
-    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
-}
-
-static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
-{
-    const struct hp_profile *profile = results->profile;
-    struct hp_timing_view *view = hp_timing_make_view(results, section);
-    const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->arena, view->profile->site_count + 1, sizeof(void *)) : NULL;
-    if (sites == NULL)
-        return false;
-    section->description = hp_timing_describe_rows(results->settings);
-    section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty = profile->site_count > 0
-                            ? "no function matches the focus"
-                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
-                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
-                              "into blocks, that run while the session is active";
-    section->total_rows = hp_timing_rank(view, sites);
-    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
-    if (count == 0 && section->total_rows > 0)
-        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
-    if (section->order.is_usual)
-        count = hp_timing_cut(view, sites, count);
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < section->row_count; at++)
-        if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
-            return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
-        return false;
-    hp_timing_add_notes(view);
-    return true;
-}
-
-const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
-
-/* ---- src/sections/trust.c ------------------------------------------------------------------------------------ */
+/* ---- src/model/trust.c --------------------------------------------------------------------------------------- */
 
 /* How far a report can be trusted. */
-
-const struct hp_loss_words hotpath_loss_words_[] = {
-    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
-                       "zones were not recorded: no space for their threads"},
-    [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
-                       "paths of calls found no space in the call tree: their calls are under <other>"},
-    [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
-                         "durations are in no percentile: no space for them"},
-    [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
-                       "sites were not recorded: no space for them"},
-    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
-                           "zones were left by longjmp or the like: timed up to their last sign"},
-    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread: not timed",
-                         "zones were closed on another thread: not timed"},
-    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
-                       "zones were nested too deep: not recorded"},
-    [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
-                       "durations were below zero: counted as zero"},
-    [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
-                          "forked children could not write a session file"},
-    [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
-    [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
-                        "calls have their allocations in no row: no space for them"},
-    [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
-                         "samples of processor time were counted as outside: no space for their zones"},
-    [HP_LOSS_STACKS] = {"stacks",
-                        "thread was not sampled: a small stack, and an alternate one of the program's own",
-                        "threads were not sampled: small stacks, and alternate ones of the program's own"},
-    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, but for its last destructors",
-                       "zones were not recorded: their threads had ended, but for their last destructors"},
-    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
-                        "zones were not recorded: their threads came when no more system calls could be made"},
-    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
-                           "processes could not be followed, only seen from outside"},
-};
-
-const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
 
 const char *hp_trust_clock_name(uint32_t kind)
 {
@@ -21314,201 +15541,116 @@ const char *hp_trust_clock_name(uint32_t kind)
 }
 
 /* The share of the run that measuring may have taken. */
-static double hp_trust_share_of_run(const struct hotpath_results *results, double ns)
+static double hp_trust_share_of_run(const struct hp_run *run, double ns)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&results->run);
+    const double elapsed = (double)hp_run_elapsed_ns(run);
     const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
     return share < 100 ? share : 100;
 }
 
-const char *hp_trust_refusal(const struct hp_trust *trust)
-{
-    switch (trust->refusal) {
-    case HP_REFUSAL_CAPACITY:
-        return "the session is as large as it may become";
-    case HP_REFUSAL_ADDRESSES:
-        return "a limit of the process, or a neighbour in its memory, kept the session from growing";
-    case HP_REFUSAL_SPACE:
-        return "the file system had no space for the session to grow";
-    case HP_REFUSAL_FILE:
-        return "the file of the session could not be opened again to grow";
-    default:
-        return NULL;
-    }
-}
-
-const char *hp_trust_storage(const struct hp_trust *trust)
-{
-    switch (trust->storage) {
-    case HP_STORAGE_MEMORY:
-        return "kept in memory, since no folder had space";
-    case HP_STORAGE_NO_FOLDER:
-        return "kept in memory, since a folder for sessions belongs to somebody else or can be written by others";
-    default:
-        return NULL;
-    }
-}
-
-const char *hp_trust_sandbox(const struct hp_trust *trust)
-{
-    return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
-                                 "needed space was lost"
-                               : NULL;
-}
-
 static uint32_t hp_trust_higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-void hp_trust_set(struct hotpath_results *results)
+void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust)
 {
-    const struct hp_run *run = &results->run;
-    const struct hp_cost cost = hp_cost_of(results->profile);
-    results->trust = (struct hp_trust){
+    const struct hp_run *run = profile->run;
+    const struct hp_cost cost = hp_cost_of(profile);
+    *ret_trust = (struct hp_trust){
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
-        .share_percent = hp_trust_share_of_run(results, cost.most_ns),
-        .least_percent = hp_trust_share_of_run(results, cost.least_ns),
+        .share_percent = hp_trust_share_of_run(run, cost.most_ns),
+        .least_percent = hp_trust_share_of_run(run, cost.least_ns),
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
-        .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
+        .cpu = cpu,
         .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_header *header = &run->sessions[at]->header;
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
-            results->trust.lost[loss] += header->losses[loss];
-        results->trust.storage = hp_trust_higher(results->trust.storage, header->storage);
-        results->trust.refusal = hp_trust_higher(results->trust.refusal, header->refusal);
+            ret_trust->lost[loss] += header->losses[loss];
+        ret_trust->storage = hp_trust_higher(ret_trust->storage, header->storage);
+        ret_trust->refusal = hp_trust_higher(ret_trust->refusal, header->refusal);
     }
 }
 
-void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
-{
-    if (run->count == 1) {
-        hp_text_string(text, "the file is cut off");
-        return;
-    }
-    hp_text_u64(text, run->cut_off);
-    hp_text_string(text, " of ");
-    hp_text_u64(text, run->count);
-    hp_text_string(text, run->cut_off == 1 ? " files is cut off" : " files are cut off");
-}
+/* ---- src/model/verdict.h ------------------------------------------------------------------------------------- */
 
-static void hp_trust_put_clock(const struct hp_trust *trust, struct hp_text *text)
-{
-    hp_text_string(text, "clock ");
-    hp_text_string(text, trust->clock);
-    if (strcmp(trust->clock, "monotonic") == 0)
-        return; /* counts nanoseconds: a rate would say nothing */
-    if (trust->clock_hz > 0) {
-        hp_text_string(text, " at ");
-        hp_units_hz(text, trust->clock_hz);
-    } else {
-        hp_text_string(text, " at an unknown rate: its ticks are shown as nanoseconds");
-    }
-}
+/*
+ * What kind of bottleneck a function is: one word from a few numbers. docs/verdict.md is the manual of these rules.
+ *
+ *     hp_judge(&(struct hp_evidence){.wall_ns = 2e9, .has_cpu = true, .cpu_ns = 1.9e9, .samples_due = 1994}, &judgement);
+ */
 
-/* Two numbers that are so near are one. */
-#define HP_TRUST_NEAR_TIMES 1.3
-#define HP_TRUST_LITTLE_PERCENT 0.1
+/* --- The thresholds. Parts are of the function's own time, unless it says otherwise. */
 
-/* "about 3.1", or "about 0.4 to 3.1" */
-static void hp_trust_put_share(const struct hp_trust *trust, struct hp_text *text)
-{
-    const bool is_range = trust->least_percent * HP_TRUST_NEAR_TIMES < trust->share_percent;
-    if (trust->share_percent < HP_TRUST_LITTLE_PERCENT) {
-        hp_text_string(text, "less than 0.1");
-        return;
-    }
-    hp_text_string(text, is_range && trust->least_percent < HP_TRUST_LITTLE_PERCENT ? "at most about " : "about ");
-    if (is_range && trust->least_percent >= HP_TRUST_LITTLE_PERCENT) {
-        hp_text_fixed(text, trust->least_percent, 1);
-        hp_text_string(text, " to ");
-    }
-    hp_text_fixed(text, trust->share_percent, 1);
-}
+/* With fewer samples than this, had it been busy all the time, a share may be off by more than 11 points: none is given. */
+#define HP_VERDICT_LEAST_SAMPLES 20.0
+/* Who is busy, or waits, for less than this is as much of the one as of the other. */
+#define HP_VERDICT_BUSY_PART 0.6
+#define HP_VERDICT_WAITING_PART 0.6
+/* More than this ready to run and without a processor ... */
+#define HP_VERDICT_STARVED_PART 0.25
+/* ... and that part of all waiting that was seen: then another machine would help, and nothing else. */
+#define HP_VERDICT_QUEUE_PART 0.5
+/* Who does nobody's work for that long is idle, whatever else it waits for. */
+#define HP_VERDICT_IDLE_PART 0.6
+/* A program with less work than this, of the time it ran, and that much idling, is idle. */
+#define HP_VERDICT_IDLE_RUN 0.5
+/* Idle time is mentioned where it is more than this of all. */
+#define HP_VERDICT_IDLE_SAID 0.05
+/* So much of the time it was busy must be allocations, at what they take at least. */
+#define HP_VERDICT_ALLOC_PART (1.0 / 3)
+/* What malloc and free of a small block take, counted, when nothing is in their way (docs/overhead.md). */
+#define HP_VERDICT_PAIR_NS 25.0
 
-static void hp_trust_put_cost(const struct hp_trust *trust, struct hp_text *text)
-{
-    if (!(trust->zone_cost_ns > 0)) {
-        hp_text_string(text, "; what one zone costs is not known");
-        return;
-    }
-    hp_text_string(text, "; one zone costs ");
-    hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
-    hp_text_string(text, " ns; measuring took ");
-    hp_trust_put_share(trust, text);
-    hp_text_string(text, " % of the run");
-}
+/* What a function waited for is named if it waited longer for it than this ... */
+#define HP_VERDICT_NAMED_PART 0.001
+/* ... and for that part of all its waiting. */
+#define HP_VERDICT_CAUSE_PART 0.25
 
-/* "; processor time by perf and timers, 991 of 997 samples a second" */
-static void hp_trust_put_cpu(const struct hp_trust *trust, struct hp_text *text)
-{
-    if (trust->cpu == NULL)
-        return;
-    const char *advice = hp_cpu_advice(trust->cpu->refusal);
-    hp_text_string(text, "; processor time by ");
-    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
-    hp_text_string(text, ", ");
-    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
-    if (trust->cpu->rate > 0) {
-        hp_text_string(text, " of ");
-        hp_text_u64(text, trust->cpu->rate);
-    }
-    hp_text_string(text, " samples a second");
-    if (advice != NULL) {
-        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
-        hp_text_string(text, advice);
-        hp_text_char(text, ')');
-    }
-}
+enum hp_verdict {
+    HP_VERDICT_CPU_BOUND,
+    HP_VERDICT_WAITING,
+    HP_VERDICT_ALLOCATION_HEAVY,
+    HP_VERDICT_STARVED,
+    HP_VERDICT_IDLE,
+    HP_VERDICT_MIXED,
+    HP_VERDICT_TOO_SHORT, /* too few samples to tell */
+    HP_VERDICT_UNKNOWN,   /* neither processor time nor waiting was measured */
+    HP_VERDICTS
+};
 
-static void hp_trust_put_sentence(struct hp_text *text, const char *sentence)
-{
-    if (sentence == NULL)
-        return;
-    hp_text_string(text, "; ");
-    hp_text_string(text, sentence);
-}
+/* What is known of a function, without those inside, over all threads. */
+struct hp_evidence {
+    double wall_ns;
+    double samples_due; /* samples, or looks, that there would be if each had found it */
+    bool has_cpu;
+    double cpu_ns;
+    bool has_waits;
+    double waited_ns; /* as watched: found in looks, so not exact */
+    double queue_ns;  /* of that, ready to run */
+    double idle_ns;   /* of that, nobody's work */
+    bool has_allocs;
+    double alloc_count;
+};
 
-static void hp_trust_put_lost(const struct hp_trust *trust, struct hp_text *text)
-{
-    bool has_lost = false;
-    uint64_t unknown = 0;
-    for (size_t at = 0; at < HP_LOSSES; at++) {
-        const uint64_t count = trust->lost[at];
-        if (at >= hotpath_loss_count_)
-            unknown += count;
-        if (count == 0 || at >= hotpath_loss_count_)
-            continue;
-        hp_text_string(text, "; ");
-        hp_text_u64(text, count);
-        hp_text_char(text, ' ');
-        hp_text_string(text, count == 1 ? hotpath_loss_words_[at].one : hotpath_loss_words_[at].many);
-        has_lost = true;
-    }
-    if (has_lost)
-        hp_trust_put_sentence(text, hp_trust_refusal(trust));
-    hp_trust_put_sentence(text, hp_trust_sandbox(trust));
-    if (unknown > 0) {
-        hp_text_string(text, "; ");
-        hp_text_u64(text, unknown);
-        hp_text_string(text, " losses of a kind that this hotpath does not know");
-    } else if (!has_lost && !trust->is_sandboxed) {
-        hp_text_string(text, "; nothing was lost");
-    }
-}
+struct hp_judgement {
+    enum hp_verdict verdict;
+    bool knows_waiting; /* the two that follow mean something */
+    double busy_ns;
+    double waiting_ns;   /* all the rest, ready to run included */
+    double queue_ns;     /* of that, ready to run */
+    double waited_scale; /* what was watched, by this, is what was waited */
+    double idle_ns;      /* of the waiting, nobody's work */
+    double alloc_part;   /* of the time it was busy, or of all its time where that is not known; at most 1 */
+};
 
-void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
-{
-    hp_trust_put_clock(trust, text);
-    hp_trust_put_cost(trust, text);
-    hp_trust_put_cpu(trust, text);
-    if (trust->storage == HP_STORAGE_NO_FOLDER)
-        hp_trust_put_sentence(text, hp_trust_storage(trust));
-    hp_trust_put_lost(trust, text);
-}
+HP_PRIVATE void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judgement);
 
-/* ---- src/sections/verdict.c ---------------------------------------------------------------------------------- */
+/* "cpu-bound" */
+HP_PRIVATE const char *hp_verdict_name(enum hp_verdict verdict);
+
+/* ---- src/model/verdict.c ------------------------------------------------------------------------------------- */
 
 /* What kind of bottleneck a function is. */
 
@@ -21597,7 +15739,7 @@ void hp_judge(const struct hp_evidence *evidence, struct hp_judgement *ret_judge
                                    ret_judgement->knows_waiting ? HP_VERDICT_TOO_SHORT : HP_VERDICT_UNKNOWN);
 }
 
-/* ---- src/sections/wait_profile.c ----------------------------------------------------------------------------- */
+/* ---- src/model/wait_profile.c -------------------------------------------------------------------------------- */
 
 /* What a run waited for. */
 
@@ -21831,6 +15973,5979 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
     }
 }
 
+/* ---- src/sections/section.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
+ * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
+ * file in this folder and one line in registry.c.
+ *
+ *   results ─▶ sections ─▶ columns (key, title, unit)
+ *                       └▶ rows ─▶ cells, one per column
+ *
+ * Everything is carved out of an arena of mapped memory, so results can be built in a signal handler. A function
+ * here that returns a pointer returns NULL when the memory does not suffice.
+ */
+
+struct hp_site_sums;
+
+#define HP_MAX_COLUMNS 48u
+#define HP_MAX_NOTES 8u
+#define HP_MAX_TOTALS 16u
+#define HP_MAX_SECTIONS 16u
+#define HP_MAX_WARNINGS 16u
+
+/* What a renderer may do with a column, beyond what its unit says. */
+enum hp_column_trait {
+    HP_COLUMN_NAME =
+        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_KEEP = 1 << 1,         /* stays however narrow the terminal is */
+    HP_COLUMN_LATE = 1 << 4,         /* goes only when all others that can have gone */
+    HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: gives way before names do */
+    HP_COLUMN_ROUGH = 1 << 2,        /* shows the mark of rows that measuring may have changed much */
+    HP_COLUMN_SAMPLED = 1 << 6,      /* shows the mark of rows of which not all calls were timed */
+    HP_COLUMN_SAMPLED_SELF = 1 << 9, /* the same where it is those inside that were not */
+    HP_COLUMN_LOCATION = 1 << 3,     /* cells hold a struct hp_location besides their text: an object in JSON */
+    HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
+    HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
+};
+
+struct hp_column {
+    struct hotpath_column shown;
+    uint32_t traits; /* enum hp_column_trait */
+};
+
+struct hp_cell {
+    bool has_value;
+    uint64_t count;   /* COUNT, BYTES; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER */
+    const char *text; /* TEXT; of locations "file:line", of threads "name tid" */
+    union {
+        const struct hp_location *location;   /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread; /* HP_COLUMN_THREAD */
+    };
+};
+
+struct hp_row {
+    struct hp_cell *cells; /* one per column */
+    uint32_t depth;        /* in a tree; rows come parent first */
+    bool is_open;          /* counts something that has not ended */
+    bool is_rough;         /* measuring may be a good part of its numbers */
+    bool is_main;          /* the row the shares refer to */
+    bool is_sampled;       /* not all of its calls were timed */
+    bool is_self_sampled;  /* nor were all that say what is left to it by itself */
+};
+
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* that which the section has by itself */
+    bool is_set;   /* false: rows have an order that no column stands for */
+};
+
+/* A number about the whole of a section: an entry of its `totals` in JSON. */
+struct hp_total {
+    const char *key;
+    uint32_t unit; /* enum hotpath_unit */
+    struct hp_cell cell;
+};
+
+struct hotpath_section {
+    const char *name;
+    const char *group; /* what the title of the report calls it */
+    const char *description;
+    const char *main;       /* name of the row the shares refer to, or NULL */
+    const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
+    const char *if_empty;   /* what to say instead of a table without rows */
+    const char *summary;    /* a line above the table, or NULL */
+    struct hp_total totals[HP_MAX_TOTALS];
+    size_t total_count;
+    const char *notes[HP_MAX_NOTES]; /* lines below the table */
+    size_t note_count;
+    bool is_tree;
+    struct hp_column columns[HP_MAX_COLUMNS];
+    size_t column_count;
+    struct hp_order order;
+    struct hp_row *rows;
+    size_t row_count;
+    size_t total_rows; /* before the limit */
+};
+
+struct hotpath_results {
+    struct hp_model model;
+    const struct hp_settings *settings;
+    const struct hp_trust *trust;
+    struct hp_pattern_list *focus;
+    const char *label;
+    const char *metadata;
+    struct hotpath_section *sections[HP_MAX_SECTIONS];
+    size_t section_count;
+    const char *warnings[HP_MAX_WARNINGS];
+    size_t warning_count;
+};
+
+/* A kind of section. */
+struct hp_section_type {
+    const char *name;
+    const char *alias;                                       /* another name it answers to, or NULL */
+    const char *group;                                       /* a name that it shares with others, or NULL */
+    bool is_on_request;                                      /* "auto" leaves it out */
+    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
+    bool is_left_out_empty;                                  /* "all" leaves it out where it has no data */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves out what is not */
+    const char *elsewhere;                                   /* where it is to be had, if it is not */
+    bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
+    bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+};
+
+/* All of them, in the order of the report (registry.c). */
+HP_SHARED const struct hp_section_type *const hotpath_section_types_[];
+HP_SHARED const size_t hotpath_section_type_count_;
+
+/*
+ * Builds the sections that the settings ask for, from all the snapshots together. What is known of one process only
+ * (its label, its command) is that of the first. Everything passed in must stay as long as the results are used.
+ * NULL: the arena has no memory.
+ */
+HP_PRIVATE const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings);
+
+/* For sections: describing and filling (section.c). */
+
+/* Adds a column, or returns the index of the one with this key. HP_MAX_COLUMNS when there is no room. */
+HP_PRIVATE size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
+/* Makes the columns visible that the settings ask for. */
+HP_PRIVATE void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/* By key or title, in any case, with or without the unit: "self", "self_ns". */
+HP_PRIVATE bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+/* Its index, or how many there are. */
+HP_PRIVATE size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
+HP_PRIVATE bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
+HP_PRIVATE void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
+HP_PRIVATE void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
+HP_PRIVATE void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* Also as text, "file:line". */
+HP_PRIVATE bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location);
+/* As text "name tid", with the process before the tid where there are several. */
+HP_PRIVATE bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
+HP_PRIVATE void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* What to say instead of a table without rows, of which `total_rows` were there before small ones were left out. */
+HP_PRIVATE const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
+HP_PRIVATE void hp_section_note(struct hotpath_section *section, const char *line);
+/*
+ * What tables of sites say below their rows: that calls are still open, and with the line `outside` that there is a row
+ * without a site, which has nothing in the column `of_sites`.
+ */
+HP_PRIVATE void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside);
+/* A number about the whole; of SIGNED units an int64_t. */
+HP_PRIVATE void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count);
+
+/* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
+HP_PRIVATE const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
+
+/* Whether HOTPATH_FOCUS wants to see the rows of a site. */
+HP_PRIVATE bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
+HP_PRIVATE bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
+
+/* Whether a cell of that unit has its value in `count`, and as a number. */
+HP_PRIVATE bool hp_unit_is_whole(uint32_t unit);
+HP_PRIVATE double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+
+/* Keeps a line for the reader of the report, as it is. */
+HP_PRIVATE void hp_results_warn_line(struct hotpath_results *results, const char *line);
+
+/* Keeps a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
+HP_PRIVATE void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after);
+
+/* ---- src/sections/alloc_pools.h ------------------------------------------------------------------------------ */
+
+/* The section `alloc-pools`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_alloc_pools_;
+
+/* ---- src/sections/order.h ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. A section has an order of its own, the usual one, and HOTPATH_SORT may ask
+ * for that of another column: names and other text ascending, numbers descending, a minus in front turns it round.
+ *
+ *     hp_order_choose, when the columns are there; section->order says from then on what holds
+ *     hp_order_apply, when all rows are filled, in the usual order; hp_order_fill does both
+ */
+
+/*
+ * Settles the order of a section whose usual one is that of the column `usual`, the largest first; `share` is the column
+ * that has the same order, as a share, or HP_MAX_COLUMNS. The column that is asked for becomes visible, and a note says so.
+ * False: no memory.
+ */
+HP_PRIVATE bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+
+/* Puts rows in that order and cuts them to the limit; main rows are the last to go. False: no memory. */
+HP_PRIVATE bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
+
+/* Fills a row with what it is about. False: no memory. */
+typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
+
+/*
+ * Makes a row for each of `entries`, which are in the usual order, and applies the order that was chosen. No more are filled
+ * than will be shown. False: no memory.
+ */
+HP_PRIVATE bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view);
+
+/* ---- src/sections/alloc_pools.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `alloc-pools`: memory that the program hands out itself, one row per name. Pools of several processes that
+ * have the same name are one row; its peak is the highest that one of them had.
+ */
+
+struct hp_alloc_pools_pool {
+    struct hp_alloc_pools_pool *next; /* in order of arrival */
+    const char *name;
+    struct hp_pool sums;
+};
+
+struct hp_alloc_pools_columns {
+    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
+};
+
+struct hp_alloc_pools_view {
+    struct hotpath_results *results;
+    struct hp_alloc_pools_pool *first;
+    struct hp_alloc_pools_pool **all;
+    size_t count;
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
+{
+    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->model.arena, sizeof *pool);
+    const char *name = hp_snapshot_text(session, stored->name);
+    if (pool == NULL)
+        return false;
+    *pool = (struct hp_alloc_pools_pool){.next = view->first, .name = name[0] != '\0' ? name : "<unknown>", .sums = *stored};
+    view->first = pool;
+    view->count++;
+    return true;
+}
+
+static int hp_alloc_pools_compare_names(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int64_t hp_alloc_pools_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+
+static int64_t hp_alloc_pools_higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void hp_alloc_pools_merge(struct hp_pool *to, const struct hp_pool *from)
+{
+    to->count += from->count;
+    to->bytes += from->bytes;
+    to->freed_count += from->freed_count;
+    to->freed_bytes += from->freed_bytes;
+    to->live = hp_alloc_pools_plus(to->live, from->live);
+    to->peak_live = hp_alloc_pools_higher(to->peak_live, from->peak_live);
+    to->peak_blocks = hp_alloc_pools_higher(to->peak_blocks, from->peak_blocks);
+}
+
+static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
+{
+    const struct hp_alloc_pools_pool *x = a, *y = b;
+    if (x->sums.bytes != y->sums.bytes)
+        return x->sums.bytes > y->sums.bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
+{
+    const struct hp_run *run = &view->results->model.run;
+    struct hp_pool stored;
+    for (size_t at = 0; at < run->count; at++) {
+        struct hp_walk walk = {0};
+        while (hp_snapshot_next_pool(run->sessions[at], &walk, &stored))
+            if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
+                return false;
+    }
+    view->all = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    if (view->all == NULL)
+        return false;
+    size_t count = 0, kept = 0;
+    for (struct hp_alloc_pools_pool *pool = view->first; pool != NULL; pool = pool->next)
+        view->all[count++] = pool;
+    hp_sort(view->all, count, hp_alloc_pools_compare_names);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && strcmp(view->all[kept - 1]->name, view->all[at]->name) == 0)
+            hp_alloc_pools_merge(&view->all[kept - 1]->sums, &view->all[at]->sums);
+        else
+            view->all[kept++] = view->all[at];
+    view->count = kept;
+    hp_sort(view->all, kept, hp_alloc_pools_compare_bytes);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static struct hp_alloc_pools_columns hp_alloc_pools_describe(struct hotpath_section *section)
+{
+    struct hp_alloc_pools_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak =
+        hp_section_add_column(section, "peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    return columns;
+}
+
+static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_pools_columns *columns, const struct hp_alloc_pools_pool *pool)
+{
+    hp_section_set_text(row, columns->name, pool->name);
+    hp_section_set_count(row, columns->count, pool->sums.count);
+    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
+    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
+    hp_section_set_signed(row, columns->live, pool->sums.live);
+    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
+    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
+    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
+    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
+}
+
+static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
+{
+    for (size_t at = 0; at < results->model.run.count; at++)
+        if (results->model.run.sessions[at]->header.pools != 0)
+            return true;
+    return false;
+}
+
+static bool hp_alloc_pools_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_alloc_pools_view view = {.results = results};
+    const struct hp_alloc_pools_columns columns = hp_alloc_pools_describe(section);
+    hp_section_show_columns(results, section);
+    section->description = "Memory that the program hands out itself.";
+    section->if_empty = "the program has told of no pool of its own";
+    if (!hp_alloc_pools_gather(&view) || !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, view.count))
+        return false;
+    section->total_rows = view.count;
+    for (size_t at = 0; at < view.count; at++)
+        hp_alloc_pools_fill_row(&section->rows[at], &columns, view.all[at]);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
+}
+
+const struct hp_section_type hotpath_section_alloc_pools_ = {
+    .name = "alloc-pools", .is_left_out_empty = true, .has_data = hp_alloc_pools_has_data, .fill = hp_alloc_pools_fill};
+
+/* ---- src/sections/alloc_table.h ------------------------------------------------------------------------------ */
+
+/* The sections `alloc-bytes` and `alloc-count`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_alloc_bytes_;
+HP_SHARED const struct hp_section_type hotpath_section_alloc_count_;
+
+/* ---- src/sections/percentile.h ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+struct hp_arena;
+
+struct hp_percentile_names {
+    const char *title; /* "P99.9", "Min", "Max" */
+    const char *key;   /* "p99_9_ns" */
+};
+
+/* 0 is the minimum, 100 the maximum. `after_key` and `after_title` are put behind them. False: no memory. */
+HP_PRIVATE bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names);
+
+/* ---- src/sections/shares.h ----------------------------------------------------------------------------------- */
+
+/*
+ * What sections about functions have in common: what 100 % is, which rows are too small to be shown, and what the marks of rows
+ * mean.
+ */
+
+/*
+ * What 100 % is, in ticks, and what that is called: the main row's total ("main"), without one the time of the
+ * run ("elapsed"), and when the main row is to be left out the sum of all others ("rows").
+ */
+HP_PRIVATE uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_show_settings *show,
+                        const char **ret_percent_of);
+
+/* Whether that share of the whole is too small to be shown. */
+HP_PRIVATE bool hp_share_is_small(uint64_t ticks, uint64_t whole, const struct hp_show_settings *show);
+
+/* What has to be said about shares of that, or NULL. */
+HP_PRIVATE const char *hp_share_note(const struct hp_profile *profile, const char *percent_of);
+
+/* What the mark of open zones means. */
+HP_PRIVATE const char *hp_share_open_note(const struct hp_profile *profile);
+
+/* What the mark of times means that are scaled up from those of some calls; for a section that shows it. */
+HP_PRIVATE void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section);
+/* Which times of a row are: "none", "self", "all". */
+HP_PRIVATE const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled);
+
+/* ---- src/sections/alloc_table.c ------------------------------------------------------------------------------ */
+
+/*
+ * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
+ * in bytes and the other in blocks; both have the same rows.
+ *
+ * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
+ *
+ * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
+ * that lived at once during one. The others are there all the same, as columns that are not shown unless asked for.
+ */
+
+#define HP_ALLOC_TABLE_LINE_BYTES 320u
+
+/* What makes the difference between the two. */
+struct hp_alloc_table_kind {
+    enum hp_alloc_measure own, all, peak;
+    enum hotpath_unit unit, average_unit, signed_unit;
+    const char *average_key, *total_key, *suffix;
+    const char *average_peak_key, *peak_key, *peak_suffix;
+    const char *net_key;
+    const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_bytes_kind = {
+    .own = HP_ALLOC_OWN_BYTES,
+    .all = HP_ALLOC_ALL_BYTES,
+    .peak = HP_ALLOC_PEAK_BYTES,
+    .unit = HOTPATH_UNIT_BYTES,
+    .average_unit = HOTPATH_UNIT_BYTES,
+    .signed_unit = HOTPATH_UNIT_SIGNED_BYTES,
+    .average_key = "avg_bytes",
+    .total_key = "total_bytes",
+    .suffix = "_bytes",
+    .average_peak_key = "avg_peak_usable_bytes",
+    .peak_key = "peak_usable_bytes",
+    .peak_suffix = "_peak_usable_bytes",
+    .net_key = "net_usable_bytes",
+    .exclusive = "Exclusive allocation bytes by each function",
+    .cumulative = "Cumulative allocation bytes by each function",
+    .highest = "Most bytes that lived at once during a call of each function",
+};
+
+static const struct hp_alloc_table_kind hp_alloc_table_count_kind = {
+    .own = HP_ALLOC_OWN_COUNT,
+    .all = HP_ALLOC_ALL_COUNT,
+    .peak = HP_ALLOC_PEAK_BLOCKS,
+    .unit = HOTPATH_UNIT_COUNT,
+    .average_unit = HOTPATH_UNIT_NUMBER,
+    .signed_unit = HOTPATH_UNIT_SIGNED_COUNT,
+    .average_key = "avg_count",
+    .total_key = "total_count",
+    .suffix = "_count",
+    .average_peak_key = "avg_peak_blocks",
+    .peak_key = "peak_blocks",
+    .peak_suffix = "_peak_blocks",
+    .net_key = "net_blocks",
+    .exclusive = "Exclusive allocation count by each function",
+    .cumulative = "Cumulative allocation count by each function",
+    .highest = "Most blocks that lived at once during a call of each function",
+};
+
+/* A group of columns of which one leads. */
+struct hp_alloc_table_measured {
+    size_t average;
+    size_t percentiles[HP_MAX_PERCENTILES];
+};
+
+struct hp_alloc_table_columns {
+    size_t name, thread, calls, total, percent, peak, net, own_bytes, all_bytes, own_count, all_count,
+        peak_usable_bytes, peak_blocks, net_usable_bytes, net_blocks, location, open;
+    struct hp_alloc_table_measured totals, peaks;
+};
+
+/* What becomes a row. */
+struct hp_alloc_table_entry {
+    const struct hp_site_sums *site; /* NULL: what is outside of all */
+    const struct hp_thread_label *thread;
+    struct hp_site_allocs allocs;
+    uint64_t total;
+    uint64_t rank; /* that by which rows are sorted */
+};
+
+struct hp_alloc_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_alloc_table_kind *kind;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_allocs *allocs;
+    bool is_peak_first;
+    uint64_t whole;
+    struct hp_alloc_table_columns columns;
+    struct hp_durations *values;
+    struct hp_alloc_table_entry **entries;
+    size_t count;
+};
+
+static bool hp_alloc_table_is_peak(uint32_t metric) { return metric == HP_ALLOC_BYTES_MAX || metric == HP_ALLOC_COUNT_MAX; }
+
+static bool hp_alloc_table_is_bytes(const struct hp_settings *settings)
+{
+    return settings->show.alloc_metric == HP_ALLOC_BYTES_TOTAL || settings->show.alloc_metric == HP_ALLOC_BYTES_MAX;
+}
+
+static bool hp_alloc_table_is_count(const struct hp_settings *settings) { return !hp_alloc_table_is_bytes(settings); }
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct hp_alloc_table_measured *measured, bool are_peaks)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_settings *settings = view->results->settings;
+    const bool is_visible = are_peaks == view->is_peak_first;
+    measured->average = hp_section_add_column(view->section, are_peaks ? kind->average_peak_key : kind->average_key,
+                                              are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
+        struct hp_percentile_names names;
+        if (!hp_percentile_name(view->results->model.arena, settings->show.percentiles[at],
+                                are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
+            return false;
+        measured->percentiles[at] =
+            hp_section_add_column(view->section, names.key, names.title, kind->unit, 0, is_visible);
+    }
+    return true;
+}
+
+static void hp_alloc_table_add_total(struct hp_alloc_table_view *view)
+{
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->total = hp_section_add_column(view->section, view->kind->total_key, "Total", view->kind->unit,
+                                           HP_COLUMN_KEEP, true);
+    columns->percent = hp_section_add_column(view->section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE, true);
+}
+
+/* Whatever leads, all is there. */
+static void hp_alloc_table_add_rest(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->own_bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->all_bytes = hp_section_add_column(section, "all_bytes", "All Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->own_count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->all_count = hp_section_add_column(section, "all_count", "All Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->peak_usable_bytes =
+        hp_section_add_column(section, "peak_usable_bytes", "Peak Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->net_usable_bytes =
+        hp_section_add_column(section, "net_usable_bytes", "Net Bytes", HOTPATH_UNIT_SIGNED_BYTES, 0, false);
+    columns->net_blocks =
+        hp_section_add_column(section, "net_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+}
+
+static bool hp_alloc_table_describe(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_alloc_table_kind *kind = view->kind;
+    struct hp_alloc_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->show.by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->peaks : &columns->totals, view->is_peak_first))
+        return false;
+    if (!view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->peak = hp_section_add_column(section, kind->peak_key, "Peak", kind->unit,
+                                          view->is_peak_first ? HP_COLUMN_KEEP : 0, true);
+    if (view->is_peak_first)
+        hp_alloc_table_add_total(view);
+    columns->net = hp_section_add_column(section, kind->net_key, "Net", kind->signed_unit, 0, true);
+    if (!hp_alloc_table_add_measured(view, view->is_peak_first ? &columns->totals : &columns->peaks, !view->is_peak_first))
+        return false;
+    hp_alloc_table_add_rest(view);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, view->is_peak_first ? columns->peak : columns->total,
+                           view->is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static uint64_t hp_alloc_table_measure_of(const struct hp_alloc_table_view *view, const struct hp_site_allocs *allocs)
+{
+    const bool is_all = view->results->settings->show.alloc_cumulative;
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        return is_all ? allocs->all_bytes : allocs->own_bytes;
+    return is_all ? allocs->all_count : allocs->own_count;
+}
+
+static void hp_alloc_table_add_entry(struct hp_alloc_table_view *view, const struct hp_alloc_table_entry *entry)
+{
+    struct hp_alloc_table_entry *added = view->entries[view->count++];
+    *added = *entry;
+    added->total = hp_alloc_table_measure_of(view, &added->allocs);
+    added->rank = view->is_peak_first ? added->allocs.max[view->kind->peak] : added->total;
+}
+
+static void hp_alloc_table_add_site(struct hp_alloc_table_view *view, const struct hp_site_sums *site)
+{
+    struct hp_alloc_table_entry entry = {.site = site, .thread = site->thread};
+    hp_allocs_of_site(site, &entry.allocs);
+    hp_alloc_table_add_entry(view, &entry);
+}
+
+static bool hp_alloc_table_shows_outside(const struct hp_alloc_table_view *view)
+{
+    const struct hp_pattern_subject subject = {.names = {HP_OUTSIDE}};
+    return hp_results_show_subject(view->results, &subject);
+}
+
+static void hp_alloc_table_add_outside(struct hp_alloc_table_view *view, const struct hp_thread_label *thread, uint64_t bytes, uint64_t count)
+{
+    const struct hp_site_allocs allocs = {
+        .own_bytes = bytes, .own_count = count, .all_bytes = bytes, .all_count = count};
+    if (bytes > 0 || count > 0)
+        hp_alloc_table_add_entry(view, &(struct hp_alloc_table_entry){.thread = thread, .allocs = allocs});
+}
+
+/* One for each thread, or for all; what has no thread has none. */
+static void hp_alloc_table_add_all_outside(struct hp_alloc_table_view *view)
+{
+    const bool is_by_thread = view->results->settings->show.by == HP_BY_THREAD;
+    uint64_t bytes = 0, count = 0;
+    for (size_t at = 0; at < view->allocs->thread_count; at++) {
+        const struct hp_thread_allocs *thread = &view->allocs->threads[at];
+        if (is_by_thread && thread->label != NULL) {
+            hp_alloc_table_add_outside(view, thread->label, thread->outside_bytes, thread->outside_count);
+            continue;
+        }
+        bytes += thread->outside_bytes;
+        count += thread->outside_count;
+    }
+    hp_alloc_table_add_outside(view, NULL, bytes, count);
+}
+
+static const char *hp_alloc_table_name_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : HP_OUTSIDE;
+}
+
+static uint64_t hp_alloc_table_number_of(const struct hp_alloc_table_entry *entry)
+{
+    return entry->site != NULL ? hp_site_number(entry->site) : UINT64_MAX;
+}
+
+static int hp_alloc_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_alloc_table_entry *x = a, *y = b;
+    int order = hp_by_number(y->rank, x->rank);
+    if (order == 0)
+        order = hp_by_number(y->total, x->total);
+    if (order == 0)
+        order = strcmp(hp_alloc_table_name_of(x), hp_alloc_table_name_of(y));
+    if (order == 0)
+        order = hp_by_number(hp_alloc_table_number_of(x), hp_alloc_table_number_of(y));
+    return order != 0
+               ? order
+               : hp_by_number(x->thread != NULL ? x->thread->number : 0, y->thread != NULL ? y->thread->number : 0);
+}
+
+/* The whole of which the rows have their shares: all that was allocated, or what all rows have without main functions. */
+static void hp_alloc_table_set_whole(struct hp_alloc_table_view *view)
+{
+    const struct hp_alloc_totals *totals = &view->allocs->totals;
+    view->whole = view->kind == &hp_alloc_table_bytes_kind ? totals->bytes : totals->count;
+    view->section->percent_of = "allocated";
+    if (!view->results->settings->show.exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += view->entries[at]->total;
+}
+
+/* False: no memory. */
+static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
+{
+    const struct hotpath_results *results = view->results;
+    const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
+    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->model.arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->model.arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
+            hp_alloc_table_add_site(view, view->profile->sites[at]);
+    hp_alloc_table_add_all_outside(view);
+    hp_alloc_table_set_whole(view);
+    return true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_alloc_table_choose(struct hp_alloc_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    const bool has_outside = hp_alloc_table_shows_outside(view);
+    size_t kept = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_alloc_table_entry *entry = view->entries[at];
+        if (entry->site != NULL ? hp_results_show(view->results, entry->site) : has_outside)
+            view->entries[kept++] = entry;
+    }
+    view->section->total_rows = kept;
+    view->count = 0;
+    for (size_t at = 0; at < kept; at++)
+        if (!hp_share_is_small(view->entries[at]->total, view->whole, &settings->show))
+            view->entries[view->count++] = view->entries[at];
+    hp_sort(view->entries, view->count, hp_alloc_table_compare_entries);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_alloc_table_set_average(const struct hp_alloc_table_view *view, struct hp_row *row, size_t column, double average)
+{
+    if (view->kind->average_unit == HOTPATH_UNIT_NUMBER)
+        hp_section_set_number(row, column, average);
+    else
+        hp_section_set_count(row, column, hp_units_round(average));
+}
+
+static void hp_alloc_table_fill_percentiles(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    double value;
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
+            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
+}
+
+/* Most functions allocate nothing. */
+static void hp_alloc_table_fill_zeros(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_measured *measured)
+{
+    const struct hp_settings *settings = view->results->settings;
+    hp_alloc_table_set_average(view, row, measured->average, 0);
+    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        hp_section_set_count(row, measured->percentiles[at], 0);
+}
+
+static void hp_alloc_table_fill_values(struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_alloc_table_entry *entry)
+{
+    const struct hp_alloc_table_kind *kind = view->kind;
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    const bool is_all = view->results->settings->show.alloc_cumulative;
+    const uint64_t calls = entry->site->sums.calls;
+    if (entry->allocs.calls == 0) {
+        hp_alloc_table_fill_zeros(view, row, &columns->totals);
+        hp_alloc_table_fill_zeros(view, row, &columns->peaks);
+        return;
+    }
+    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
+    hp_alloc_table_set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    hp_alloc_table_fill_percentiles(view, row, &columns->totals);
+    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
+    hp_alloc_table_set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
+    hp_alloc_table_fill_percentiles(view, row, &columns->peaks);
+}
+
+static void hp_alloc_table_fill_peaks(const struct hp_alloc_table_view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
+{
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
+    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
+    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
+    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
+}
+
+/* What is outside has no calls, and its peak would be that of all. */
+static bool hp_alloc_table_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    struct hp_alloc_table_view *view = context;
+    const struct hp_alloc_table_entry *entry = about;
+    const struct hp_alloc_table_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, hp_alloc_table_name_of(entry));
+    hp_section_set_count(row, columns->total, entry->total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
+    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
+    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
+    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
+    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
+        return false;
+    if (entry->site == NULL)
+        return true;
+    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    hp_alloc_table_fill_peaks(view, row, &entry->allocs);
+    hp_alloc_table_fill_values(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_alloc_table_fill_rows(struct hp_alloc_table_view *view)
+{
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
+                         (const void *const *)view->entries, view->count, hp_alloc_table_fill_row, view);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+static void hp_alloc_table_put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
+{
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : many);
+}
+
+static void hp_alloc_table_put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, " in ");
+    hp_alloc_table_put_count(line, totals->count, " allocation", " allocations");
+    hp_text_string(line, "; usable: ");
+    hp_units_bytes(line, totals->freed_bytes);
+    hp_text_string(line, " freed, ");
+    hp_units_signed_bytes(line, totals->live_bytes);
+    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
+    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
+    hp_units_signed_bytes(line, totals->peak_bytes);
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_units_bytes(line, totals->foreign_bytes);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
+{
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_alloc_table_put_count(line, totals->count, " allocation of ", " allocations of ");
+    hp_units_bytes(line, totals->bytes);
+    hp_text_string(line, "; blocks: ");
+    hp_text_u64(line, totals->freed_count);
+    hp_text_string(line, " freed, ");
+    hp_text_i64(line, totals->live_blocks);
+    hp_text_string(line, " live");
+    if (allocs->has_peak_blocks) {
+        hp_text_string(line, allocs->processes > 1 ? ", peak of one process " : ", peak ");
+        hp_text_i64(line, totals->peak_blocks);
+    }
+    if (totals->foreign_count > 0) {
+        hp_text_string(line, "; ");
+        hp_text_u64(line, totals->foreign_count);
+        hp_text_string(line, " freed by another thread");
+    }
+}
+
+static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
+{
+    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+}
+
+static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_alloc_table_put_bytes_total(&line, view->allocs);
+    else
+        hp_alloc_table_put_count_total(&line, view->allocs);
+    if (view->allocs->failed > 0) {
+        hp_text_string(&line, "; ");
+        hp_alloc_table_put_count(&line, view->allocs->failed, " failed", " failed");
+    }
+    view->section->summary = hp_alloc_table_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_alloc_table_add_totals(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_allocs *allocs = view->allocs;
+    const struct hp_alloc_totals *totals = &allocs->totals;
+    hp_section_add_total(section, "requested_bytes", HOTPATH_UNIT_BYTES, totals->bytes);
+    hp_section_add_total(section, "allocations", HOTPATH_UNIT_COUNT, totals->count);
+    hp_section_add_total(section, "freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->freed_bytes);
+    hp_section_add_total(section, "freed_blocks", HOTPATH_UNIT_COUNT, totals->freed_count);
+    hp_section_add_total(section, "live_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->live_bytes);
+    hp_section_add_total(section, "live_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->live_blocks);
+    hp_section_add_total(section, "peak_usable_bytes", HOTPATH_UNIT_SIGNED_BYTES, (uint64_t)totals->peak_bytes);
+    hp_section_add_total(section, "peak_error_bytes", HOTPATH_UNIT_BYTES, allocs->peak_error);
+    if (allocs->has_peak_blocks)
+        hp_section_add_total(section, "peak_blocks", HOTPATH_UNIT_SIGNED_COUNT, (uint64_t)totals->peak_blocks);
+    hp_section_add_total(section, "foreign_freed_usable_bytes", HOTPATH_UNIT_BYTES, totals->foreign_bytes);
+    hp_section_add_total(section, "foreign_freed_blocks", HOTPATH_UNIT_COUNT, totals->foreign_count);
+    hp_section_add_total(section, "earlier_freed_usable_bytes", HOTPATH_UNIT_BYTES, allocs->earlier_bytes);
+    hp_section_add_total(section, "earlier_freed_blocks", HOTPATH_UNIT_COUNT, allocs->earlier_blocks);
+    hp_section_add_total(section, "failed", HOTPATH_UNIT_COUNT, allocs->failed);
+}
+
+static bool hp_alloc_table_note_peak(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "the peak of all threads together is known to within ");
+    hp_units_bytes(&line, view->allocs->peak_error);
+    hp_text_string(&line, ", 32 KB for each");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+/* What was there before is in no number but this. */
+static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (view->kind == &hp_alloc_table_bytes_kind)
+        hp_units_bytes(&line, view->allocs->earlier_bytes);
+    else
+        hp_alloc_table_put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
+    hp_text_string(&line, " more were freed than allocated: they are from before the measuring began");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
+static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const uint64_t earlier = view->kind == &hp_alloc_table_bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
+    hp_section_note_sites(view->results, section, view->columns.calls,
+                          HP_OUTSIDE " was allocated outside of all measured functions");
+    if (section->row_count > 0)
+        hp_section_note(
+            section, view->kind == &hp_alloc_table_bytes_kind
+                         ? "Total is what was asked for; Peak (the highest of a call) and Net (what calls left "
+                           "behind) are usable bytes, with functions inside"
+                         : "Peak (the highest of a call) and Net (what calls left behind) are blocks that lived, "
+                           "with functions inside");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+    if (earlier > 0 && !hp_alloc_table_note_earlier(view))
+        return false;
+    return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
+}
+
+/* "... by each function, thread by thread." */
+static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
+{
+    char bytes[160];
+    struct hp_text line;
+    const struct hp_settings *settings = view->results->settings;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
+                          : settings->show.alloc_cumulative ? view->kind->cumulative
+                                                            : view->kind->exclusive);
+    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", thread by thread." : ".");
+    view->section->description = hp_alloc_table_keep_line(view, &line);
+    return view->section->description != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+
+static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
+                              const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_alloc_table_view){.results = results,
+                          .section = section,
+                          .kind = kind,
+                          .profile = hp_results_profile_of_rows(results),
+                          .allocs = hp_model_allocs(&results->model),
+                          .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
+    view->values = hp_arena_take(results->model.arena, sizeof *view->values);
+    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
+}
+
+static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_section *section, const struct hp_alloc_table_kind *kind)
+{
+    struct hp_alloc_table_view *view = hp_alloc_table_make_view(results, section, kind);
+    if (view == NULL || !hp_alloc_table_set_description(view) || !hp_alloc_table_describe(view) || !hp_alloc_table_gather(view))
+        return false;
+    if (!hp_alloc_table_has_data(results)) {
+        section->if_empty = HP_NO_ALLOCS;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    hp_alloc_table_choose(view);
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "nothing was allocated while the session was active");
+    hp_alloc_table_add_totals(view);
+    return hp_alloc_table_set_summary(view) && hp_alloc_table_fill_rows(view) && hp_alloc_table_add_notes(view);
+}
+
+static bool hp_alloc_table_fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_bytes_kind);
+}
+
+static bool hp_alloc_table_fill_count(struct hotpath_results *results, struct hotpath_section *section)
+{
+    return hp_alloc_table_fill(results, section, &hp_alloc_table_count_kind);
+}
+
+const struct hp_section_type hotpath_section_alloc_bytes_ = {.name = "alloc-bytes",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_bytes,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_bytes};
+const struct hp_section_type hotpath_section_alloc_count_ = {.name = "alloc-count",
+                                                       .group = "alloc",
+                                                       .is_usual = hp_alloc_table_is_count,
+                                                       .is_left_out_empty = true,
+                                                       .has_data = hp_alloc_table_has_data,
+                                                       .fill = hp_alloc_table_fill_count};
+
+/* ---- src/sections/alloc_threads.h ---------------------------------------------------------------------------- */
+
+/* The section `alloc-threads`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_alloc_threads_;
+
+/* ---- src/sections/alloc_threads.c ---------------------------------------------------------------------------- */
+
+/*
+ * The section `alloc-threads`: one row per thread, by what it asked for, and who frees what others have allocated.
+ */
+
+#define HP_ALLOC_THREADS_NO_THREAD "<others>"
+
+struct hp_alloc_threads_columns {
+    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
+        peak_blocks, tid, pid, threads;
+};
+
+static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_alloc_threads_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.count = hp_section_add_column(section, "allocations", "Allocations", HOTPATH_UNIT_COUNT, 0, true);
+    columns.bytes =
+        hp_section_add_column(section, "allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.freed = hp_section_add_column(section, "freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, 0, true);
+    columns.live =
+        hp_section_add_column(section, "live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE, true);
+    columns.peak = hp_section_add_column(section, "peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES,
+                                         HP_COLUMN_LATE, true);
+    columns.foreign_count =
+        hp_section_add_column(section, "foreign_freed_blocks", "Freed for others", HOTPATH_UNIT_COUNT, 0, true);
+    columns.foreign_bytes = hp_section_add_column(section, "foreign_freed_usable_bytes", "Bytes for others",
+                                                  HOTPATH_UNIT_BYTES, 0, true);
+    columns.outside = hp_section_add_column(section, "outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, false);
+    columns.freed_count =
+        hp_section_add_column(section, "freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, false);
+    columns.live_blocks =
+        hp_section_add_column(section, "live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.peak_blocks =
+        hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
+    columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model.run.count > 1);
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    return columns;
+}
+
+/* Names of threads may be alike, numbers are not. */
+static int hp_alloc_threads_compare_threads(const void *a, const void *b)
+{
+    const struct hp_thread_allocs *x = a, *y = b;
+    if (x->totals.bytes != y->totals.bytes)
+        return x->totals.bytes > y->totals.bytes ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Threads that have no record have no name and no peak. */
+static bool hp_alloc_threads_fill_row(struct hotpath_results *results, struct hp_row *row, const struct hp_alloc_threads_columns *columns,
+                     const struct hp_thread_allocs *thread)
+{
+    const struct hp_alloc_totals *totals = &thread->totals;
+    hp_section_set_count(row, columns->count, totals->count);
+    hp_section_set_count(row, columns->bytes, totals->bytes);
+    hp_section_set_count(row, columns->freed, totals->freed_bytes);
+    hp_section_set_signed(row, columns->live, totals->live_bytes);
+    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
+    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
+    hp_section_set_count(row, columns->outside, thread->outside_bytes);
+    hp_section_set_count(row, columns->freed_count, totals->freed_count);
+    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
+    hp_section_set_count(row, columns->pid, thread->pid);
+    if (thread->label == NULL) {
+        hp_section_set_text(row, columns->name, HP_ALLOC_THREADS_NO_THREAD);
+        return true;
+    }
+    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
+    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
+    hp_section_set_count(row, columns->tid, thread->label->tid);
+    hp_section_set_count(row, columns->threads, thread->label->threads);
+    return hp_section_set_thread(results, row, columns->name, thread->label);
+}
+
+static void hp_alloc_threads_add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
+{
+    bool has_shared = false, has_others = false;
+    for (size_t at = 0; at < allocs->thread_count; at++) {
+        has_shared |= allocs->threads[at].label != NULL && allocs->threads[at].label->threads > 1;
+        has_others |= allocs->threads[at].label == NULL;
+    }
+    if (section->row_count > 0)
+        hp_section_note(
+            section,
+            "Allocated is what was asked for; Freed, Net (what it left behind) and Peak are usable bytes. A thread "
+            "that frees what others have allocated can have less than nothing");
+    if (has_shared)
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    if (has_others)
+        hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
+}
+
+static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+
+static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_allocs *allocs = hp_model_allocs(&results->model);
+    if (allocs == NULL)
+        return false;
+    const struct hp_thread_allocs **order =
+        hp_arena_take_array(results->model.arena, allocs->thread_count + 1, sizeof(void *));
+    if (order == NULL)
+        return false;
+    const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
+    hp_section_show_columns(results, section);
+    section->description = "What each thread allocated and freed.";
+    section->if_empty = HP_NO_ALLOCS;
+    section->total_rows = allocs->thread_count;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        order[at] = &allocs->threads[at];
+    hp_sort(order, allocs->thread_count, hp_alloc_threads_compare_threads);
+    if (!hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
+        !hp_section_make_rows(results, section, allocs->thread_count))
+        return false;
+    for (size_t at = 0; at < allocs->thread_count; at++)
+        if (!hp_alloc_threads_fill_row(results, &section->rows[at], &columns, order[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+        return false;
+    hp_alloc_threads_add_notes(section, allocs);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_alloc_threads_ = {
+    .name = "alloc-threads", .is_on_request = true, .is_left_out_empty = true, .has_data = hp_alloc_threads_has_data, .fill = hp_alloc_threads_fill};
+
+/* ---- src/sections/bottlenecks.h ------------------------------------------------------------------------------ */
+
+/* The section `bottlenecks`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_bottlenecks_;
+
+/* ---- src/sections/bottlenecks.c ------------------------------------------------------------------------------ */
+
+/*
+ * The section `bottlenecks`: the functions that take the most time by themselves, what they do with it, and a word for that.
+ *
+ * One row per site, over all threads: what is known of waiting is known of sites alone. The first line names the first of
+ * them. The rules are in verdict.c.
+ */
+
+#define HP_BOTTLENECKS_LINE_BYTES 512u
+#define HP_BOTTLENECKS_SECOND 1e9
+
+/* Rows, unless HOTPATH_FUNCTIONS_LIMIT asks for another number than its usual one. */
+#define HP_BOTTLENECKS_ROWS 5u
+/* Timers of processor time go off with the kernel's tick, whatever they are asked for; most kernels have one in 4 ms. */
+#define HP_BOTTLENECKS_TIMER_RATE 250.0
+/* Looks and samples below this are told, so that nobody takes their shares for more than they are. */
+#define HP_BOTTLENECKS_FEW 100u
+
+struct hp_bottlenecks_columns {
+    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
+    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
+        location, open, scaled;
+};
+
+/* What becomes a row. */
+struct hp_bottlenecks_entry {
+    const struct hp_site_sums *site;
+    double wall_ns;
+    double work_ns;                /* the same without what is idle */
+    const struct hp_cpu_sums *cpu; /* NULL: not sampled */
+    const char *cause;             /* what it was seen to wait for most, or NULL */
+    bool is_named;                 /* and that is most of why it waits */
+    double cause_ns;
+    uint64_t looks; /* that found it so */
+    struct hp_site_allocs allocs;
+    struct hp_evidence evidence;
+    struct hp_judgement judgement;
+};
+
+struct hp_bottlenecks_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_cpu *cpu;         /* NULL: not sampled */
+    bool is_unsampled;                /* it was to be, but hardly a sample came */
+    const struct hp_run_waits *waits; /* NULL: nobody watched */
+    const struct hp_allocs *allocs;   /* NULL: not counted */
+    double whole_ns;                  /* what 100 % is: idle time is no part of it */
+    double inside_ns;                 /* of that, in measured functions */
+    double idle_ns;                   /* beside that */
+    double observations;              /* samples or looks for a second */
+    struct hp_bottlenecks_columns columns;
+    struct hp_bottlenecks_entry **entries;
+    size_t count;
+};
+
+/* Clocks say how much processor time was used, samples by whom: without them nothing is known of a function. */
+static bool hp_bottlenecks_has_samples(const struct hp_cpu *cpu)
+{
+    const double due = (double)cpu->sampled_ns / HP_BOTTLENECKS_SECOND * cpu->rate;
+    return (double)cpu->total.samples >= HP_VERDICT_LEAST_SAMPLES || due < 2 * HP_VERDICT_LEAST_SAMPLES;
+}
+
+/* What has been measured beside time. */
+static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->model.run;
+    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
+}
+
+static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_bottlenecks_columns *columns = &view->columns;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->verdict =
+        hp_section_add_column(section, "verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP, true);
+    columns->wall_percent = hp_section_add_column(section, "percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
+                                                  HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF, true);
+    columns->cpu_percent = hp_section_add_column(section, "percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
+                                                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, view->cpu != NULL);
+    columns->waiting_percent = hp_section_add_column(section, "percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+                                                     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF, knows_waiting);
+    columns->waits_for = hp_section_add_column(section, "waits_for", "For", HOTPATH_UNIT_TEXT,
+                                               HP_COLUMN_LATE | HP_COLUMN_ELASTIC, view->waits != NULL);
+    columns->alloc_percent =
+        hp_section_add_column(section, "percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, 0, view->allocs != NULL);
+    columns->why = hp_section_add_column(section, "why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW, true);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    columns->work =
+        hp_section_add_column(section, "work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    columns->idle = hp_section_add_column(section, "idle_ns", "Idle", HOTPATH_UNIT_NS, 0, false);
+    columns->cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, 0, false);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, false);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, false);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, false);
+    columns->waiting = hp_section_add_column(section, "waiting_ns", "Waiting", HOTPATH_UNIT_NS, 0, false);
+    columns->queue = hp_section_add_column(section, "run_queue_ns", "Run Queue", HOTPATH_UNIT_NS, 0, false);
+    columns->waits_for_ns = hp_section_add_column(section, "waits_for_ns", "For Time", HOTPATH_UNIT_NS, 0, false);
+    columns->looks = hp_section_add_column(section, "looks", "Looks", HOTPATH_UNIT_COUNT, 0, false);
+    columns->bytes = hp_section_add_column(section, "own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, 0, false);
+    columns->count = hp_section_add_column(section, "own_count", "Own Allocs", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ---------------------------------------------------------------------------------------------- lines */
+
+/* NULL: no memory. */
+static const char *hp_bottlenecks_keep_line(const struct hp_bottlenecks_view *view, const struct hp_text *line)
+{
+    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+}
+
+static void hp_bottlenecks_put_name(struct hp_text *line, const struct hp_site_sums *site)
+{
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+static void hp_bottlenecks_put_share(struct hp_text *line, double part)
+{
+    hp_text_fixed(line, 100 * part, 0);
+    hp_text_string(line, " %");
+}
+
+static double hp_bottlenecks_part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/* ------------------------------------------------------------------------------------------- waiting */
+
+/* What says all of it alone: the system call would only say how. */
+static bool hp_bottlenecks_is_plain(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_SLEEP:
+    case HP_WAIT_RUN_QUEUE:
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+    case HP_WAIT_FUTEX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". Numbers of pipes and sockets that have no better name tell nobody
+ * anything.
+ */
+static const char *hp_bottlenecks_name_cause(const struct hp_bottlenecks_view *view, const struct hp_wait_sums *wait)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
+    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, hp_wait_cause_name(wait->cause));
+    if (wait->other != NULL) {
+        hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? " held in " : " in ");
+        hp_bottlenecks_put_name(&line, wait->other);
+    } else if (!hp_bottlenecks_is_plain(wait->cause) && detail != NULL) {
+        hp_text_string(&line, ": ");
+        hp_utf8_put_safe(&line, detail, strlen(detail));
+    }
+    return hp_bottlenecks_keep_line(view, &line);
+}
+
+/* The sum of all that have a cause in common counts, not one long wait. */
+static uint32_t hp_bottlenecks_largest_of(const uint64_t by_cause[HP_WAIT_CAUSES], bool has_queue)
+{
+    uint32_t largest = 0;
+    for (uint32_t cause = 1; cause < HP_WAIT_CAUSES; cause++)
+        if (by_cause[cause] > by_cause[largest] && (has_queue || cause != HP_WAIT_RUN_QUEUE))
+            largest = cause;
+    return largest;
+}
+
+/* Who idles does that for something; who does not may idle, too, and is not asked about that. */
+static uint32_t hp_bottlenecks_largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle)
+{
+    uint64_t by_cause[HP_WAIT_CAUSES];
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        by_cause[cause] =
+            is_idle ? waits->idle_by_cause[cause] : waits->by_cause[cause] - waits->idle_by_cause[cause];
+    const uint32_t largest = hp_bottlenecks_largest_of(by_cause, has_queue);
+    return by_cause[largest] > 0 ? largest : hp_bottlenecks_largest_of(waits->by_cause, has_queue);
+}
+
+/* Of all that have that cause the longest gives it its name, and all its time counts. False: no memory. */
+static bool hp_bottlenecks_find_cause(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, const struct hp_site_waits *waits)
+{
+    /* Who waits for something has not been starved: there the run queue is what came on top. */
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
+    const uint32_t cause = hp_bottlenecks_largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
+    if (view->waits == NULL || waits->by_cause[cause] == 0)
+        return true;
+    for (size_t at = 0; at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site != entry->site || wait->cause != cause)
+            continue;
+        entry->looks += wait->looks;
+        if (entry->cause == NULL && (entry->cause = hp_bottlenecks_name_cause(view, wait)) == NULL)
+            return false;
+    }
+    entry->cause_ns = (double)waits->by_cause[cause];
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+/* How often somebody looked at a function that was there all the time. Samples of processor time are finer than looks. */
+static double hp_bottlenecks_observations_of(const struct hp_bottlenecks_view *view)
+{
+    if (view->cpu != NULL) {
+        const double rate = view->cpu->rate > 0 ? (double)view->cpu->rate : hp_cpu_achieved_rate(view->cpu);
+        return view->cpu->has_timers && rate > HP_BOTTLENECKS_TIMER_RATE ? HP_BOTTLENECKS_TIMER_RATE : rate;
+    }
+    return view->waits != NULL && view->waits->watched_ns > 0
+               ? (double)view->waits->looks * HP_BOTTLENECKS_SECOND / (double)view->waits->watched_ns
+               : 0;
+}
+
+/* Whether a share of its time means anything. */
+static bool hp_bottlenecks_is_long_enough(const struct hp_bottlenecks_entry *entry)
+{
+    return entry->wall_ns > 0 && entry->evidence.samples_due >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct hp_bottlenecks_entry *entry, size_t site)
+{
+    struct hp_evidence *evidence = &entry->evidence;
+    struct hp_site_waits waits = {0};
+    entry->site = view->results->model.profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->model.run, hp_sums_self(&entry->site->sums));
+    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
+    if (view->allocs != NULL)
+        hp_allocs_of_site(entry->site, &entry->allocs);
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, entry->site, &waits);
+    *evidence = (struct hp_evidence){
+        .wall_ns = entry->wall_ns,
+        .samples_due = entry->wall_ns / HP_BOTTLENECKS_SECOND * view->observations,
+        .has_cpu = view->cpu != NULL,
+        .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
+        .has_waits = view->waits != NULL,
+        .waited_ns = (double)waits.ns,
+        .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
+        .idle_ns = (double)waits.idle_ns,
+        .has_allocs = view->allocs != NULL,
+        .alloc_count = (double)entry->allocs.own_count,
+    };
+    hp_judge(evidence, &entry->judgement);
+    entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
+    if (!hp_bottlenecks_find_cause(view, entry, &waits))
+        return false;
+    entry->cause_ns *= entry->judgement.waited_scale;
+    entry->is_named = entry->cause != NULL && hp_bottlenecks_is_long_enough(entry) && entry->judgement.knows_waiting &&
+                      entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
+                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
+    return true;
+}
+
+static int hp_bottlenecks_compare_entries(const void *a, const void *b)
+{
+    const struct hp_bottlenecks_entry *x = a, *y = b;
+    if (x->work_ns != y->work_ns)
+        return x->work_ns > y->work_ns ? -1 : 1;
+    if (x->wall_ns != y->wall_ns)
+        return x->wall_ns > y->wall_ns ? -1 : 1;
+    const int order = strcmp(x->site->name, y->site->name);
+    if (order != 0)
+        return order;
+    return hp_site_number(x->site) < hp_site_number(y->site) ? -1 : 1;
+}
+
+static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->show.exclude_wrapper && site->is_main;
+}
+
+/*
+ * The main function's time, or that of the run; where threads ran side by side, and so took more together, all that they took:
+ * shares of one another's time then, which is what can be compared.
+ */
+static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_profile *profile = results->model.profile;
+    uint64_t inside = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
+            inside += hp_sums_self(&profile->sites[at]->sums);
+    uint64_t whole = hp_share_whole(profile, &results->settings->show, &view->section->percent_of);
+    if (results->settings->show.exclude_wrapper) {
+        whole = inside;
+    } else if (inside > whole + whole / 1000) {
+        whole = inside;
+        view->section->percent_of = "threads";
+    }
+    view->inside_ns = hp_run_ns(&results->model.run, inside);
+    view->whole_ns = hp_run_ns(&results->model.run, whole);
+}
+
+/* Idle time is in no share. */
+static void hp_bottlenecks_leave_out_idle(struct hp_bottlenecks_view *view)
+{
+    view->inside_ns -= view->idle_ns;
+    view->whole_ns -= view->idle_ns;
+    if (view->whole_ns < view->inside_ns && view->idle_ns > 0)
+        view->whole_ns = view->inside_ns;
+}
+
+/* What is known of each site, shown or not. NULL: no memory. */
+static struct hp_bottlenecks_entry *hp_bottlenecks_weigh_all(struct hp_bottlenecks_view *view)
+{
+    const struct hp_profile *profile = view->results->model.profile;
+    struct hp_bottlenecks_entry *entries =
+        hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *entries);
+    for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
+        if (!hp_bottlenecks_weigh(view, &entries[at], at))
+            return NULL;
+        if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
+            view->idle_ns += entries[at].judgement.idle_ns;
+    }
+    hp_bottlenecks_leave_out_idle(view);
+    return entries;
+}
+
+/* Leaves what is to be shown, in order. False: no memory. */
+static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
+{
+    const struct hp_profile *profile = view->results->model.profile;
+    struct hp_bottlenecks_entry *entries = hp_bottlenecks_weigh_all(view);
+    view->entries = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        if (hp_bottlenecks_is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
+            continue;
+        view->section->total_rows++;
+        if (100 * hp_bottlenecks_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->show.min_percent)
+            view->entries[view->count++] = &entries[at];
+    }
+    hp_sort(view->entries, view->count, hp_bottlenecks_compare_entries);
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- reasons */
+
+/* "busy for 3.10 s of its 3.20 s" */
+static void hp_bottlenecks_put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottlenecks_entry *entry)
+{
+    hp_text_string(line, what);
+    hp_units_ns(line, ns);
+    hp_text_string(line, " of its ");
+    hp_units_ns(line, entry->wall_ns);
+}
+
+/* ", 97 % of that in user mode": the mode that has more. */
+static void hp_bottlenecks_put_mode(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (entry->cpu == NULL || hp_cpu_ns(entry->cpu) == 0)
+        return;
+    const double user = hp_bottlenecks_part_of((double)entry->cpu->user_ns, (double)hp_cpu_ns(entry->cpu));
+    hp_text_string(line, ", ");
+    hp_bottlenecks_put_share(line, user >= 0.5 ? user : 1 - user);
+    hp_text_string(line, user >= 0.5 ? " of that in user mode" : " of that in kernel mode");
+}
+
+/* Where there are few, how many samples that is. */
+static void hp_bottlenecks_put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
+{
+    if (count >= HP_BOTTLENECKS_FEW)
+        return;
+    hp_text_string(line, " (");
+    hp_text_u64(line, count);
+    hp_text_string(line, count == 1 ? one : more);
+    hp_text_char(line, ')');
+}
+
+/* ": 2.03 s for sleep" */
+static void hp_bottlenecks_put_cause(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    if (!entry->evidence.has_waits) {
+        hp_text_string(line, "; for what is not known, 'hotpath run' tells");
+        return;
+    }
+    if (entry->cause == NULL) {
+        hp_text_string(line, "; nobody saw what for");
+        return;
+    }
+    hp_text_string(line, entry->is_named ? ", " : "; only ");
+    hp_units_ns(line, entry->cause_ns);
+    hp_text_string(line, entry->is_named ? " of that for " : " of that were seen, for ");
+    hp_text_string(line, entry->cause);
+    hp_bottlenecks_put_few(line, entry->looks, " look", " looks");
+}
+
+static void hp_bottlenecks_put_allocs(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    const bool is_of_busy = judgement->knows_waiting && hp_bottlenecks_is_long_enough(entry);
+    hp_text_u64(line, entry->allocs.own_count);
+    hp_text_string(line, " allocations, ");
+    hp_units_bytes(line, entry->allocs.own_bytes);
+    hp_text_string(line, ", which take ");
+    if (judgement->alloc_part < 0.95)
+        hp_bottlenecks_put_share(line, judgement->alloc_part);
+    else
+        hp_text_string(line, "nearly all");
+    hp_text_string(line, is_of_busy ? " of the " : " of its ");
+    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
+    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+}
+
+static void hp_bottlenecks_put_reason(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_judgement *judgement = &entry->judgement;
+    switch (judgement->verdict) {
+    case HP_VERDICT_CPU_BOUND:
+        hp_bottlenecks_put_of_own(line, entry->evidence.has_cpu ? "busy for " : "not found waiting for ", judgement->busy_ns,
+                   entry);
+        hp_bottlenecks_put_mode(line, entry);
+        if (entry->cpu != NULL)
+            hp_bottlenecks_put_few(line, entry->cpu->samples, " sample", " samples");
+        break;
+    case HP_VERDICT_WAITING:
+        hp_bottlenecks_put_of_own(line, "waiting for ", judgement->waiting_ns, entry);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_IDLE:
+        hp_bottlenecks_put_of_own(line, "idle for ", judgement->idle_ns, entry);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_ALLOCATION_HEAVY:
+        hp_bottlenecks_put_allocs(line, entry);
+        break;
+    case HP_VERDICT_STARVED:
+        hp_bottlenecks_put_of_own(line, "ready to run, without a processor, for ", judgement->queue_ns, entry);
+        hp_text_string(line, "; busy for ");
+        hp_units_ns(line, judgement->busy_ns);
+        break;
+    case HP_VERDICT_MIXED:
+        hp_bottlenecks_put_of_own(line, "busy for ", judgement->busy_ns, entry);
+        hp_text_string(line, ", waiting for ");
+        hp_units_ns(line, judgement->waiting_ns);
+        hp_bottlenecks_put_cause(line, entry);
+        break;
+    case HP_VERDICT_TOO_SHORT:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " are too short to tell, at ");
+        hp_text_fixed(line, hp_bottlenecks_part_of(entry->evidence.samples_due, entry->wall_ns / HP_BOTTLENECKS_SECOND), 0);
+        hp_text_string(line, entry->evidence.has_cpu ? " samples a second" : " looks a second");
+        break;
+    case HP_VERDICT_UNKNOWN:
+    case HP_VERDICTS:
+        hp_text_string(line, "its ");
+        hp_units_ns(line, entry->wall_ns);
+        hp_text_string(line, " may be work or waiting: HOTPATH_CPU=1 tells, and so does 'hotpath run'");
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ rows */
+
+static void hp_bottlenecks_fill_times(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    const struct hp_judgement *judgement = &entry->judgement;
+    hp_section_set_number(row, columns->self, entry->wall_ns);
+    hp_section_set_number(row, columns->work, entry->work_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->idle, judgement->idle_ns);
+    if (view->whole_ns > 0)
+        hp_section_set_number(row, columns->wall_percent, 100 * entry->work_ns / view->whole_ns);
+    if (entry->cpu != NULL) {
+        hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
+        hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
+        hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
+        hp_section_set_count(row, columns->samples, entry->cpu->samples);
+        if (hp_bottlenecks_is_long_enough(entry))
+            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
+    }
+    if (!judgement->knows_waiting)
+        return;
+    hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
+    if (hp_bottlenecks_is_long_enough(entry))
+        hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
+    if (view->waits != NULL)
+        hp_section_set_number(row, columns->queue, judgement->queue_ns);
+    if (entry->is_named) {
+        hp_section_set_text(row, columns->waits_for, entry->cause);
+        hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
+        hp_section_set_count(row, columns->looks, entry->looks);
+    }
+}
+
+static void hp_bottlenecks_fill_allocs(const struct hp_bottlenecks_view *view, struct hp_row *row, const struct hp_bottlenecks_entry *entry)
+{
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    if (view->allocs == NULL)
+        return;
+    hp_section_set_count(row, columns->bytes, entry->allocs.own_bytes);
+    hp_section_set_count(row, columns->count, entry->allocs.own_count);
+    hp_section_set_number(row, columns->alloc_percent,
+                          100 * hp_bottlenecks_part_of((double)entry->allocs.own_bytes, (double)view->allocs->totals.bytes));
+}
+
+static bool hp_bottlenecks_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    const struct hp_bottlenecks_view *view = context;
+    const struct hp_bottlenecks_entry *entry = about;
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_bottlenecks_columns *columns = &view->columns;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_bottlenecks_put_reason(&line, entry);
+    const char *why = hp_bottlenecks_keep_line(view, &line);
+    if (why == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, entry->site->name);
+    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
+    hp_section_set_text(row, columns->why, why);
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    row->is_open = entry->site->sums.open > 0;
+    row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_self_sampled, false));
+    hp_bottlenecks_fill_times(view, row, entry);
+    hp_bottlenecks_fill_allocs(view, row, entry);
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static uint32_t hp_bottlenecks_limit_of(const struct hp_settings *settings)
+{
+    return settings->show.functions_limit_is_given ? settings->show.functions_limit : HP_BOTTLENECKS_ROWS;
+}
+
+static bool hp_bottlenecks_fill_rows(struct hp_bottlenecks_view *view)
+{
+    return hp_order_fill(view->results, view->section, hp_bottlenecks_limit_of(view->results->settings),
+                         (const void *const *)view->entries, view->count, hp_bottlenecks_fill_row, view);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "waiting (lock: futex)" */
+static void hp_bottlenecks_put_verdict(struct hp_text *line, const struct hp_bottlenecks_entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy as well as waiting"
+                         : verdict == HP_VERDICT_STARVED ? "starved of processors"
+                                                         : hp_verdict_name(verdict));
+    const bool has_cause =
+        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
+    if (has_cause && entry->is_named) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    }
+}
+
+/* The site with the most processor time, which may have few of the rest. NULL: samples are too few. */
+static const struct hp_bottlenecks_entry *hp_bottlenecks_busiest(const struct hp_bottlenecks_view *view)
+{
+    const struct hp_bottlenecks_entry *hp_bottlenecks_busiest = NULL;
+    for (size_t at = 0; at < view->count; at++)
+        if (hp_bottlenecks_busiest == NULL || view->entries[at]->evidence.cpu_ns > hp_bottlenecks_busiest->evidence.cpu_ns)
+            hp_bottlenecks_busiest = view->entries[at];
+    return hp_bottlenecks_busiest != NULL && view->cpu != NULL && (double)hp_bottlenecks_busiest->cpu->samples >= HP_VERDICT_LEAST_SAMPLES
+               ? hp_bottlenecks_busiest
+               : NULL;
+}
+
+/* Who asks what a processor is busy with has another answer: ". Of the processor time, 94 % is in sync_work" */
+static void hp_bottlenecks_put_busiest(const struct hp_bottlenecks_view *view, struct hp_text *line, const struct hp_bottlenecks_entry *first)
+{
+    const struct hp_bottlenecks_entry *other = hp_bottlenecks_busiest(view);
+    if (view->cpu == NULL || other == NULL || other == first)
+        return;
+    hp_text_string(line, ". Of the processor time, ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
+    hp_text_string(line, " is in ");
+    hp_bottlenecks_put_name(line, other->site);
+}
+
+/* --- the first line */
+
+/* What is outside of all measured functions, as far as it was seen. */
+struct hp_bottlenecks_outside {
+    double cpu_ns;
+    double waiting_ns;
+    double idle_ns;
+};
+
+static struct hp_bottlenecks_outside hp_bottlenecks_outside_of(const struct hp_bottlenecks_view *view)
+{
+    struct hp_bottlenecks_outside outside = {0};
+    struct hp_site_waits waits;
+    if (view->cpu != NULL)
+        outside.cpu_ns = (double)hp_cpu_ns(&view->cpu->outside);
+    if (view->waits == NULL)
+        return outside;
+    hp_waits_of_site(view->waits, NULL, &waits);
+    outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
+    outside.idle_ns = (double)waits.idle_ns;
+    return outside;
+}
+
+/* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
+static double hp_bottlenecks_idle_part_of_run(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
+    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
+                         work < HP_VERDICT_IDLE_RUN * elapsed;
+    return is_idle ? 1 - hp_bottlenecks_part_of(work, elapsed) : 0;
+}
+
+/* Who waits for a thread waits for what that one waits for: the end of such a chain comes from outside of the program. */
+static unsigned hp_bottlenecks_depth_of(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_THREAD:
+    case HP_WAIT_BARRIER:
+        return 1;
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_FUTEX:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/* What a program idles for. */
+struct hp_bottlenecks_idling {
+    const struct hp_site_sums *site; /* NULL: outside */
+    uint32_t cause;
+    uint64_t ns; /* 0: for nothing yet */
+};
+
+/* Short ones are nobody's reason, however deep. */
+static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site, struct hp_bottlenecks_idling *deepest)
+{
+    const uint64_t least = hp_run_elapsed_ns(&view->results->model.run) / 4;
+    struct hp_site_waits waits;
+    hp_waits_of_site(view->waits, site, &waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        const uint64_t idle_ns = waits.idle_by_cause[cause];
+        /* To be without a processor when a wait is over is no reason to idle, however long on a busy machine. */
+        const uint64_t ns = cause == HP_WAIT_RUN_QUEUE && idle_ns > 0 ? 1 : idle_ns;
+        const bool is_long = ns >= least, was_long = deepest->ns >= least;
+        const unsigned depth = hp_bottlenecks_depth_of(cause), before = hp_bottlenecks_depth_of(deepest->cause);
+        if (ns == 0 || is_long < was_long)
+            continue;
+        if (deepest->ns == 0 || is_long > was_long || (is_long && depth > before) ||
+            ((!is_long || depth == before) && ns > deepest->ns))
+            *deepest = (struct hp_bottlenecks_idling){site, cause, ns};
+    }
+}
+
+/* "poll: epoll_wait", by the longest of them. NULL: no memory. */
+static const char *hp_bottlenecks_name_idling(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_idling *idling)
+{
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
+        const struct hp_wait_sums *wait = view->waits->all[at];
+        if (wait->site == idling->site && wait->cause == idling->cause)
+            return hp_bottlenecks_name_cause(view, wait);
+    }
+    return hp_wait_cause_name(idling->cause);
+}
+
+/* "The program is idle for 93 % of the time: serve waits (poll: epoll_wait)" */
+static bool hp_bottlenecks_put_idle(struct hp_text *line, const struct hp_bottlenecks_view *view, double part)
+{
+    struct hp_bottlenecks_idling idling = {0};
+    hp_bottlenecks_find_deeper(view, NULL, &idling);
+    for (size_t at = 0; at < view->results->model.profile->site_count; at++)
+        hp_bottlenecks_find_deeper(view, view->results->model.profile->sites[at], &idling);
+    const char *cause = hp_bottlenecks_name_idling(view, &idling);
+    hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
+                                                       : "The program is idle for ");
+    hp_bottlenecks_put_share(line, part);
+    hp_text_string(line, " of the time: ");
+    if (idling.site != NULL)
+        hp_bottlenecks_put_name(line, idling.site);
+    else
+        hp_text_string(line, "it");
+    hp_text_string(line, " waits (");
+    hp_text_string(line, cause != NULL ? cause : "");
+    hp_text_char(line, ')');
+    return cause != NULL;
+}
+
+static bool hp_bottlenecks_is_told(const struct hp_bottlenecks_entry *entry)
+{
+    const enum hp_verdict verdict = entry->judgement.verdict;
+    return verdict != HP_VERDICT_TOO_SHORT && verdict != HP_VERDICT_UNKNOWN;
+}
+
+static const char *hp_bottlenecks_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static const char *hp_bottlenecks_program_of(const struct hp_run *run, size_t session)
+{
+    const struct hp_snapshot *its = run->sessions[session];
+    return hp_bottlenecks_base_name(hp_snapshot_text(its, its->header.executable));
+}
+
+static bool hp_bottlenecks_is_same_program(const struct hp_run *run, size_t one, size_t other)
+{
+    return strcmp(hp_bottlenecks_program_of(run, one), hp_bottlenecks_program_of(run, other)) == 0;
+}
+
+/* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
+static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session, bool is_one_of_many)
+{
+    const struct hp_run *run = &view->results->model.run;
+    if (session == 0 || session >= run->count)
+        return;
+    const char *name = hp_bottlenecks_program_of(run, session);
+    if (name[0] == '\0' || hp_bottlenecks_is_same_program(run, session, 0)) {
+        hp_text_string(line, is_one_of_many ? " in child processes" : " in a child process");
+        return;
+    }
+    hp_text_string(line, is_one_of_many ? " in the processes of " : " in the process ");
+    hp_utf8_put_safe(line, name, strlen(name));
+}
+
+/* What its share is of. */
+static const char *hp_bottlenecks_measure_of(const struct hp_bottlenecks_view *view)
+{
+    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
+               ? " of the time that is not idle, "
+               : " of the time, ";
+}
+
+/* "async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_entry(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *entry)
+{
+    hp_bottlenecks_put_name(line, entry->site);
+    hp_bottlenecks_put_process(line, view, entry->site->session, false);
+    hp_text_string(line, ": ");
+    hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(entry->work_ns, view->whole_ns));
+    hp_text_string(line, hp_bottlenecks_measure_of(view));
+    if (hp_bottlenecks_is_told(entry))
+        hp_bottlenecks_put_verdict(line, entry);
+    else
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT
+                                 ? "too short to tell what it does"
+                                 : "whether busy or waiting was not measured");
+}
+
+/* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
+static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_entry *first, bool is_second)
+{
+    hp_text_string(line, is_second                                       ? "Inside of them it is "
+                         : hp_bottlenecks_is_told(first)                                ? "The bottleneck is "
+                         : hp_bottlenecks_part_of(first->work_ns, view->whole_ns) > 0.5 ? "Most of the time is spent in "
+                                                                         : "More time than elsewhere is spent in ");
+    hp_bottlenecks_put_entry(line, view, first);
+}
+
+/* Processor time of a process without measured functions; 0: it has some. */
+static double hp_bottlenecks_unmeasured_ns(const struct hp_bottlenecks_view *view, size_t session)
+{
+    const struct hp_header *header = &view->results->model.run.sessions[session]->header;
+    const bool has_calls = view->results->model.profile->sessions[session].calls != 0;
+    return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
+}
+
+/*
+ * A session of the program without measured functions that used most of that much, in one process or many; 0: the first one, or none.
+ * Who has more than all others together is found by letting each take from the one in front what it has.
+ */
+static size_t hp_bottlenecks_busiest_program(const struct hp_bottlenecks_view *view, double ns, bool *ret_is_one_of_many)
+{
+    const struct hp_run *run = &view->results->model.run;
+    size_t front = 0, processes = 0;
+    double lead = 0, sum = 0;
+    for (size_t at = 1; at < run->count; at++) {
+        const double its = hp_bottlenecks_unmeasured_ns(view, at);
+        lead += front != 0 && hp_bottlenecks_is_same_program(run, at, front) ? its : -its;
+        if (lead < 0) {
+            front = at;
+            lead = -lead;
+        }
+    }
+    for (size_t at = 1; at < run->count && front != 0; at++) {
+        const double its = hp_bottlenecks_is_same_program(run, at, front) ? hp_bottlenecks_unmeasured_ns(view, at) : 0;
+        sum += its;
+        processes += its > 0;
+    }
+    *ret_is_one_of_many = processes > 1;
+    return 2 * sum > ns ? front : 0;
+}
+
+/*
+ * Where more is going on outside of measured functions than in any of them. True: processor time is used there, so that the
+ * bottleneck is there.
+ */
+static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside,
+                        const struct hp_bottlenecks_entry *first)
+{
+    const double total_cpu_ns = view->cpu != NULL ? (double)hp_cpu_ns(&view->cpu->total) : 0;
+    const double outside_ns = view->whole_ns - view->inside_ns - outside->idle_ns;
+    if (outside->cpu_ns + outside->waiting_ns > first->work_ns && 2 * outside->cpu_ns > total_cpu_ns) {
+        bool is_one_of_many;
+        const size_t hp_bottlenecks_busiest = hp_bottlenecks_busiest_program(view, outside->cpu_ns, &is_one_of_many);
+        hp_text_string(line, "The bottleneck is outside of all measured functions,");
+        hp_bottlenecks_put_process(line, view, hp_bottlenecks_busiest, is_one_of_many);
+        hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
+        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside->cpu_ns, total_cpu_ns));
+        hp_text_string(line, " of the processor time. ");
+        return true;
+    }
+    if (outside_ns > first->work_ns) {
+        hp_bottlenecks_put_share(line, hp_bottlenecks_part_of(outside_ns, view->whole_ns));
+        hp_text_string(line, " of the time is outside of all measured functions. ");
+    }
+    return false;
+}
+
+/* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
+static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bottlenecks_view *view, double waited_ns)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    if (waited_ns <= elapsed || elapsed <= 0) {
+        hp_text_string(line, "waited ");
+        hp_units_ns(line, waited_ns);
+        return;
+    }
+    hp_text_string(line, "had ");
+    hp_text_fixed(line, waited_ns / elapsed, 1);
+    hp_text_string(line, " threads waiting on average");
+}
+
+/* "The program used 1.32 s of processor time and waited 3.74 s, longest for run queue" */
+static void hp_bottlenecks_put_program(struct hp_text *line, const struct hp_bottlenecks_view *view)
+{
+    struct hp_site_waits waits = {0};
+    const bool has_used = view->cpu != NULL && hp_cpu_ns(&view->cpu->total) > 0; /* or nobody knows */
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, NULL, &waits);
+    const uint64_t waited_ns = waits.ns - waits.idle_ns;
+    if (!has_used && waited_ns == 0)
+        return;
+    hp_text_string(line, "The program ");
+    if (has_used) {
+        hp_text_string(line, "used ");
+        hp_units_ns(line, (double)hp_cpu_ns(&view->cpu->total));
+        hp_text_string(line, " of processor time");
+    }
+    if (waited_ns == 0)
+        return;
+    hp_text_string(line, has_used ? " and " : "");
+    hp_bottlenecks_put_waited(line, view, (double)waited_ns);
+    hp_text_string(line, ", longest for ");
+    hp_text_string(line, hp_wait_cause_name(hp_bottlenecks_largest_cause(&waits, true, false)));
+}
+
+/* What idles is no bottleneck, whatever else it does, while there is another row. */
+static const struct hp_bottlenecks_entry *hp_bottlenecks_first_at_work(const struct hp_bottlenecks_view *view)
+{
+    for (size_t at = 0; at < view->count; at++)
+        if (view->entries[at]->judgement.verdict != HP_VERDICT_IDLE)
+            return view->entries[at];
+    return view->entries[0];
+}
+
+static void hp_bottlenecks_put_work(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
+{
+    if (view->results->model.profile->site_count == 0) {
+        hp_bottlenecks_put_program(line, view);
+        return;
+    }
+    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
+    const bool is_second = hp_bottlenecks_put_outside(line, view, outside, first);
+    hp_bottlenecks_put_first(line, view, first, is_second);
+    if (!is_second)
+        hp_bottlenecks_put_busiest(view, line, first);
+}
+
+/* Beside what it idles for: ". Of the rest, ..." */
+static void hp_bottlenecks_put_rest(struct hp_text *line, const struct hp_bottlenecks_view *view)
+{
+    if (view->count == 0) {
+        const size_t before = line->length;
+        hp_text_string(line, ". ");
+        hp_bottlenecks_put_program(line, view);
+        line->length = line->length == before + 2 ? before : line->length;
+        return;
+    }
+    const struct hp_bottlenecks_entry *first = hp_bottlenecks_first_at_work(view);
+    if (!hp_bottlenecks_is_told(first) || first->judgement.verdict == HP_VERDICT_IDLE)
+        return;
+    hp_text_string(line, ". Otherwise, the bottleneck is ");
+    hp_bottlenecks_put_entry(line, view, first);
+}
+
+static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
+{
+    char bytes[HP_BOTTLENECKS_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_bottlenecks_outside outside = hp_bottlenecks_outside_of(view);
+    const double idle_part = hp_bottlenecks_idle_part_of_run(view, &outside);
+    if (view->results->model.profile->site_count > 0 && view->count == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    if (idle_part == 0)
+        hp_bottlenecks_put_work(&line, view, &outside);
+    else if (!hp_bottlenecks_put_idle(&line, view, idle_part))
+        return false;
+    else
+        hp_bottlenecks_put_rest(&line, view);
+    if (line.length == 0)
+        return true;
+    view->section->summary = hp_bottlenecks_keep_line(view, &line);
+    return view->section->summary != NULL;
+}
+
+static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const bool knows_waiting = view->cpu != NULL || view->waits != NULL;
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(view->results->model.profile));
+    if (has_scaled)
+        hp_share_note_scaled(view->results->model.profile, section);
+    if (section->row_count > 0)
+        hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
+                                 : view->allocs != NULL
+                                     ? "Wall % is a function's own time, Alloc % its own bytes, of all; CPU % and "
+                                       "Wait % are parts of its own time"
+                                     : "Wall % is a function's own time, of all; CPU % and Wait % are parts of it");
+    if (view->is_unsampled)
+        hp_section_note(section, "processor time is left out: there are too few samples of it to say whose it was");
+    if (strcmp(section->percent_of, "threads") == 0)
+        hp_section_note(section, "100 % is the time of all threads together");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+/* In a sandbox samples end. One process among others does not matter much, if it is a small one. */
+static bool hp_bottlenecks_is_mostly_shut_in(const struct hp_run *run)
+{
+    double shut_in = 0, all = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const double ticks = (double)hp_snapshot_elapsed(run->sessions[at]);
+        all += ticks;
+        shut_in += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
+    }
+    return shut_in > all / 10;
+}
+
+/* False: no memory. */
+static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
+{
+    struct hotpath_results *results = view->results;
+    const struct hp_run *run = &results->model.run;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(&results->model) : NULL;
+    view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
+    view->cpu = view->is_unsampled ? NULL : cpu;
+    view->waits = hp_run_has_waits(run) ? hp_model_waits(&results->model) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(&results->model) : NULL;
+    view->observations = hp_bottlenecks_observations_of(view);
+    return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
+           (view->allocs != NULL || !hp_run_has_allocs(run));
+}
+
+static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_bottlenecks_view view = {.results = results, .section = section};
+    section->description = "Where the time goes, and why.";
+    if (!hp_bottlenecks_take_measures(&view))
+        return false;
+    hp_bottlenecks_describe(&view);
+    if (!hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
+        return false;
+    hp_bottlenecks_set_whole(&view);
+    if (!hp_bottlenecks_has_data(results)) {
+        section->if_empty =
+            "nothing but time was measured: HOTPATH_CPU=1 samples processor time, 'hotpath run' also "
+            "what is waited for and allocated";
+        return hp_section_make_rows(results, section, 0);
+    }
+    if (!hp_bottlenecks_gather(&view))
+        return false;
+    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->if_empty = hp_section_why_empty(section, results->model.profile->site_count,
+                                             "no function was measured, so nobody knows where in it");
+    if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
+        return false;
+    hp_bottlenecks_add_notes(&view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_bottlenecks_ = {
+    .name = "bottlenecks", .is_left_out_empty = true, .has_data = hp_bottlenecks_has_data, .fill = hp_bottlenecks_fill};
+
+/* ---- src/sections/calls.h ------------------------------------------------------------------------------------ */
+
+/* The section `calls`: the latest calls of functions whose calls are logged. */
+
+HP_SHARED const struct hp_section_type hotpath_section_calls_;
+
+/* ---- src/sections/calls.c ------------------------------------------------------------------------------------ */
+
+/*
+ * The section `calls`: one row per call that was kept, the functions by their total time, the newest call of each
+ * first.
+ *
+ * Every thread keeps the latest calls it made itself; here those of all threads and processes become one list, which
+ * is cut to the length that each of them has.
+ */
+
+struct hp_calls_call {
+    struct hp_calls_call *next; /* in order of arrival */
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session;
+    const char *thread; /* NULL: not known */
+    const char *note;   /* NULL: none */
+    uint64_t ticks;
+    uint64_t end;
+    uint64_t alloc_bytes;
+    uint64_t alloc_count;
+    uint32_t tid;
+};
+
+struct hp_calls_columns {
+    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
+};
+
+struct hp_calls_view {
+    struct hotpath_results *results;
+    struct hp_calls_columns columns;
+    struct hp_calls_call *first;
+    struct hp_calls_call **order;
+    size_t count;
+    uint64_t now; /* the end of the session that ended last */
+};
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+/* What has no text is NULL; false: no memory. */
+static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t length, const char **ret_copy)
+{
+    *ret_copy = text != NULL && length > 0 ? hp_arena_copy(arena, text, length) : NULL;
+    return *ret_copy != NULL || text == NULL || length == 0;
+}
+
+static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
+{
+    struct hp_arena *arena = view->results->model.arena;
+    struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
+    const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
+    if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
+        !hp_calls_copy_text(arena, thread, thread != NULL ? strlen(thread) : 0, &call->thread))
+        return false;
+    call->site = walk->site;
+    call->session = walk->snapshot;
+    call->ticks = kept->ticks;
+    call->end = hp_kept_call_end(kept);
+    call->tid = kept->tid;
+    call->alloc_bytes = kept->alloc_bytes;
+    call->alloc_count = kept->alloc_count;
+    call->next = view->first;
+    view->first = call;
+    view->count++;
+    return true;
+}
+
+static bool hp_calls_gather(struct hp_calls_view *view)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+        if (walk.site == NULL || !hp_results_show(view->results, walk.site))
+            continue;
+        while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            if (!hp_calls_add_call(view, &walk, &kept))
+                return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rank */
+
+/* The functions in the order of their total time, no two of them mixed. */
+static int hp_calls_by_site(const struct hp_site_sums *x, const struct hp_site_sums *y)
+{
+    int order = hp_by_number(y->sums.total, x->sums.total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : hp_by_number(hp_site_number(x), hp_site_number(y));
+}
+
+static int hp_calls_compare_calls(const void *a, const void *b)
+{
+    const struct hp_calls_call *x = a, *y = b;
+    int order = hp_calls_by_site(x->site, y->site);
+    if (order == 0)
+        order = hp_by_number(y->end, x->end);
+    if (order == 0)
+        order = hp_by_number(x->session->header.pid, y->session->header.pid);
+    if (order == 0)
+        order = hp_by_number(x->tid, y->tid);
+    return order != 0 ? order : hp_by_number(x->ticks, y->ticks);
+}
+
+static bool hp_calls_is_within(size_t count, uint32_t limit)
+{
+    return limit == 0 || limit == HOTPATH_NO_LIMIT || count < limit;
+}
+
+/* Leaves so many functions, and so many calls of each, at the beginning; returns how many calls that are. */
+static size_t hp_calls_cut(struct hp_calls_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0, functions = 0, calls = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const bool is_next = at > 0 && view->order[at]->site != view->order[at - 1]->site;
+        functions += is_next;
+        calls = is_next ? 0 : calls;
+        if (hp_calls_is_within(functions, settings->show.functions_limit) && hp_calls_is_within(calls++, settings->record.logs_limit))
+            view->order[kept++] = view->order[at];
+    }
+    return kept;
+}
+
+static bool hp_calls_rank(struct hp_calls_view *view)
+{
+    size_t at = 0;
+    view->order = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    if (view->order == NULL)
+        return false;
+    for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
+        view->order[at++] = call;
+    hp_sort(view->order, view->count, hp_calls_compare_calls);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_calls_is_other_thread(const struct hp_calls_call *x, const struct hp_calls_call *y)
+{
+    return x->tid != y->tid || x->session != y->session;
+}
+
+/* What is the same in all rows needs no column. */
+static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section *section, size_t count)
+{
+    struct hp_calls_columns *columns = &view->columns;
+    bool has_threads = false, has_notes = false;
+    for (size_t at = 0; at < count; at++) {
+        has_threads |= hp_calls_is_other_thread(view->order[at], view->order[0]);
+        has_notes |= view->order[at]->note != NULL;
+    }
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    columns->duration =
+        hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
+    if (hp_run_has_allocs(&view->results->model.run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, has_notes);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
+    columns->pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model.run.count > 1);
+    hp_section_show_columns(view->results, section);
+}
+
+static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
+{
+    const struct hp_calls_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model.run;
+    hp_section_set_text(row, columns->name, call->site->name);
+    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
+    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
+    if (hp_run_has_allocs(run)) {
+        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
+    }
+    if (call->note != NULL)
+        hp_section_set_text(row, columns->note, call->note);
+    if (call->thread != NULL)
+        hp_section_set_text(row, columns->thread, call->thread);
+    hp_section_set_count(row, columns->tid, call->tid);
+    hp_section_set_count(row, columns->pid, call->session->header.pid);
+}
+
+static bool hp_calls_has_data(const struct hotpath_results *results)
+{
+    struct hp_stat_walk walk = {0};
+    struct hp_kept_call kept;
+    while (hp_stat_walk_next(&walk, results->model.profile))
+        if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
+            return true;
+    return false;
+}
+
+static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_calls_view view = {.results = results};
+    section->description = "The latest calls, newest first.";
+    for (size_t at = 0; at < results->model.run.count; at++)
+        view.now = results->model.run.sessions[at]->now_ticks > view.now
+                       ? results->model.run.sessions[at]->now_ticks
+                       : view.now;
+    if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
+        return false;
+    section->total_rows = view.count;
+    section->if_empty = hp_calls_has_data(results)
+                            ? "no function whose calls are logged matches the focus"
+                            : "no calls were logged: write HOTPATH_MEASURE(.log = 1), or set HOTPATH_LOG "
+                              "to the functions whose latest calls are to be kept";
+    const size_t count = hp_calls_cut(&view);
+    hp_calls_describe(&view, section, count);
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
+    if (count > 0 && hp_run_state(&results->model.run) != HP_SNAPSHOT_RUNNING)
+        hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
+    return true;
+}
+
+const struct hp_section_type hotpath_section_calls_ = {.name = "calls", .has_data = hp_calls_has_data, .fill = hp_calls_fill};
+
+/* ---- src/sections/calltree.h --------------------------------------------------------------------------------- */
+
+/* The section `calltree`: who called whom, merged over threads. */
+
+HP_SHARED const struct hp_section_type hotpath_section_calltree_;
+
+/* ---- src/sections/calltree.c --------------------------------------------------------------------------------- */
+
+/*
+ * The section `calltree`: one row per path of calls, parents before children, siblings by total time or by the column
+ * that HOTPATH_SORT names.
+ *
+ * The limit keeps the hottest rows, not the first ones: a row counts as hot as the coldest on its path, so that
+ * whoever is kept keeps its parents.
+ */
+
+/* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
+#define HP_CALLTREE_DEEPEST 200u
+
+struct hp_calltree_place {
+    struct hp_tree_node *node;
+    uint64_t rank;  /* among its siblings: the higher, the earlier */
+    uint64_t heat;  /* the smallest total on the way here */
+    bool is_wanted; /* it, or something below it, matches the focus */
+    bool is_kept;
+};
+
+struct hp_calltree_columns {
+    size_t name, calls, total, percent, self, open, scaled;
+};
+
+struct hp_calltree_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_calltree_columns columns;
+    uint64_t whole;
+    struct hp_calltree_place *places; /* by index of the node: parents first */
+    struct hp_calltree_place **kept;  /* the hottest first, then in order of the tree */
+    size_t kept_count;
+    size_t wanted_count;
+};
+
+static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_view *view, const struct hp_tree_node *node)
+{
+    return &view->places[node->index];
+}
+
+/* Children come first, so a match has reached the parent when the parent's turn comes. */
+static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
+{
+    const struct hp_profile *profile = view->results->model.profile;
+    for (size_t at = profile->node_count; at-- > 0;) {
+        struct hp_tree_node *node = profile->nodes[at];
+        struct hp_calltree_place *place = &view->places[at];
+        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
+            place->is_wanted = true;
+        if (place->is_wanted && node->parent != NULL)
+            hp_calltree_place_of(view, node->parent)->is_wanted = true;
+    }
+}
+
+/* As hot as the coldest on its path, so nobody is shown without its parents. */
+static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
+{
+    const struct hotpath_results *results = view->results;
+    return place->node->site != results->model.profile->main &&
+           hp_share_is_small(place->heat, view->whole, &results->settings->show);
+}
+
+static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
+{
+    for (size_t at = 0; at < view->results->model.profile->node_count; at++) {
+        struct hp_calltree_place *place = &view->places[at];
+        const struct hp_tree_node *parent = place->node->parent;
+        place->heat = place->node->sums.total;
+        if (parent != NULL && hp_calltree_place_of(view, parent)->heat < place->heat)
+            place->heat = hp_calltree_place_of(view, parent)->heat;
+        view->wanted_count += place->is_wanted;
+        if (place->is_wanted && place->node->depth < HP_CALLTREE_DEEPEST && !hp_calltree_is_small(view, place))
+            view->kept[view->kept_count++] = place;
+    }
+}
+
+static int hp_calltree_compare_heat(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->heat != y->heat)
+        return x->heat > y->heat ? -1 : 1;
+    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
+}
+
+static void hp_calltree_keep_hottest(struct hp_calltree_view *view)
+{
+    const uint32_t limit = view->results->settings->show.calltree_limit;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
+        hp_sort(view->kept, view->kept_count, hp_calltree_compare_heat);
+        view->kept_count = limit;
+    }
+    for (size_t at = 0; at < view->kept_count; at++)
+        view->kept[at]->is_kept = true;
+}
+
+/* What the order of siblings goes by; of text all are alike. */
+static uint64_t hp_calltree_rank_of(const struct hp_calltree_view *view, const struct hp_sums *sums)
+{
+    const struct hp_order *order = &view->section->order;
+    const uint64_t number = order->column == view->columns.calls  ? sums->calls
+                            : order->column == view->columns.self ? hp_sums_self(sums)
+                            : order->column == view->columns.open ? sums->open
+                            : order->column == view->columns.name ? 0
+                                                                  : sums->total;
+    return order->is_ascending ? ~number : number;
+}
+
+static int hp_calltree_by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+{
+    const int order = strcmp(x->site->name, y->site->name);
+    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
+}
+
+static int hp_calltree_compare_names(const void *a, const void *b)
+{
+    return hp_calltree_by_name(((const struct hp_calltree_place *)a)->node, ((const struct hp_calltree_place *)b)->node);
+}
+
+static int hp_calltree_compare_names_reversed(const void *a, const void *b) { return hp_calltree_compare_names(b, a); }
+
+static int hp_calltree_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_calltree_place *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->node->sums.total != y->node->sums.total)
+        return x->node->sums.total > y->node->sums.total ? -1 : 1;
+    return hp_calltree_by_name(x->node, y->node);
+}
+
+/* Puts a list of siblings in order, by way of an array that has room for all nodes. */
+static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_view *view, struct hp_tree_node *first,
+                                          struct hp_calltree_place **scratch)
+{
+    const struct hp_order *order = &view->section->order;
+    size_t count = 0;
+    for (struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
+        scratch[count++] = hp_calltree_place_of(view, node);
+    hp_sort(scratch, count,
+            order->column != view->columns.name ? hp_calltree_compare_siblings
+            : order->is_ascending               ? hp_calltree_compare_names
+                                                : hp_calltree_compare_names_reversed);
+    for (size_t at = 0; at < count; at++)
+        scratch[at]->node->next_sibling = at + 1 < count ? scratch[at + 1]->node : NULL;
+    return count > 0 ? scratch[0]->node : NULL;
+}
+
+static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
+{
+    struct hp_profile *profile = view->results->model.profile;
+    struct hp_calltree_place **scratch =
+        hp_arena_take_array(view->results->model.arena, profile->node_count + 1, sizeof(void *));
+    if (scratch == NULL)
+        return false;
+    for (size_t at = 0; at < profile->node_count; at++) {
+        view->places[at].node = profile->nodes[at];
+        view->places[at].rank = hp_calltree_rank_of(view, &profile->nodes[at]->sums);
+    }
+    profile->first_root = hp_calltree_sort_siblings(view, profile->first_root, scratch);
+    for (size_t at = 0; at < profile->node_count; at++)
+        profile->nodes[at]->first_child = hp_calltree_sort_siblings(view, profile->nodes[at]->first_child, scratch);
+    return true;
+}
+
+/* The next node in tree order, parents first; without recursion, since the depth is the file's choice. */
+static const struct hp_tree_node *hp_calltree_next_in_order(const struct hp_calltree_view *view, const struct hp_tree_node *node)
+{
+    if (node->first_child != NULL && hp_calltree_place_of(view, node)->is_kept)
+        return node->first_child;
+    while (node != NULL && node->next_sibling == NULL)
+        node = node->parent;
+    return node != NULL ? node->next_sibling : NULL;
+}
+
+static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *section)
+{
+    struct hp_calltree_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    columns.open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
+{
+    const struct hp_calltree_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model.run;
+    hp_section_set_text(row, columns->name, node->site->name);
+    hp_section_set_count(row, columns->calls, node->sums.calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
+    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
+    hp_section_set_count(row, columns->open, node->sums.open);
+    row->depth = node->depth;
+    row->is_open = node->sums.open > 0;
+    row->is_main = node->site == view->results->model.profile->main;
+    row->is_sampled = node->sums.untimed > 0;
+    row->is_self_sampled = row->is_sampled || node->is_self_scaled;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
+}
+
+/* What is to be said of shares of one process stands below the functions. */
+static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct hotpath_section *section)
+{
+    bool has_open = false, has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_scaled |= section->rows[at].is_self_sampled;
+    }
+    const struct hp_profile *profile = view->results->model.profile;
+    const char *share_note = hp_share_note(profile, section->percent_of);
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(profile));
+    if (has_scaled)
+        hp_share_note_scaled(profile, section);
+    if (share_note != NULL && profile->run->count > 1)
+        hp_section_note(section, share_note);
+}
+
+static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_section *section)
+{
+    section->total_rows = view->wanted_count;
+    if (!hp_section_make_rows(view->results, section, view->kept_count))
+        return false;
+    size_t at = 0;
+    for (const struct hp_tree_node *node = view->results->model.profile->first_root; node != NULL;
+         node = hp_calltree_next_in_order(view, node))
+        if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
+            hp_calltree_fill_row(view, &section->rows[at++], node);
+    section->row_count = at;
+    hp_calltree_add_notes(view, section);
+    return true;
+}
+
+static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_profile *profile = results->model.profile;
+    struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
+    section->description = "Who called whom.";
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->is_tree = true;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
+    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
+    view.places = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof(void *));
+    if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
+        return false;
+    hp_calltree_mark_wanted(&view);
+    hp_calltree_collect_wanted(&view);
+    if (view.kept_count == 0 && view.wanted_count > 0)
+        section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
+    hp_calltree_keep_hottest(&view);
+    return hp_calltree_fill_rows(&view, section);
+}
+
+static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model.profile->node_count > 0; }
+
+const struct hp_section_type hotpath_section_calltree_ = {
+    .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
+
+/* ---- src/os/function_list.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The functions of a program or library file, and the kind of reader that lists them. The program has such a reader
+ * (src/symbols), which the sections may ask; the library has none.
+ */
+
+struct hp_arena;
+
+struct hp_function {
+    const char *name;
+    const char *source; /* of a static one, as the compiler was told; "" where it is not known */
+    uint64_t address;   /* as the linker gave it */
+    uint64_t size;      /* in bytes */
+    bool is_instrumented;
+};
+
+struct hp_functions {
+    struct hp_function *all; /* by address, each address once */
+    size_t count;
+};
+
+/*
+ * Lists the functions of a file, in memory of the arena. Returns NULL, or why it cannot, as the end of a sentence that
+ * begins with the path: "is not there any more".
+ */
+typedef const char *hp_functions_reader(struct hp_arena *arena, const char *path,
+                                        struct hp_functions *ret_functions);
+
+/* ---- src/sections/cold.h ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ */
+
+HP_SHARED const struct hp_section_type hotpath_section_cold_;
+
+/* Lists the functions of a file; set by whoever can. NULL, as in the library: there is no such section. */
+HP_SHARED hp_functions_reader *hotpath_cold_reader_;
+
+/* ---- src/sections/cold.c ------------------------------------------------------------------------------------- */
+
+/*
+ * The section `cold`: functions that were compiled with -finstrument-functions and not called.
+ *
+ * A session knows what was called, and of each such function the file it is in. So the files are read, and what is left of
+ * their functions when those that were called are taken away is cold. A file may be another one by now; then what was
+ * called is not where it was, and nothing is said about it.
+ *
+ * Recording knows a function by its name and source. Where two are alike in both, and one was called, neither is cold.
+ */
+
+#define HP_COLD_MOST_IMAGES 256u
+#define HP_COLD_NAME_MAX_BYTES 1024u
+
+hp_functions_reader *hotpath_cold_reader_;
+
+/* A function that a session knows: it was called while the process ran, if not in this session. */
+struct hp_cold_known {
+    const char *image, *name, *source;
+    uint64_t address;
+};
+
+/* What was called in the run is known by these. */
+struct hp_cold_called {
+    const char *name, *source;
+};
+
+/* A row. */
+struct hp_cold_cold {
+    const struct hp_function *function;
+    const char *image;
+};
+
+struct hp_cold_columns {
+    size_t name, size, source, image, path;
+};
+
+/* What of a session's functions was recorded; NULL: all. */
+struct hp_cold_choice {
+    struct hp_pattern_list *filter, *skip;
+};
+
+struct hp_cold_view {
+    struct hp_cold_choice *choices; /* of each session */
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_cold_columns columns;
+    struct hp_cold_known **known; /* by image and address */
+    size_t known_count;
+    struct hp_cold_called **called; /* sorted */
+    size_t called_count;
+    struct hp_cold_cold **rows;
+    size_t row_count;
+    size_t row_room;
+    const char *long_name, *cut_name; /* the last that was too long, and what of it is shown */
+    size_t images;                    /* that were looked into */
+    size_t unrecognised;              /* functions that were called and do not look like it */
+};
+
+/* ------------------------------------------------------------------------------------------ what was called */
+
+/* Many sites may point at one text. */
+static int hp_cold_by_text(const char *x, const char *y) { return x == y ? 0 : strcmp(x, y); }
+
+static int hp_cold_compare_called(const void *a, const void *b)
+{
+    const struct hp_cold_called *x = a, *y = b;
+    const int order = hp_cold_by_text(x->name, y->name);
+    return order != 0 ? order : hp_cold_by_text(x->source, y->source);
+}
+
+static int hp_cold_compare_known(const void *a, const void *b)
+{
+    const struct hp_cold_known *x = a, *y = b;
+    const int order = hp_cold_by_text(x->image, y->image);
+    return order != 0 ? order : x->address == y->address ? 0 : x->address < y->address ? -1 : 1;
+}
+
+/* Functions that the compiler measures have no line. */
+static bool hp_cold_gather_called(struct hp_cold_view *view)
+{
+    const struct hp_profile *profile = view->results->model.profile;
+    struct hp_cold_called *all = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    if (all == NULL || view->called == NULL)
+        return false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_location *location = &profile->sites[at]->location;
+        if (location->line != 0)
+            continue;
+        all[view->called_count] = (struct hp_cold_called){location->function, location->file};
+        view->called[view->called_count] = &all[view->called_count];
+        view->called_count++;
+    }
+    hp_sort(view->called, view->called_count, hp_cold_compare_called);
+    return true;
+}
+
+static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_function *function)
+{
+    const struct hp_cold_called wanted = {function->name, function->source};
+    size_t low = 0, high = view->called_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_cold_compare_called(&wanted, view->called[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
+{
+    struct hp_cold_known *known = hp_arena_take(view->results->model.arena, sizeof *known);
+    if (known == NULL)
+        return false;
+    *known = (struct hp_cold_known){
+        .image = hp_snapshot_text(session, site->image),
+        .name = hp_snapshot_text(session, site->function),
+        .source = hp_snapshot_text(session, site->file),
+        .address = (uint64_t)site->address_high << 32 | site->address_low,
+    };
+    view->known[view->known_count++] = known;
+    return true;
+}
+
+static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
+{
+    return session->header.site_count < HP_MAX_SITES ? session->header.site_count : HP_MAX_SITES;
+}
+
+static bool hp_cold_gather_known(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->model.run;
+    struct hp_site site;
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++)
+        count += hp_cold_sites_of(run->sessions[at]);
+    view->known = hp_arena_take_array(view->results->model.arena, count + 1, sizeof(void *));
+    if (view->known == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++)
+        for (uint32_t id = 0; id < hp_cold_sites_of(run->sessions[at]); id++)
+            if (hp_snapshot_site(run->sessions[at], id, &site) && site.image != 0 &&
+                hp_snapshot_text(run->sessions[at], site.image)[0] == '/' &&
+                !hp_cold_add_known(view, run->sessions[at], &site))
+                return false;
+    hp_sort(view->known, view->known_count, hp_cold_compare_known);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- files */
+
+static const struct hp_function *hp_cold_function_at(const struct hp_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low] : NULL;
+}
+
+/* Whether the file is the one that ran: every function that is known lies where it lay. */
+static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known **known, size_t count, const struct hp_functions *functions)
+{
+    size_t unrecognised = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_function *function = hp_cold_function_at(functions, known[at]->address);
+        if (function == NULL || strcmp(function->name, known[at]->name) != 0 ||
+            strcmp(function->source, known[at]->source) != 0)
+            return false;
+        unrecognised += !function->is_instrumented;
+    }
+    view->unrecognised += unrecognised;
+    return true;
+}
+
+/* The list that chose sites when a session was recorded, NULL where there was none. False: no memory. */
+static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
+                        struct hp_pattern_list **ret_list)
+{
+    const char *text = hp_snapshot_text(view->results->model.run.sessions[session], offset);
+    *ret_list = NULL;
+    if (text[0] == '\0')
+        return true;
+    *ret_list = hp_arena_take(view->results->model.arena, sizeof **ret_list);
+    return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
+}
+
+static bool hp_cold_read_choices(struct hp_cold_view *view)
+{
+    const struct hp_run *run = &view->results->model.run;
+    view->choices = hp_arena_take_array(view->results->model.arena, run->count, sizeof *view->choices);
+    if (view->choices == NULL)
+        return false;
+    for (uint32_t at = 0; at < run->count; at++)
+        if (!hp_cold_read_choice(view, at, run->sessions[at]->header.filter, false, &view->choices[at].filter) ||
+            !hp_cold_read_choice(view, at, run->sessions[at]->header.skip, true, &view->choices[at].skip))
+            return false;
+    return true;
+}
+
+/* Only what every session would have recorded could have been seen. */
+static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
+{
+    for (size_t at = 0; at < view->results->model.run.count; at++) {
+        const struct hp_cold_choice *choice = &view->choices[at];
+        if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
+            (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
+            return false;
+    }
+    return true;
+}
+
+static bool hp_cold_make_room(struct hp_cold_view *view)
+{
+    if (view->row_count < view->row_room)
+        return true;
+    const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
+    struct hp_cold_cold **rows = hp_arena_take_array(view->results->model.arena, room, sizeof(void *));
+    if (rows == NULL)
+        return false;
+    if (view->row_count > 0)
+        memcpy(rows, view->rows, view->row_count * sizeof(void *));
+    view->rows = rows;
+    view->row_room = room;
+    return true;
+}
+
+static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_functions *functions, const char *image)
+{
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_function *function = &functions->all[at];
+        char qualified[256];
+        if (!function->is_instrumented || hp_cold_was_called(view, function))
+            continue;
+        hp_cxx_qualified_name(function->name, qualified, sizeof qualified);
+        const struct hp_pattern_subject subject = {.names = {function->name, qualified},
+                                                   .files = {function->source, image}};
+        if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
+            continue;
+        struct hp_cold_cold *cold = hp_arena_take(view->results->model.arena, sizeof *cold);
+        if (cold == NULL || !hp_cold_make_room(view))
+            return false;
+        *cold = (struct hp_cold_cold){function, image};
+        view->rows[view->row_count++] = cold;
+    }
+    return true;
+}
+
+static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **known, size_t count)
+{
+    const char *image = known[0]->image;
+    struct hp_functions functions = {0};
+    char problem[160] = ": its functions are not listed, since it ";
+    const char *reason = hotpath_cold_reader_(view->results->model.arena, image, &functions);
+    if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
+        reason = "was built anew after this run: what was called is not where it was";
+    if (reason == NULL) {
+        view->images++;
+        return hp_cold_add_cold(view, &functions, image);
+    }
+    strncat(problem, reason, sizeof problem - strlen(problem) - 1);
+    hp_results_warn(view->results, "cold:", image, strlen(image), problem);
+    return true;
+}
+
+static bool hp_cold_add_images(struct hp_cold_view *view)
+{
+    size_t images = 0;
+    for (size_t from = 0, to; from < view->known_count && images < HP_COLD_MOST_IMAGES; from = to, images++) {
+        to = from + 1;
+        while (to < view->known_count && hp_cold_by_text(view->known[from]->image, view->known[to]->image) == 0)
+            to++;
+        if (!hp_cold_add_image(view, view->known + from, to - from))
+            return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- rows */
+
+static struct hp_cold_columns hp_cold_describe(struct hotpath_section *section)
+{
+    struct hp_cold_columns columns;
+    columns.name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                         HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.size = hp_section_add_column(section, "size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP, true);
+    columns.image = hp_section_add_column(section, "image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE, true);
+    columns.source = hp_section_add_column(section, "source", "Source", HOTPATH_UNIT_TEXT, 0, true);
+    columns.path = hp_section_add_column(section, "path", "Path", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static int hp_cold_compare_sizes(const void *a, const void *b)
+{
+    const struct hp_cold_cold *x = a, *y = b;
+    if (x->function->size != y->function->size)
+        return x->function->size > y->function->size ? -1 : 1;
+    const int order = hp_cold_by_text(x->function->name, y->function->name);
+    if (order != 0)
+        return order;
+    const int image = hp_cold_by_text(x->image, y->image);
+    return image != 0                                     ? image
+           : x->function->address == y->function->address ? 0
+           : x->function->address < y->function->address  ? -1
+                                                          : 1;
+}
+
+/* Rows that share a long name stand one after the other, mostly. */
+static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
+{
+    if (linked != view->long_name) {
+        const char *copy = hp_arena_copy(view->results->model.arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
+        view->cut_name = copy != NULL ? copy : "";
+        view->long_name = linked;
+    }
+    return view->cut_name;
+}
+
+/* As names of other functions are shown; that of the linker where there is no memory or no way. */
+static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
+{
+    char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
+    hp_read_name *read_name = view->results->model.run.read_name;
+    if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
+        return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
+    hp_cxx_short_name(signature, name, sizeof name);
+    const char *copy = hp_arena_copy(view->results->model.arena, name, strlen(name));
+    return copy != NULL ? copy : linked;
+}
+
+static void hp_cold_fill_row(struct hp_cold_view *view, struct hp_row *row, const struct hp_cold_cold *cold)
+{
+    const char *slash = strrchr(cold->image, '/');
+    hp_section_set_text(row, view->columns.name, hp_cold_readable_name(view, cold->function->name));
+    hp_section_set_count(row, view->columns.size, cold->function->size);
+    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
+    hp_section_set_text(row, view->columns.path, cold->image);
+    if (cold->function->source[0] != '\0')
+        hp_section_set_text(row, view->columns.source, cold->function->source);
+}
+
+static bool hp_cold_has_filter(const struct hp_run *run)
+{
+    size_t at = 0;
+    while (at < run->count && hp_snapshot_text(run->sessions[at], run->sessions[at]->header.filter)[0] == '\0')
+        at++;
+    return at < run->count;
+}
+
+static void hp_cold_add_notes(const struct hp_cold_view *view)
+{
+    static const enum hp_loss losses[] = {HP_LOSS_ZONES,    HP_LOSS_NODES, HP_LOSS_SITES, HP_LOSS_DEPTH,
+                                          HP_LOSS_CHILDREN, HP_LOSS_ENDED, HP_LOSS_SEALED};
+    const struct hotpath_results *results = view->results;
+    uint64_t lost = 0;
+    for (size_t at = 0; at < sizeof losses / sizeof losses[0]; at++)
+        lost |= results->trust->lost[losses[at]];
+    if (lost != 0)
+        hp_section_note(view->section,
+                        "not everything could be recorded (see the last line): some of these may have "
+                        "been called");
+    if (hp_cold_has_filter(&results->model.run))
+        hp_section_note(view->section,
+                        "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
+    if (view->unrecognised > 0)
+        hp_section_note(view->section, "some functions that were called cannot be told from others in their file: "
+                                       "there may be more than these");
+}
+
+static const char *hp_cold_if_empty(const struct hp_cold_view *view)
+{
+    if (view->known_count == 0)
+        return "no function was measured by the compiler: compile with -finstrument-functions and run with "
+               "HOTPATH=1";
+    return view->images == 0 ? "no program or library could be looked into"
+                             : "every function that the compiler measures, and that matches the focus, was called";
+}
+
+static bool hp_cold_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cold_view view = {.results = results, .section = section, .columns = hp_cold_describe(section)};
+    section->description = "Functions that the compiler measures and nobody called.";
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !hp_cold_read_choices(&view) ||
+        !hp_cold_gather_known(&view) || !hp_cold_gather_called(&view) || !hp_cold_add_images(&view))
+        return false;
+    hp_sort(view.rows, view.row_count, hp_cold_compare_sizes);
+    section->total_rows = view.row_count;
+    section->if_empty = hp_cold_if_empty(&view);
+    if (!hp_section_make_rows(results, section, view.row_count))
+        return false;
+    for (size_t at = 0; at < view.row_count; at++)
+        hp_cold_fill_row(&view, &section->rows[at], view.rows[at]);
+    hp_cold_add_notes(&view);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
+}
+
+static bool hp_cold_is_available(void) { return hotpath_cold_reader_ != NULL; }
+
+const struct hp_section_type hotpath_section_cold_ = {
+    .name = "cold",
+    .is_on_request = true,
+    .is_available = hp_cold_is_available,
+    .elsewhere = " is not part of the reports that a process writes itself: 'hotpath report --cold' shows it",
+    .fill = hp_cold_fill,
+};
+
+/* ---- src/sections/cpu_table.h -------------------------------------------------------------------------------- */
+
+/* The section `cpu`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_cpu_;
+
+/* ---- src/sections/cpu_table.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `cpu`: one row per site, or per site and thread, and the processor time it used.
+ *
+ * Every site that was called has a row, those that only slept with nothing. What was used outside of all has a row of its own,
+ * so that exclusive times add up to that of the run.
+ */
+
+#define HP_CPU_TABLE_LINE_BYTES 240u
+
+struct hp_cpu_table_columns {
+    size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
+};
+
+/* What becomes a row. */
+struct hp_cpu_table_entry {
+    const struct hp_site_sums *site; /* NULL: what no function has */
+    const char *name;                /* of that */
+    const struct hp_site_cpu *cpu;
+    const struct hp_cpu_sums *shown; /* its own, or with all inside */
+};
+
+struct hp_cpu_table_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    const struct hp_cpu *cpu;
+    struct hp_site_cpu outside, startup;
+    bool is_unranked; /* nobody has samples enough to say that he has more than others */
+    uint64_t whole;
+    struct hp_cpu_table_columns columns;
+    struct hp_cpu_table_entry **entries;
+    size_t count;
+};
+
+static void hp_cpu_table_describe(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_cpu_table_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (view->results->settings->show.by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->samples = hp_section_add_column(section, "samples", "Samples", HOTPATH_UNIT_COUNT, 0, true);
+    columns->time = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_ROUGH, true);
+    columns->user = hp_section_add_column(section, "user_ns", "User", HOTPATH_UNIT_NS, 0, true);
+    columns->kernel = hp_section_add_column(section, "kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, true);
+    columns->percent =
+        hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE, true);
+    columns->error = hp_section_add_column(section, "error_ns", "+/-", HOTPATH_UNIT_NS, 0, false);
+    columns->own = hp_section_add_column(section, "own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->all = hp_section_add_column(section, "all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* ------------------------------------------------------------------------------------------- entries */
+
+static const char *hp_cpu_table_name_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? entry->site->name : entry->name;
+}
+
+static uint32_t hp_cpu_table_thread_of(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL ? hp_thread_number(entry->site) : 0;
+}
+
+static int hp_cpu_table_compare_entries(const void *a, const void *b)
+{
+    const struct hp_cpu_table_entry *x = a, *y = b;
+    int order = hp_by_number(hp_cpu_ns(y->shown), hp_cpu_ns(x->shown));
+    if (order == 0)
+        order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
+    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+}
+
+static bool hp_cpu_table_is_shown(const struct hp_cpu_table_view *view, const struct hp_cpu_table_entry *entry)
+{
+    const struct hp_pattern_subject subject = {.names = {entry->name}};
+    return entry->site != NULL ? hp_results_show(view->results, entry->site)
+                               : hp_results_show_subject(view->results, &subject);
+}
+
+static bool hp_cpu_table_is_left_out(const struct hp_cpu_table_view *view, const struct hp_site_sums *site)
+{
+    return view->results->settings->show.exclude_wrapper && site->is_main;
+}
+
+/* Of which the rows have their shares: all that was used, or what all rows have without main functions. */
+static void hp_cpu_table_set_whole(struct hp_cpu_table_view *view)
+{
+    view->section->percent_of = "cpu";
+    view->whole = hp_cpu_ns(&view->cpu->total);
+    if (!view->results->settings->show.exclude_wrapper)
+        return;
+    view->section->percent_of = "rows";
+    view->whole = 0;
+    for (size_t at = 0; at < view->count; at++)
+        view->whole += hp_cpu_ns(view->entries[at]->shown);
+}
+
+static void hp_cpu_table_add_entry(struct hp_cpu_table_view *view, const struct hp_site_sums *site, const struct hp_site_cpu *cpu)
+{
+    const bool is_inclusive = view->results->settings->show.cpu_inclusive;
+    *view->entries[view->count++] =
+        (struct hp_cpu_table_entry){.site = site, .cpu = cpu, .shown = is_inclusive ? &cpu->all : &cpu->own};
+}
+
+static void hp_cpu_table_add_other(struct hp_cpu_table_view *view, const char *name, const struct hp_cpu_sums *sums, struct hp_site_cpu *room)
+{
+    *room = (struct hp_site_cpu){*sums, *sums};
+    if (hp_cpu_ns(sums) > 0 || sums->samples > 0)
+        *view->entries[view->count++] = (struct hp_cpu_table_entry){.name = name, .cpu = room, .shown = &room->own};
+}
+
+/* False: no memory. */
+static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
+{
+    const size_t most = view->profile->site_count + 2;
+    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->model.arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->model.arena, most, sizeof(void *));
+    if (entries == NULL || view->entries == NULL)
+        return false;
+    for (size_t at = 0; at < most; at++)
+        view->entries[at] = &entries[at];
+    for (size_t at = 0; at < view->profile->site_count; at++)
+        if (!hp_cpu_table_is_left_out(view, view->profile->sites[at]))
+            hp_cpu_table_add_entry(view, view->profile->sites[at], &view->cpu->sites[at]);
+    hp_cpu_table_add_other(view, HP_OUTSIDE, &view->cpu->outside, &view->outside);
+    hp_cpu_table_add_other(view, HP_STARTUP, &view->cpu->startup, &view->startup);
+    hp_cpu_table_set_whole(view);
+    return true;
+}
+
+/* Rows that may be off by more than this part are marked. */
+#define HP_CPU_TABLE_ROUGH_PART 0.25
+
+static double hp_cpu_table_error_of(const struct hp_cpu_table_entry *entry) { return hp_root(entry->shown->variance); }
+
+static bool hp_cpu_table_is_rough(const struct hp_cpu_table_entry *entry)
+{
+    return entry->site != NULL && hp_cpu_table_error_of(entry) > HP_CPU_TABLE_ROUGH_PART * (double)hp_cpu_ns(entry->shown);
+}
+
+static int hp_cpu_table_compare_names(const void *a, const void *b)
+{
+    const struct hp_cpu_table_entry *x = a, *y = b;
+    const int order = strcmp(hp_cpu_table_name_of(x), hp_cpu_table_name_of(y));
+    return order != 0 ? order : hp_by_number(hp_cpu_table_thread_of(x), hp_cpu_table_thread_of(y));
+}
+
+/* Where not even the first is sure to have what it has, an order by that would say what nobody knows. */
+static void hp_cpu_table_rank(struct hp_cpu_table_view *view)
+{
+    const struct hp_cpu_table_entry *first = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        const struct hp_cpu_table_entry *entry = view->entries[at];
+        if (entry->site == NULL || hp_cpu_ns(entry->shown) == 0)
+            continue;
+        first = first != NULL ? first : entry;
+        count++;
+    }
+    view->is_unranked = view->section->order.is_usual && count > 1 && hp_cpu_table_is_rough(first);
+    if (!view->is_unranked)
+        return;
+    hp_sort(view->entries, view->count, hp_cpu_table_compare_names);
+    view->section->order.column = view->columns.name;
+    view->section->order.is_ascending = true;
+}
+
+/* Leaves what is to be shown, in order. */
+static void hp_cpu_table_choose(struct hp_cpu_table_view *view)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    view->section->total_rows = 0;
+    for (size_t at = 0; at < view->count; at++) {
+        struct hp_cpu_table_entry *entry = view->entries[at];
+        const bool is_wanted = hp_cpu_table_is_shown(view, entry);
+        view->section->total_rows += is_wanted;
+        if (is_wanted && !hp_share_is_small(hp_cpu_ns(entry->shown), view->whole, &settings->show))
+            view->entries[kept++] = entry;
+    }
+    view->count = kept;
+    hp_sort(view->entries, view->count, hp_cpu_table_compare_entries);
+    hp_cpu_table_rank(view);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static bool hp_cpu_table_fill_row(void *context, struct hp_row *row, const void *about)
+{
+    struct hp_cpu_table_view *view = context;
+    const struct hp_cpu_table_entry *entry = about;
+    const struct hp_cpu_table_columns *columns = &view->columns;
+    const struct hp_cpu_sums *shown = entry->shown;
+    hp_section_set_text(row, columns->name, hp_cpu_table_name_of(entry));
+    hp_section_set_count(row, columns->samples, shown->samples);
+    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
+    hp_section_set_number(row, columns->user, (double)shown->user_ns);
+    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
+    hp_section_set_number(row, columns->error, hp_cpu_table_error_of(entry));
+    row->is_rough = hp_cpu_table_is_rough(entry);
+    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
+    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
+    if (entry->site == NULL)
+        return true;
+    row->is_main = entry->site->is_main;
+    row->is_open = entry->site->sums.open > 0;
+    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    if (entry->site->thread != NULL &&
+        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
+        return false;
+    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+}
+
+static bool hp_cpu_table_fill_rows(struct hp_cpu_table_view *view)
+{
+    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
+                         (const void *const *)view->entries, view->count, hp_cpu_table_fill_row, view);
+}
+
+/* ------------------------------------------------------------------------------------ above and below */
+
+/* "Total: 2.00 s, 1.93 s in user and 66.00 ms in kernel mode; 1991 samples by perf and timers" */
+static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
+{
+    char bytes[HP_CPU_TABLE_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Total: ");
+    hp_units_ns(&line, (double)hp_cpu_ns(total));
+    hp_text_string(&line, ", ");
+    hp_units_ns(&line, (double)total->user_ns);
+    hp_text_string(&line, " in user and ");
+    hp_units_ns(&line, (double)total->kernel_ns);
+    hp_text_string(&line, " in kernel mode; ");
+    hp_text_u64(&line, total->samples);
+    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
+    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
+    view->section->summary = hp_arena_copy(view->results->model.arena, bytes, line.length);
+    return view->section->summary != NULL;
+}
+
+static void hp_cpu_table_add_totals(struct hp_cpu_table_view *view)
+{
+    const struct hp_cpu_sums *total = &view->cpu->total;
+    hp_section_add_total(view->section, "samples", HOTPATH_UNIT_COUNT, total->samples);
+    hp_section_add_total(view->section, "perf_samples", HOTPATH_UNIT_COUNT, view->cpu->perf_samples);
+    hp_section_add_total(view->section, "cpu_ns", HOTPATH_UNIT_COUNT, hp_cpu_ns(total));
+    hp_section_add_total(view->section, "user_ns", HOTPATH_UNIT_COUNT, total->user_ns);
+    hp_section_add_total(view->section, "kernel_ns", HOTPATH_UNIT_COUNT, total->kernel_ns);
+    hp_section_add_total(view->section, "sampled_ns", HOTPATH_UNIT_COUNT, view->cpu->sampled_ns);
+}
+
+static bool hp_cpu_table_has_row(const struct hp_cpu_table_view *view, const char *name)
+{
+    for (size_t at = 0; at < view->section->row_count; at++)
+        if (strcmp(view->section->rows[at].cells[view->columns.name].text, name) == 0)
+            return true;
+    return false;
+}
+
+static bool hp_cpu_table_has_rough_row(const struct hp_cpu_table_view *view)
+{
+    bool has_rough = false;
+    for (size_t at = 0; at < view->section->row_count; at++)
+        has_rough |= view->section->rows[at].is_rough;
+    return has_rough;
+}
+
+static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const bool has_outside = hp_cpu_table_has_row(view, HP_OUTSIDE);
+    hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
+                          HP_OUTSIDE " was used outside of all measured functions");
+    if (hp_cpu_table_has_row(view, HP_STARTUP))
+        hp_section_note(section,
+                        HP_STARTUP " was used before the program was measured: by the dynamic linker, and by "
+                                   "what runs before main");
+    if (view->is_unranked)
+        hp_section_note(section, "~ too few samples to rank these functions: they are in the order of their names");
+    else if (hp_cpu_table_has_rough_row(view))
+        hp_section_note(section, "~ too few samples: may well be off by a quarter, or more");
+    if (view->cpu->has_timers || !view->cpu->has_perf)
+        hp_section_note(section, "sampled on the kernel's ticks alone: what is in step with them may be far off");
+    if (strcmp(section->percent_of, "rows") == 0)
+        hp_section_note(section, "% Total is of the sum of all rows, without the main function");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->model.run); }
+
+static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
+{
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.cpu_inclusive
+                   ? "Processor time of each function and those it calls, thread by thread."
+                   : "Exclusive processor time by each function, thread by thread.";
+    return settings->show.cpu_inclusive ? "Processor time of each function and those it calls."
+                                        : "Exclusive processor time by each function.";
+}
+
+/* The profile of the results has its own; one by thread has it made anew. */
+static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
+{
+    return profile == results->model.profile ? hp_model_cpu(&results->model)
+                                             : hp_cpu_of_profile(results->model.arena, profile);
+}
+
+static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    const struct hp_profile *profile = hp_results_profile_of_rows(results);
+    if (view == NULL || profile == NULL)
+        return NULL;
+    *view =
+        (struct hp_cpu_table_view){.results = results, .section = section, .profile = profile, .cpu = hp_cpu_table_cpu_of(results, profile)};
+    return view->cpu != NULL ? view : NULL;
+}
+
+static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_cpu_table_view *view = hp_cpu_table_make_view(results, section);
+    if (view == NULL)
+        return false;
+    section->description = hp_cpu_table_description_of(results->settings);
+    hp_cpu_table_describe(view);
+    if (!hp_order_choose(results, section, view->columns.time, view->columns.percent) || !hp_cpu_table_gather(view))
+        return false;
+    if (!hp_cpu_table_has_data(results)) {
+        section->if_empty = HP_NO_CPU;
+        return hp_section_make_rows(results, section, 0);
+    }
+    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    hp_cpu_table_choose(view);
+    section->if_empty = hp_section_why_empty(section, view->profile->site_count,
+                                             "no processor time was found to be used while the session was active");
+    hp_cpu_table_add_totals(view);
+    if (!hp_cpu_table_set_summary(view) || !hp_cpu_table_fill_rows(view))
+        return false;
+    hp_cpu_table_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_cpu_ = {
+    .name = "cpu", .is_left_out_empty = true, .has_data = hp_cpu_table_has_data, .fill = hp_cpu_table_fill};
+
+/* ---- src/sections/order.c ------------------------------------------------------------------------------------ */
+
+/*
+ * In which order the rows of a section stand. Rows that are alike in the column that counts, and those without a value,
+ * which come last whatever the direction, stay in the usual order.
+ */
+
+/* ---------------------------------------------------------------------------------------------- choosing */
+
+static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_section *section)
+{
+    char bytes[160];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
+    hp_text_string(&line, " are sorted by ");
+    hp_text_string(&line, section->columns[section->order.column].shown.title);
+    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    if (copy != NULL)
+        hp_section_note(section, copy);
+    return copy != NULL;
+}
+
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+{
+    const char *sort = results->settings->show.sort;
+    const bool is_reversed = sort[0] == '-';
+    const char *name = sort + is_reversed;
+    const size_t column = hp_section_find_column(section, name, strlen(name));
+    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    if (sort[0] == '\0' || column == section->column_count)
+        return true;
+    section->columns[column].shown.visible = 1;
+    section->columns[column].traits |= HP_COLUMN_LATE;
+    if (!is_reversed && (column == usual || column == share))
+        return true;
+    section->order.column = column;
+    section->order.is_usual = false;
+    section->order.is_ascending = (section->columns[column].shown.unit == HOTPATH_UNIT_TEXT) != is_reversed;
+    return hp_order_add_note(results, section);
+}
+
+/* ----------------------------------------------------------------------------------------------- sorting */
+
+/* A row and what counts of it. */
+struct hp_order_key {
+    struct hp_row row;
+    const char *text; /* NULL: the number counts */
+    double number;
+    bool has_value;
+    bool is_ascending;
+    size_t index; /* in the usual order */
+};
+
+static int hp_order_compare_values(const struct hp_order_key *x, const struct hp_order_key *y)
+{
+    int order = x->number < y->number ? -1 : x->number > y->number;
+    if (x->text != NULL && y->text != NULL)
+        order = strcmp(x->text, y->text);
+    return x->is_ascending ? order : -order;
+}
+
+static int hp_order_compare_keys(const void *a, const void *b)
+{
+    const struct hp_order_key *x = a, *y = b;
+    if (x->has_value != y->has_value)
+        return x->has_value ? -1 : 1;
+    const int order = x->has_value ? hp_order_compare_values(x, y) : 0;
+    return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct hp_order_key hp_order_key_of(const struct hotpath_section *section, size_t index)
+{
+    const struct hp_row *row = &section->rows[index];
+    const struct hp_cell *cell = &row->cells[section->order.column];
+    const uint32_t unit = section->columns[section->order.column].shown.unit;
+    return (struct hp_order_key){
+        .row = *row,
+        .text = unit == HOTPATH_UNIT_TEXT ? cell->text : NULL,
+        .number = hp_cell_number(cell, unit),
+        .has_value = cell->has_value,
+        .is_ascending = section->order.is_ascending,
+        .index = index,
+    };
+}
+
+static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const size_t count = section->row_count;
+    struct hp_order_key *keys = hp_arena_take_array(results->model.arena, count + 1, sizeof *keys);
+    struct hp_order_key **order = hp_arena_take_array(results->model.arena, count + 1, sizeof(void *));
+    if (keys == NULL || order == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++) {
+        keys[at] = hp_order_key_of(section, at);
+        order[at] = &keys[at];
+    }
+    hp_sort(order, count, hp_order_compare_keys);
+    for (size_t at = 0; at < count; at++)
+        section->rows[at] = order[at]->row;
+    return true;
+}
+
+/* Main rows are never left out, unless there are more of them than rows to show. */
+static void hp_order_cut_rows(struct hotpath_section *section, uint32_t limit)
+{
+    size_t kept = 0, mains = 0;
+    for (size_t at = 0; at < section->row_count; at++)
+        mains += section->rows[at].is_main;
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < section->row_count && kept < limit; at++) {
+        if (!section->rows[at].is_main && others == 0)
+            continue;
+        others -= !section->rows[at].is_main;
+        section->rows[kept++] = section->rows[at];
+    }
+    section->row_count = kept;
+}
+
+bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit)
+{
+    if (!section->order.is_usual && !hp_order_sort_rows(results, section))
+        return false;
+    if (limit != 0 && limit != HOTPATH_NO_LIMIT)
+        hp_order_cut_rows(section, limit);
+    return true;
+}
+
+bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
+                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+{
+    if (section->order.is_usual && limit != 0 && limit < count)
+        count = limit;
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < count; at++)
+        if (!fill(view, &section->rows[at], entries[at]))
+            return false;
+    return hp_order_apply(results, section, limit);
+}
+
+/* ---- src/sections/percentile.c ------------------------------------------------------------------------------- */
+
+/* What the column of a percentile is called. */
+
+/* "P99.9": up to three decimals, no zeros at the end. */
+static void hp_percentile_put_title(struct hp_text *title, double percentile)
+{
+    if (percentile <= 0 || percentile >= 100) {
+        hp_text_string(title, percentile <= 0 ? "Min" : "Max");
+        return;
+    }
+    hp_text_char(title, 'P');
+    hp_text_fixed(title, percentile, 3);
+    while (title->bytes[title->length - 1] == '0')
+        title->length--;
+    if (title->bytes[title->length - 1] == '.')
+        title->length--;
+}
+
+static char hp_percentile_key_byte(char c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c == '.' ? '_' : c); }
+
+bool hp_percentile_name(struct hp_arena *arena, double percentile, const char *after_key, const char *after_title,
+                        struct hp_percentile_names *ret_names)
+{
+    char title_bytes[64], key_bytes[64];
+    struct hp_text title, key;
+    hp_text_init(&title, title_bytes, sizeof title_bytes);
+    hp_text_init(&key, key_bytes, sizeof key_bytes);
+    hp_percentile_put_title(&title, percentile);
+    for (size_t at = 0; at < title.length; at++)
+        hp_text_char(&key, hp_percentile_key_byte(title_bytes[at]));
+    hp_text_string(&title, after_title);
+    hp_text_string(&key, after_key);
+    ret_names->title = hp_arena_copy(arena, title_bytes, title.length);
+    ret_names->key = hp_arena_copy(arena, key_bytes, key.length);
+    return ret_names->title != NULL && ret_names->key != NULL;
+}
+
+/* ---- src/sections/processes.h -------------------------------------------------------------------------------- */
+
+/* The section `processes`: what every process of the run measured. */
+
+HP_SHARED const struct hp_section_type hotpath_section_processes_;
+
+/* ---- src/sections/processes.c -------------------------------------------------------------------------------- */
+
+/*
+ * The section `processes`: one row per session, by the time it measured.
+ *
+ * That is the time of all zones that are not inside other zones, added up over its threads: the same as the self times
+ * of all its functions together. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves
+ * out what main functions do themselves.
+ */
+
+#define HP_PROCESSES_COMMAND_COLUMNS 80u /* of a command in a name; all of it is in a column of its own */
+#define HP_PROCESSES_MOST_SINGLE 100u    /* processes that have a row each; of more, those of the same program share one */
+#define HP_PROCESSES_MOST_REASONS 4u     /* that are named below the table; all are in a column of their own */
+
+/* A session, or those of all processes of one program. */
+struct hp_processes_process {
+    const struct hp_snapshot *snapshot; /* of the first */
+    uint64_t measured;                  /* ticks */
+    uint64_t cpu_ns, calls, threads;
+    uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
+    uint64_t count;             /* processes */
+    size_t number;              /* in the order they were given in */
+    bool is_program, is_scaled;
+};
+
+struct hp_processes_columns {
+    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
+        reason, scaled;
+};
+
+struct hp_processes_view {
+    struct hotpath_results *results;
+    struct hp_processes_columns columns;
+    uint64_t whole; /* ticks that all of them measured */
+};
+
+static struct hp_processes_columns hp_processes_describe(const struct hp_run *run, struct hotpath_section *section)
+{
+    struct hp_processes_columns columns;
+    columns.name =
+        hp_section_add_column(section, "name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns.state = hp_section_add_column(section, "state", "State", HOTPATH_UNIT_TEXT, 0, true);
+    columns.started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, true);
+    columns.elapsed = hp_section_add_column(section, "elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, 0, true);
+    columns.cpu = hp_section_add_column(section, "cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP,
+                                        hp_run_has_feature(run, HP_FEATURE_CPU));
+    columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, true);
+    columns.calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns.total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                          HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns.percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                            HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, false);
+    columns.parent_pid = hp_section_add_column(section, "parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, false);
+    columns.command = hp_section_add_column(section, "command", "Command", HOTPATH_UNIT_TEXT, 0, false);
+    columns.count = hp_section_add_column(section, "processes", "Processes", HOTPATH_UNIT_COUNT, 0, false);
+    columns.reason = hp_section_add_column(section, "reason", "Reason", HOTPATH_UNIT_TEXT, 0, false);
+    columns.scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    return columns;
+}
+
+static const char *hp_processes_program_of(const struct hp_snapshot *snapshot)
+{
+    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable);
+    return file[0] != '\0' ? file : hp_snapshot_text(snapshot, snapshot->header.command);
+}
+
+/* "1234 ./server --worker", or "/usr/bin/cc (120 processes)". */
+static const char *hp_processes_name_process(struct hp_arena *arena, const struct hp_processes_process *process)
+{
+    char bytes[64 + 4 * HP_PROCESSES_COMMAND_COLUMNS];
+    struct hp_text name;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *command =
+        process->is_program ? hp_processes_program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
+    hp_text_init(&name, bytes, sizeof bytes);
+    if (process->count == 1 && !process->is_program) {
+        hp_text_u64(&name, snapshot->header.pid);
+        hp_text_string(&name, command[0] != '\0' ? " " : "");
+    }
+    hp_utf8_put_fitted(&name, command, strlen(command), HP_PROCESSES_COMMAND_COLUMNS);
+    if (process->count > 1) {
+        hp_text_string(&name, " (");
+        hp_text_u64(&name, process->count);
+        hp_text_string(&name, " processes)");
+    }
+    return hp_arena_copy(arena, bytes, name.length);
+}
+
+static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
+{
+    return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
+}
+
+static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
+{
+    const struct hp_processes_columns *columns = &view->columns;
+    const struct hp_run *run = &view->results->model.run;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const struct hp_header *header = &snapshot->header;
+    const char *name = hp_processes_name_process(view->results->model.arena, process);
+    if (name == NULL)
+        return false;
+    hp_section_set_text(row, columns->name, name);
+    hp_section_set_text(row, columns->state, hp_processes_state_of(snapshot));
+    hp_section_set_number(row, columns->started, (double)process->began_ns);
+    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
+    if (header->features & HP_FEATURE_CPU)
+        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
+    hp_section_set_count(row, columns->threads, process->threads);
+    hp_section_set_count(row, columns->calls, process->calls);
+    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
+    row->is_sampled = process->is_scaled;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, false));
+    hp_section_set_count(row, columns->pid, header->pid);
+    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
+    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
+    hp_section_set_count(row, columns->count, process->count);
+    if (header->outside != 0)
+        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------------- processes */
+
+static uint64_t hp_processes_measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
+{
+    const struct hp_sums main = {.self = session->in_main};
+    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
+    return session->total > apart ? session->total - apart : 0;
+}
+
+static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
+{
+    const struct hp_session_sums *sums = &results->model.profile->sessions[at];
+    const struct hp_header *header = &sums->snapshot->header;
+    *process = (struct hp_processes_process){
+        .snapshot = sums->snapshot,
+        .measured = hp_processes_measured_by(sums, results->settings),
+        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
+        .calls = sums->calls,
+        .threads = header->threads_seen,
+        .began_ns = hp_run_started_ns(&results->model.run, sums->snapshot),
+        .elapsed = hp_snapshot_elapsed(sums->snapshot),
+        .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
+        .number = at,
+        .is_scaled = sums->is_scaled,
+    };
+}
+
+/* The most time first, of the same the most processor time; else in the order they were given in. */
+static int hp_processes_compare_processes(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    if (x->measured != y->measured)
+        return x->measured > y->measured ? -1 : 1;
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int hp_processes_compare_programs(const void *a, const void *b)
+{
+    const struct hp_processes_process *x = a, *y = b;
+    const int order = strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot));
+    if (order != 0)
+        return order;
+    const int reason = strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                              hp_snapshot_text(y->snapshot, y->snapshot->header.outside));
+    if (reason != 0)
+        return reason;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool hp_processes_is_same_program(const struct hp_processes_process *x, const struct hp_processes_process *y)
+{
+    return strcmp(hp_processes_program_of(x->snapshot), hp_processes_program_of(y->snapshot)) == 0 &&
+           strcmp(hp_snapshot_text(x->snapshot, x->snapshot->header.outside),
+                  hp_snapshot_text(y->snapshot, y->snapshot->header.outside)) == 0;
+}
+
+static void hp_processes_add_process(const struct hp_run *run, struct hp_processes_process *sum, const struct hp_processes_process *process)
+{
+    const uint64_t later = process->began_ns > sum->began_ns ? process->began_ns - sum->began_ns : 0;
+    const uint64_t end = (uint64_t)((double)later / run->ns_per_tick) + process->elapsed;
+    sum->is_program = true;
+    sum->is_scaled |= process->is_scaled;
+    sum->measured += process->measured;
+    sum->cpu_ns += process->cpu_ns;
+    sum->calls += process->calls;
+    sum->threads += process->threads;
+    sum->count += process->count;
+    sum->elapsed = hp_processes_higher(sum->elapsed, end);
+}
+
+/* One for each program. Sessions were given by their beginning, so the first of a program begins it. */
+static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_process **order, size_t count)
+{
+    size_t kept = 0;
+    hp_sort(order, count, hp_processes_compare_programs);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && hp_processes_is_same_program(order[kept - 1], order[at]))
+            hp_processes_add_process(run, order[kept - 1], order[at]);
+        else
+            order[kept++] = order[at];
+    return kept;
+}
+
+/* The processes in order; NULL: no memory. */
+static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
+{
+    const struct hotpath_results *results = view->results;
+    const size_t count = results->model.run.count;
+    struct hp_processes_process *processes = hp_arena_take_array(results->model.arena, count, sizeof *processes);
+    struct hp_processes_process **order = hp_arena_take_array(results->model.arena, count, sizeof(void *));
+    if (processes == NULL || order == NULL)
+        return NULL;
+    for (size_t at = 0; at < count; at++) {
+        hp_processes_fill_process(&processes[at], results, at);
+        view->whole += processes[at].measured;
+        order[at] = &processes[at];
+    }
+    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->model.run, order, count) : count;
+    hp_sort(order, *ret_count, hp_processes_compare_processes);
+    return order;
+}
+
+/* ------------------------------------------------------------------------------------------------------ notes */
+
+/* "1234 /bin/busybox could not be followed: it is linked statically" */
+static const char *hp_processes_explain(struct hp_arena *arena, const struct hp_processes_process *process)
+{
+    char bytes[600];
+    struct hp_text text;
+    const struct hp_snapshot *snapshot = process->snapshot;
+    const char *name = hp_processes_name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, name != NULL ? name : "");
+    hp_text_string(&text, " could not be followed: ");
+    hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * HP_PROCESSES_COMMAND_COLUMNS);
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+static void hp_processes_add_notes(const struct hotpath_results *results, struct hotpath_section *section,
+                      struct hp_processes_process **order, size_t count)
+{
+    size_t named = 0, outside = 0;
+    if (results->model.run.states[HP_SNAPSHOT_ENDED] > 0)
+        hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
+    for (size_t at = 0; at < count; at++) {
+        if (order[at]->snapshot->header.outside == 0)
+            continue;
+        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->model.arena, order[at]) : NULL;
+        if (note != NULL)
+            hp_section_note(section, note);
+        named += note != NULL;
+        outside++;
+    }
+    if (outside > named)
+        hp_section_note(section, "more could not be followed; the column 'reason' says why");
+    bool has_scaled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_scaled |= section->rows[at].is_sampled;
+    if (has_scaled)
+        hp_share_note_scaled(results->model.profile, section);
+    if (results->settings->show.exclude_wrapper)
+        hp_section_note(section, "Total is without what the main function does itself");
+}
+
+static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model.run, section)};
+    size_t count = 0;
+    hp_section_show_columns(results, section);
+    if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
+        return false;
+    section->description = "Time in zones, process by process.";
+    section->percent_of = "rows";
+    struct hp_processes_process **order = hp_processes_rank(&view, &count);
+    section->total_rows = count;
+    if (order == NULL || !hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t row = 0; row < section->row_count; row++)
+        if (!hp_processes_fill_row(&view, &section->rows[row], order[row]))
+            return false;
+    hp_processes_add_notes(results, section, order, count);
+    return hp_order_apply(results, section, results->settings->show.functions_limit);
+}
+
+static bool hp_processes_has_data(const struct hotpath_results *results)
+{
+    return results->model.run.count > 1 || results->model.run.sessions[0]->header.outside != 0;
+}
+
+const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
+
+/* ---- src/sections/slowest.h ---------------------------------------------------------------------------------- */
+
+/* The section `slowest`: the slowest call of a function, with what ran inside. */
+
+HP_SHARED const struct hp_section_type hotpath_section_slowest_;
+
+/* ---- src/sections/timing.h ----------------------------------------------------------------------------------- */
+
+/* The section `timing`: where the time went, one row per site. */
+
+HP_SHARED const struct hp_section_type hotpath_section_timing_;
+
+/* ---- src/sections/wait_table.h ------------------------------------------------------------------------------- */
+
+/* The section `waits`. */
+
+HP_SHARED const struct hp_section_type hotpath_section_waits_;
+
+/* ---- src/sections/registry.c --------------------------------------------------------------------------------- */
+
+/* The list of sections: a new one is one line here. */
+
+const struct hp_section_type *const hotpath_section_types_[] = {
+    &hotpath_section_bottlenecks_,   /* where more than time was measured */
+    &hotpath_section_timing_,        /* one line each */
+    &hotpath_section_alloc_bytes_,   /* where malloc was watched; one of the two, unless asked for */
+    &hotpath_section_alloc_count_,   /* the same in numbers of blocks */
+    &hotpath_section_alloc_threads_, /* on request */
+    &hotpath_section_alloc_pools_,   /* where the program has some */
+    &hotpath_section_cpu_,           /* where processor time was sampled */
+    &hotpath_section_waits_,         /* where somebody watched */
+    &hotpath_section_calltree_,      /* on request */
+    &hotpath_section_calls_,         /* where some were logged */
+    &hotpath_section_slowest_,       /* on request */
+    &hotpath_section_processes_,     /* of several */
+    &hotpath_section_cold_,          /* on request */
+};
+
+const size_t hotpath_section_type_count_ = sizeof hotpath_section_types_ / sizeof hotpath_section_types_[0];
+
+/* ---- src/sections/results.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Results: the sections a report asks for, and the public way to walk them.
+ *
+ * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not for request only), "all", names
+ * (exactly those), "-name" (without it; alone or first it means auto without it). Order in the text does not
+ * matter: the report has one order. HOTPATH_SLOWEST adds its section.
+ */
+
+#define HP_RESULTS_MOST_PIDS 8u /* named in one line */
+
+/* ------------------------------------------------------------------------------------ which sections */
+
+static bool hp_results_is_same(const char *name, size_t length, const char *other)
+{
+    return other != NULL && hp_text_equal_nocase(name, length, other);
+}
+
+static bool hp_results_answers_to(const struct hp_section_type *type, const char *name, size_t length)
+{
+    return hp_results_is_same(name, length, type->name) || hp_results_is_same(name, length, type->alias) ||
+           hp_results_is_same(name, length, type->group);
+}
+
+static bool hp_results_is_available(const struct hp_section_type *type)
+{
+    return type->is_available == NULL || type->is_available();
+}
+
+static bool hp_results_has_data(const struct hotpath_results *results, const struct hp_section_type *type)
+{
+    return type->has_data == NULL || type->has_data(results);
+}
+
+/* One section, or all of a group. */
+static bool hp_results_set_named(struct hotpath_results *results, bool *chosen, const char *name, size_t length, bool value)
+{
+    bool has_found = false;
+    for (size_t at = 0; at < hotpath_section_type_count_; at++)
+        if (hp_results_answers_to(hotpath_section_types_[at], name, length)) {
+            chosen[at] = value && hp_results_is_available(hotpath_section_types_[at]);
+            if (value && !chosen[at])
+                hp_results_warn(results, "the section", name, length, hotpath_section_types_[at]->elsewhere);
+            has_found = true;
+        }
+    return has_found;
+}
+
+static void hp_results_set_auto(const struct hotpath_results *results, bool *chosen)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = !type->is_on_request && (type->is_usual == NULL || type->is_usual(results->settings)) &&
+                     hp_results_is_available(type) && hp_results_has_data(results, type);
+    }
+}
+
+static void hp_results_set_all(const struct hotpath_results *results, bool *chosen, bool value)
+{
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        const struct hp_section_type *type = hotpath_section_types_[at];
+        chosen[at] = value && hp_results_is_available(type) && (!type->is_left_out_empty || hp_results_has_data(results, type));
+    }
+}
+
+static void hp_results_warn_unknown(struct hotpath_results *results, const char *name, size_t length)
+{
+    char bytes[256];
+    struct hp_text known;
+    hp_text_init(&known, bytes, sizeof bytes);
+    hp_text_string(&known, ": known are auto, all");
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        hp_text_string(&known, ", ");
+        hp_text_string(&known, hotpath_section_types_[at]->name);
+    }
+    hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
+}
+
+/* Whether the list names a section that is to be shown; if it only takes away, it takes away from auto. */
+static bool hp_results_has_plain_item(const char *spec)
+{
+    size_t length;
+    for (const char *item; (item = hp_text_next_item(&spec, &length)) != NULL;)
+        if (item[0] != '-')
+            return true;
+    return false;
+}
+
+static bool hp_results_set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
+{
+    if (hp_text_equal_nocase(item, length, "auto")) {
+        hp_results_set_auto(results, chosen);
+        return true;
+    }
+    if (hp_text_equal_nocase(item, length, "all")) {
+        hp_results_set_all(results, chosen, value);
+        return true;
+    }
+    return hp_results_set_named(results, chosen, item, length, value);
+}
+
+/* Sections are added first and taken away then, so that "-timing,all" and "all,-timing" mean the same. */
+static void hp_results_choose(struct hotpath_results *results, bool *chosen)
+{
+    const char *spec = results->settings->show.report;
+    size_t length;
+    bool has_known = false;
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] != '-') {
+            if (hp_results_set_item(results, chosen, item, length, true))
+                has_known = true;
+            else
+                hp_results_warn_unknown(results, item, length);
+        }
+    if (!hp_results_has_plain_item(spec) || !has_known)
+        hp_results_set_auto(results, chosen);
+    if (results->settings->show.slowest[0] != '\0')
+        hp_results_set_named(results, chosen, "slowest", sizeof "slowest" - 1, true);
+    for (const char *rest = spec, *item; (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (item[0] == '-' && !hp_results_set_item(results, chosen, item + 1, length - 1, false))
+            hp_results_warn_unknown(results, item + 1, length - 1);
+}
+
+static bool hp_results_has_linked_names(const struct hotpath_section *section)
+{
+    size_t column = 0;
+    while (column < section->column_count && !(section->columns[column].traits & HP_COLUMN_NAME))
+        column++;
+    for (size_t row = 0; column < section->column_count && row < section->row_count; row++) {
+        const char *name = section->rows[row].cells[column].text;
+        if (name != NULL && hp_cxx_is_mangled(name))
+            return true;
+    }
+    return false;
+}
+
+static void hp_results_note_linked_names(const struct hotpath_results *results, struct hotpath_section *section)
+{
+    if (hp_results_has_linked_names(section))
+        hp_section_note(section,
+                        results->model.run.read_name == NULL
+                            ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
+                            : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
+                              "there is something to read it with");
+}
+
+static bool hp_results_fill_chosen(struct hotpath_results *results)
+{
+    bool chosen[HP_MAX_SECTIONS] = {false};
+    hp_results_choose(results, chosen);
+    for (size_t at = 0; at < hotpath_section_type_count_; at++) {
+        if (!chosen[at])
+            continue;
+        struct hotpath_section *section = hp_arena_take(results->model.arena, sizeof *section);
+        if (section == NULL)
+            return false;
+        section->name = hotpath_section_types_[at]->name;
+        section->group = hotpath_section_types_[at]->group != NULL ? hotpath_section_types_[at]->group : section->name;
+        section->description = section->if_empty = "";
+        if (!hotpath_section_types_[at]->fill(results, section))
+            return false;
+        hp_results_note_linked_names(results, section);
+        results->sections[results->section_count++] = section;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ building */
+
+/* What the reader of the report asked for wins over what was recorded. */
+static const char *hp_results_first_text(const char *asked, const char *recorded)
+{
+    return asked[0] != '\0' ? asked : recorded;
+}
+
+/* That malloc is not watched is no mistake, unless somebody counts on it. */
+static void hp_results_warn_no_allocs(struct hotpath_results *results)
+{
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model.run))
+        hp_results_warn_line(results,
+                             "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
+                             "that are linked with -lhotpath_alloc or started by 'hotpath run'");
+}
+
+/* Functions and blocks, but for the one with HOTPATH_MAIN. */
+static bool hp_results_has_called(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!profile->sites[at]->is_main)
+            return true;
+    return false;
+}
+
+/* A filter by which nothing is left is probably misspelt. */
+static void hp_results_warn_no_match(struct hotpath_results *results)
+{
+    const char *filter = results->settings->record.filter;
+    if (filter[0] != '\0' && !hp_results_has_called(results->model.profile))
+        hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
+                        "");
+}
+
+static bool hp_results_has_column(const struct hotpath_results *results, const char *name, size_t length)
+{
+    if (hp_text_equal_nocase(name, length, "all"))
+        return true;
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, length))
+            return true;
+    return results->section_count == 0;
+}
+
+static void hp_results_warn_unknown_columns(struct hotpath_results *results)
+{
+    size_t length;
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;)
+        if (!hp_results_has_column(results, item, length))
+            hp_results_warn(results, "unknown column", item, length, ": no section of this report has it");
+}
+
+static void hp_results_warn_unknown_order(struct hotpath_results *results)
+{
+    const char *sort = results->settings->show.sort;
+    const char *name = sort + (sort[0] == '-');
+    for (size_t at = 0; at < results->section_count; at++)
+        if (hp_section_has_column(results->sections[at], name, strlen(name)))
+            return;
+    if (sort[0] != '\0' && results->section_count > 0)
+        hp_results_warn(results, "unknown column", name, strlen(name),
+                        " to sort by: no section of this report has it; rows are in their usual order");
+}
+
+/* False: no memory. */
+static bool hp_results_set_focus(struct hotpath_results *results)
+{
+    const char *focus = results->settings->show.focus;
+    char bytes[256];
+    struct hp_text after;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->model.arena, sizeof *results->focus) : NULL;
+    if (results->focus == NULL)
+        return focus[0] == '\0';
+    hp_text_init(&after, bytes, sizeof bytes);
+    hp_text_string(&after, ": ");
+    if (hp_pattern_list_compile(results->focus, focus, false, &after))
+        return true;
+    hp_text_string(&after, "; all rows are shown");
+    hp_results_warn(results, "the focus is no list of patterns:", focus, strlen(focus), hp_text_end(&after));
+    return true;
+}
+
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
+{
+    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(&results->model)
+                                                      : results->model.profile;
+}
+
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside)
+{
+    bool has_open = false, has_outside = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_outside |= !section->rows[at].cells[of_sites].has_value;
+    }
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(results->model.profile));
+    if (has_outside)
+        hp_section_note(section, outside);
+}
+
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site)
+{
+    char qualified[256];
+    if (results->focus == NULL)
+        return true;
+    const bool is_qualified = hp_cxx_qualified_name(site->plain_name, qualified, sizeof qualified) > 0;
+    const struct hp_pattern_subject subject = {.names = {site->name, is_qualified ? qualified : site->plain_name},
+                                               .files = {site->location.file}};
+    return hp_results_show_subject(results, &subject);
+}
+
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject)
+{
+    return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
+}
+
+/* Names processes that are left out for one reason, in one line. */
+static void hp_results_warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
+{
+    char bytes[200];
+    struct hp_text pids;
+    size_t count = 0;
+    hp_text_init(&pids, bytes, sizeof bytes);
+    for (size_t at = 0; at < results->model.run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->model.run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->model.run.sessions[0]) != is_same_boot)
+            continue;
+        if (count++ < HP_RESULTS_MOST_PIDS) {
+            hp_text_string(&pids, count > 1 ? ", " : "");
+            hp_text_u64(&pids, session->header.pid);
+        }
+    }
+    if (count > HP_RESULTS_MOST_PIDS) {
+        hp_text_string(&pids, " and ");
+        hp_text_u64(&pids, count - HP_RESULTS_MOST_PIDS);
+        hp_text_string(&pids, " more");
+    }
+    if (count > 0)
+        hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);
+}
+
+static void hp_results_warn_all_left_out(struct hotpath_results *results)
+{
+    hp_results_warn_left_out(results, true, " is left out: its clock is of another kind than that of the first process",
+                  " are left out: their clocks are of another kind than that of the first process");
+    hp_results_warn_left_out(results, false, " is left out: it ran on another machine, or before the machine was started anew",
+                  " are left out: they ran on another machine, or before the machine was started anew");
+}
+
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings)
+{
+    const struct hp_snapshot *principal = snapshots->all[0];
+    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
+    if (results == NULL || !hp_model_build(&results->model, arena, snapshots))
+        return NULL;
+    results->settings = settings;
+    results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
+    results->metadata =
+        hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
+    results->trust = hp_model_trust(&results->model);
+    if (results->trust == NULL)
+        return NULL;
+    hp_results_warn_all_left_out(results);
+    hp_results_warn_no_allocs(results);
+    if (!hp_results_set_focus(results) || !hp_results_fill_chosen(results))
+        return NULL;
+    hp_results_warn_unknown_columns(results);
+    hp_results_warn_unknown_order(results);
+    hp_results_warn_no_match(results);
+    return results;
+}
+
+/* ------------------------------------------------------------------------------------ the public way */
+
+uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+{
+    return hp_run_elapsed_ns(&results->model.run);
+}
+
+const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
+
+size_t hotpath_results_sections(const hotpath_results *results) { return results->section_count; }
+
+const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+{
+    return index < results->section_count ? results->sections[index] : NULL;
+}
+
+const char *hotpath_section_name(const hotpath_section *section) { return section->name; }
+
+const char *hotpath_section_description(const hotpath_section *section) { return section->description; }
+
+size_t hotpath_section_columns(const hotpath_section *section) { return section->column_count; }
+
+const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+{
+    return index < section->column_count ? &section->columns[index].shown : NULL;
+}
+
+size_t hotpath_section_rows(const hotpath_section *section) { return section->row_count; }
+
+size_t hotpath_section_total_rows(const hotpath_section *section) { return section->total_rows; }
+
+/* Out of range is HOTPATH_E_OPTIONS and an empty cell. */
+int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column, struct hotpath_cell *ret_cell)
+{
+    if (row >= section->row_count || column >= section->column_count) {
+        *ret_cell = (struct hotpath_cell){0};
+        return HOTPATH_E_OPTIONS;
+    }
+    const struct hp_cell *cell = &section->rows[row].cells[column];
+    const uint32_t unit = section->columns[column].shown.unit;
+    *ret_cell = (struct hotpath_cell){
+        .unit = unit,
+        .has_value = cell->has_value,
+        .count = hp_unit_is_whole(unit) ? cell->count : hp_units_round(cell->number),
+        .number = hp_cell_number(cell, unit),
+        .text = unit == HOTPATH_UNIT_TEXT ? (cell->text != NULL ? cell->text : "") : NULL,
+    };
+    return HOTPATH_OK;
+}
+
+/* ---- src/sections/section.c ---------------------------------------------------------------------------------- */
+
+/* What sections are made with. */
+
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (strcmp(section->columns[at].shown.key, key) == 0)
+            return at;
+    if (section->column_count == HP_MAX_COLUMNS)
+        return HP_MAX_COLUMNS;
+    section->columns[section->column_count] = (struct hp_column){
+        .shown = {.key = key, .title = title, .unit = unit, .visible = is_visible}, .traits = traits};
+    return section->column_count++;
+}
+
+static bool hp_section_equal_stem(const char *name, size_t length, const char *key, size_t stem_length)
+{
+    char bytes[64];
+    struct hp_text stem;
+    hp_text_init(&stem, bytes, sizeof bytes);
+    hp_text_bytes(&stem, key, stem_length);
+    return hp_text_equal_nocase(name, length, hp_text_end(&stem));
+}
+
+/* A column is asked for by its title or its key, with or without the unit: "self", "self_ns". */
+static bool hp_section_is_called(const struct hp_column *column, const char *name, size_t length)
+{
+    const char *key = column->shown.key;
+    const size_t key_length = strlen(key);
+    if (hp_text_equal_nocase(name, length, column->shown.title) || hp_text_equal_nocase(name, length, key))
+        return true;
+    static const char *const units[] = {"_ns", "_bytes", "_usable_bytes", "_count", "_blocks"};
+    for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
+        if (hp_text_has_suffix(key, units[at]) && hp_section_equal_stem(name, length, key, key_length - strlen(units[at])))
+            return true;
+    return false;
+}
+
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    size_t at = 0;
+    while (at < section->column_count && !hp_section_is_called(&section->columns[at], name, length))
+        at++;
+    return at;
+}
+
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length)
+{
+    return hp_section_find_column(section, name, length) < section->column_count;
+}
+
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section)
+{
+    size_t length;
+    for (const char *rest = results->settings->show.columns, *item;
+         (item = hp_text_next_item(&rest, &length)) != NULL;) {
+        const bool is_all = hp_text_equal_nocase(item, length, "all");
+        for (size_t at = 0; at < section->column_count; at++)
+            if (is_all || hp_section_is_called(&section->columns[at], item, length))
+                section->columns[at].shown.visible = 1;
+    }
+}
+
+bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
+{
+    struct hp_row *rows = hp_arena_take_array(results->model.arena, count + 1, sizeof *rows);
+    struct hp_cell *cells =
+        hp_arena_take_array(results->model.arena, count + 1, section->column_count * sizeof *cells);
+    if (rows == NULL || cells == NULL)
+        return false;
+    for (size_t at = 0; at < count; at++)
+        rows[at].cells = cells + at * section->column_count;
+    section->rows = rows;
+    section->row_count = count;
+    return true;
+}
+
+static struct hp_cell *hp_section_cell_of(struct hp_row *row, size_t column)
+{
+    row->cells[column].has_value = true;
+    return &row->cells[column];
+}
+
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text) { hp_section_cell_of(row, column)->text = text; }
+
+void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count)
+{
+    hp_section_cell_of(row, column)->count = count;
+}
+
+void hp_section_set_number(struct hp_row *row, size_t column, double number)
+{
+    hp_section_cell_of(row, column)->number = number;
+}
+
+bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location)
+{
+    char line[24];
+    struct hp_text number;
+    const size_t length = strlen(location->file);
+    if (length == 0)
+        return true; /* there is no place to name */
+    hp_text_init(&number, line, sizeof line);
+    hp_text_char(&number, ':');
+    hp_text_u64(&number, location->line);
+    char *text = hp_arena_take(results->model.arena, length + number.length + 1);
+    if (text == NULL)
+        return false;
+    memcpy(text, location->file, length);
+    memcpy(text + length, line, number.length);
+    hp_section_cell_of(row, column)->text = text;
+    row->cells[column].location = location;
+    return true;
+}
+
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread)
+{
+    char bytes[96];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, thread->name);
+    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    if (results->model.run.count > 1) {
+        hp_text_u64(&text, thread->pid);
+        hp_text_char(&text, '/');
+    }
+    hp_text_u64(&text, thread->tid);
+    if (thread->threads > 1) {
+        hp_text_string(&text, " (");
+        hp_text_u64(&text, thread->threads);
+        hp_text_string(&text, " threads)");
+    }
+    const char *copy = hp_arena_copy(results->model.arena, bytes, text.length);
+    if (copy == NULL)
+        return false;
+    hp_section_cell_of(row, column)->text = copy;
+    row->cells[column].thread = thread;
+    return true;
+}
+
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number)
+{
+    hp_section_cell_of(row, column)->count = (uint64_t)number;
+}
+
+bool hp_unit_is_whole(uint32_t unit)
+{
+    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES || unit == HOTPATH_UNIT_SIGNED_COUNT ||
+           unit == HOTPATH_UNIT_SIGNED_BYTES;
+}
+
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
+{
+    if (unit == HOTPATH_UNIT_SIGNED_COUNT || unit == HOTPATH_UNIT_SIGNED_BYTES)
+        return (double)(int64_t)cell->count;
+    return hp_unit_is_whole(unit) ? (double)cell->count : cell->number;
+}
+
+void hp_section_add_total(struct hotpath_section *section, const char *key, enum hotpath_unit unit, uint64_t count)
+{
+    if (section->total_count < HP_MAX_TOTALS)
+        section->totals[section->total_count++] =
+            (struct hp_total){.key = key, .unit = unit, .cell = {.has_value = true, .count = count}};
+}
+
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise)
+{
+    return section->total_rows > 0 ? "every function has a smaller share than HOTPATH_MIN_PERCENT"
+           : site_count > 0        ? "no function matches the focus"
+                                   : otherwise;
+}
+
+void hp_section_note(struct hotpath_section *section, const char *line)
+{
+    if (section->note_count < HP_MAX_NOTES)
+        section->notes[section->note_count++] = line;
+}
+
+void hp_results_warn_line(struct hotpath_results *results, const char *line)
+{
+    if (results->warning_count < HP_MAX_WARNINGS)
+        results->warnings[results->warning_count++] = line;
+}
+
+void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after)
+{
+    char bytes[512];
+    struct hp_text line;
+    if (results->warning_count == HP_MAX_WARNINGS)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, before);
+    hp_text_string(&line, " '");
+    hp_utf8_put_safe(&line, text, length);
+    hp_text_string(&line, "'");
+    hp_text_string(&line, after);
+    hp_text_end(&line);
+    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    if (copy != NULL)
+        results->warnings[results->warning_count++] = copy;
+}
+
+/* ---- src/sections/shares.c ----------------------------------------------------------------------------------- */
+
+/* Shares of the whole, and what the marks of rows mean. */
+
+void hp_share_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
+{
+    if (profile->has_sampled)
+        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
+    if (profile->has_limited)
+        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
+}
+
+const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled)
+{
+    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
+}
+
+const char *hp_share_open_note(const struct hp_profile *profile)
+{
+    bool has_ended = false, has_others = false;
+    for (size_t at = 0; at < profile->run->count; at++) {
+        const struct hp_session_sums *session = &profile->sessions[at];
+        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
+        has_ended |= session->open > 0 && is_ended;
+        has_others |= session->open > 0 && !is_ended;
+    }
+    if (has_ended && has_others)
+        return "* still running when the report was made, or when its process was killed: counted up to then, or "
+               "up "
+               "to the last sign";
+    return has_ended ? "* still running when the process was killed: counted up to its last sign"
+                     : "* still running when the report was made: counted up to then";
+}
+
+static uint64_t hp_shares_sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
+{
+    uint64_t ticks = 0;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        if (!site->is_main)
+            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
+    }
+    return ticks;
+}
+
+uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_show_settings *show,
+                        const char **ret_percent_of)
+{
+    if (show->exclude_wrapper) {
+        *ret_percent_of = "rows";
+        return hp_shares_sum_of_rows(profile, show->time_exclusive);
+    }
+    if (profile->main != NULL && profile->main->sums.total > 0) {
+        *ret_percent_of = "main";
+        return profile->main->sums.total;
+    }
+    *ret_percent_of = "elapsed";
+    return profile->run->elapsed_ticks;
+}
+
+bool hp_share_is_small(uint64_t ticks, uint64_t whole, const struct hp_show_settings *show)
+{
+    return whole > 0 && 100 * (double)ticks / (double)whole < show->min_percent;
+}
+
+static bool hp_shares_has_every_session_main(const struct hp_profile *profile)
+{
+    size_t at = 0;
+    while (at < profile->run->count && profile->sessions[at].main == profile->main)
+        at++;
+    return at == profile->run->count;
+}
+
+/* With several processes, which may run at the same time, a share is not what one would expect. */
+const char *hp_share_note(const struct hp_profile *profile, const char *percent_of)
+{
+    if (strcmp(percent_of, "rows") == 0)
+        return "% Total is of the sum of all rows, without the main function";
+    if (strcmp(percent_of, "main") == 0)
+        return hp_shares_has_every_session_main(profile)
+                   ? NULL
+                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
+    if (profile->run->count == 1)
+        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
+    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
+                                          "processes have different main "
+                                          "functions: a row can have more than 100 %"
+                                        : "% Total is of the time from the first start to the last end, since no "
+                                          "process had a HOTPATH_MAIN(): a "
+                                          "row can have more than 100 %";
+}
+
+/* ---- src/sections/slowest.c ---------------------------------------------------------------------------------- */
+
+/*
+ * The section `slowest`: the slowest call of a function and, below it, what ran inside that one call.
+ *
+ * Each thread keeps the slowest call it made itself; of all threads and processes the slowest one is shown. Functions are
+ * those with the name that was asked for, or if there is none those whose name matches it as a pattern.
+ *
+ * A kept call names nodes of its thread's tree. Here these become a tree of their own: below the row of a node's parent,
+ * or of the nearest ancestor that has a row, or else below the call itself. Only a row that comes earlier can be a
+ * parent, so there are no circles, whatever the file says.
+ */
+
+/* Deeper paths are left out, as they are in the call tree. */
+#define HP_SLOWEST_DEEPEST 200u
+/* How far up an ancestor is looked for: those in between were left out for want of space. */
+#define HP_SLOWEST_MOST_STEPS_UP 64u
+#define HP_SLOWEST_NAME_COLUMNS 40u /* of a name within a sentence */
+#define HP_SLOWEST_LINE_BYTES 240u
+
+/* The call, or a path of calls inside it. */
+struct hp_slowest_part {
+    const struct hp_slow_row *stored; /* NULL: the call itself */
+    const char *name;
+    struct hp_slowest_part *parent;
+    struct hp_slowest_part *first_child;
+    struct hp_slowest_part *next_sibling;
+    uint64_t heat; /* the smallest total on the way here */
+    uint32_t parent_node;
+    uint32_t depth;
+    bool is_kept;
+};
+
+/* A function whose slowest call is asked for. */
+struct hp_slowest_function {
+    const struct hp_site_sums *site;
+    const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
+    uint32_t session_index;
+    uint32_t record_tid; /* of the thread record, to which the name belongs */
+    char thread[sizeof((struct hp_thread *)0)->name];
+    struct hotpath_stat_ stat;
+    uint64_t ticks;
+    struct hp_slow_copy copy;
+    struct hp_slowest_part *parts;    /* the call, then its rows */
+    struct hp_slowest_part **by_node; /* the rows by node and number */
+    size_t part_count;
+};
+
+struct hp_slowest_columns {
+    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
+        alloc_count;
+};
+
+struct hp_slowest_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    struct hp_slowest_columns columns;
+    struct hp_slowest_function *functions; /* by number of the site */
+    struct hp_slowest_function **order;    /* the slowest first */
+    size_t count;               /* of functions that match */
+    size_t shown;
+    uint64_t bytes_left; /* for copies: no more than the sessions have in all, even if many claim the same */
+    uint64_t now;
+};
+
+/* --------------------------------------------------------------------------------- which functions */
+
+static int hp_slowest_compare_sites(const void *a, const void *b)
+{
+    return hp_by_number(hp_site_number(a), hp_site_number(b));
+}
+
+/* Those with this very name, or those that match the pattern. */
+static size_t hp_slowest_choose(const struct hp_profile *profile, const char *name, const struct hp_pattern *pattern,
+                     const struct hp_site_sums **sites)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (strcmp(profile->sites[at]->name, name) == 0)
+            sites[count++] = profile->sites[at];
+    if (count > 0)
+        return count;
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (hp_pattern_matches(pattern, profile->sites[at]->name))
+            sites[count++] = profile->sites[at];
+    return count;
+}
+
+static bool hp_slowest_find_functions(struct hp_slowest_view *view)
+{
+    const struct hp_profile *profile = view->results->model.profile;
+    struct hp_arena *arena = view->results->model.arena;
+    const char *name = view->results->settings->show.slowest;
+    struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
+    const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
+    if (pattern == NULL || sites == NULL)
+        return false;
+    if (name[0] != '\0' && hp_pattern_compile(pattern, name) == NULL)
+        view->count = hp_slowest_choose(profile, name, pattern, sites);
+    view->functions = hp_arena_take_array(arena, view->count + 1, sizeof *view->functions);
+    view->order = hp_arena_take_array(arena, view->count + 1, sizeof(void *));
+    if (view->functions == NULL || view->order == NULL)
+        return false;
+    hp_sort(sites, view->count, hp_slowest_compare_sites);
+    for (size_t at = 0; at < view->count; at++) {
+        view->functions[at].site = sites[at];
+        view->order[at] = &view->functions[at];
+    }
+    return true;
+}
+
+static struct hp_slowest_function *hp_slowest_function_of(const struct hp_slowest_view *view, const struct hp_site_sums *site)
+{
+    size_t low = 0, high = view->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_slowest_compare_sites(site, view->functions[middle].site);
+        if (order == 0)
+            return &view->functions[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------- which calls */
+
+static void hp_slowest_take_if_slower(struct hp_slowest_function *function, const struct hp_stat_walk *walk)
+{
+    uint64_t ticks;
+    if (!hp_snapshot_slowest_ticks(walk->snapshot, &walk->stat, &ticks) ||
+        (function->session != NULL && ticks <= function->ticks))
+        return;
+    function->ticks = ticks;
+    function->session = walk->snapshot;
+    function->session_index = walk->session;
+    function->record_tid = walk->thread.tid;
+    memcpy(function->thread, walk->thread.name, sizeof function->thread);
+    function->stat = walk->stat;
+}
+
+static uint64_t hp_slowest_longest(const struct hp_slowest_function *function)
+{
+    return function->session != NULL ? function->ticks : function->site->max;
+}
+
+static int hp_slowest_compare_functions(const void *a, const void *b)
+{
+    const struct hp_slowest_function *x = a, *y = b;
+    const int order = hp_by_number(hp_slowest_longest(y), hp_slowest_longest(x));
+    return order != 0 ? order : strcmp(x->site->name, y->site->name);
+}
+
+/* Copies the call, if it can be had. False: no memory. */
+static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    if (function->session == NULL)
+        return true;
+    const size_t bytes = hp_snapshot_slowest_bytes(function->session, &function->stat);
+    if (bytes > view->bytes_left) {
+        function->session = NULL;
+        return true;
+    }
+    view->bytes_left -= bytes;
+    void *memory = hp_arena_take(view->results->model.arena, bytes + 8);
+    if (memory == NULL)
+        return false;
+    if (!hp_snapshot_copy_slowest(function->session, &function->stat, memory, bytes, &function->copy))
+        function->session = NULL;
+    function->ticks = function->copy.call.ticks;
+    return true;
+}
+
+static bool hp_slowest_find_calls(struct hp_slowest_view *view)
+{
+    const struct hp_run *run = &view->results->model.run;
+    const uint32_t limit = view->results->settings->show.functions_limit;
+    struct hp_stat_walk walk = {0};
+    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+        struct hp_slowest_function *function = walk.site != NULL ? hp_slowest_function_of(view, walk.site) : NULL;
+        if (function != NULL)
+            hp_slowest_take_if_slower(function, &walk);
+    }
+    hp_sort(view->order, view->count, hp_slowest_compare_functions);
+    view->shown = limit != 0 && limit < view->count ? limit : view->count;
+    for (size_t at = 0; at < run->count; at++) {
+        view->bytes_left += run->sessions[at]->size;
+        view->now = run->sessions[at]->now_ticks > view->now ? run->sessions[at]->now_ticks : view->now;
+    }
+    for (size_t at = 0; at < view->shown; at++)
+        if (!hp_slowest_copy_call(view, view->order[at]))
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ the tree of a call */
+
+static int hp_slowest_compare_nodes(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    if (x->stored->node != y->stored->node)
+        return x->stored->node < y->stored->node ? -1 : 1;
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* The first part with that node, or NULL. */
+static struct hp_slowest_part *hp_slowest_part_of(const struct hp_slowest_function *function, uint32_t node)
+{
+    size_t low = 0, high = function->part_count - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (function->by_node[middle]->stored->node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < function->part_count - 1 && function->by_node[low]->stored->node == node ? function->by_node[low]
+                                                                                          : NULL;
+}
+
+static struct hp_slowest_part *hp_slowest_parent_of(const struct hp_slowest_function *function, const struct hp_slowest_part *part)
+{
+    struct hp_node above = {.parent = part->parent_node};
+    for (unsigned steps = 0; steps < HP_SLOWEST_MOST_STEPS_UP && above.parent != function->copy.call.node; steps++) {
+        struct hp_slowest_part *parent = hp_slowest_part_of(function, above.parent);
+        if (parent != NULL && parent < part)
+            return parent;
+        if (!hp_snapshot_node(function->session, above.parent, &above))
+            break;
+    }
+    return function->parts;
+}
+
+/* As the other sections call the site; one that came up since they were made has the name that the file gives it. */
+static const char *hp_slowest_name_of(const struct hp_slowest_view *view, const struct hp_slowest_function *function, uint32_t id)
+{
+    struct hp_site stored;
+    const struct hp_site_sums *site = hp_profile_site(view->results->model.profile, function->session_index, id);
+    if (site != NULL)
+        return site->name;
+    const char *name =
+        hp_snapshot_site(function->session, id, &stored) ? hp_snapshot_text(function->session, stored.name) : "";
+    return name[0] != '\0' ? name : "<unknown>";
+}
+
+static void hp_slowest_set_part(const struct hp_slowest_view *view, const struct hp_slowest_function *function, struct hp_slowest_part *part)
+{
+    struct hp_node node = {.site = HP_SITE_ROOT};
+    if (!hp_snapshot_node(function->session, part->stored->node, &node))
+        node.parent = 0;
+    part->name = hp_slowest_name_of(view, function, node.site);
+    part->parent_node = node.parent;
+}
+
+/* Parents come first, so theirs is known when it is asked for. */
+static void hp_slowest_link_parts(struct hp_slowest_function *function)
+{
+    for (size_t at = 1; at < function->part_count; at++) {
+        struct hp_slowest_part *part = &function->parts[at];
+        part->parent = hp_slowest_parent_of(function, part);
+        part->depth = part->parent->depth + 1;
+        part->heat = part->stored->total < part->parent->heat ? part->stored->total : part->parent->heat;
+    }
+}
+
+static bool hp_slowest_make_parts(struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    const size_t rows = function->session != NULL ? function->copy.row_count : 0;
+    function->part_count = rows + 1;
+    function->parts = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof *function->parts);
+    function->by_node = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof(void *));
+    if (function->parts == NULL || function->by_node == NULL)
+        return false;
+    function->parts[0] = (struct hp_slowest_part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
+    for (size_t at = 0; at < rows; at++) {
+        function->by_node[at] = &function->parts[at + 1];
+        function->parts[at + 1].stored = &function->copy.rows[at];
+        hp_slowest_set_part(view, function, &function->parts[at + 1]);
+    }
+    hp_sort(function->by_node, rows, hp_slowest_compare_nodes);
+    hp_slowest_link_parts(function);
+    return true;
+}
+
+static int hp_slowest_compare_heat(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    const int order = hp_by_number(y->heat, x->heat);
+    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
+}
+
+static int hp_slowest_compare_siblings(const void *a, const void *b)
+{
+    const struct hp_slowest_part *x = a, *y = b;
+    int order = hp_by_number(y->stored->total, x->stored->total);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    return order != 0 ? order : x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* Keeps the hottest, with all that is above them. Returns how many, without the call itself. */
+static size_t hp_slowest_keep_hottest(const struct hp_slowest_view *view, struct hp_slowest_function *function)
+{
+    const uint32_t limit = view->results->settings->show.calltree_limit;
+    const size_t rows = function->part_count - 1;
+    struct hp_slowest_part **parts = function->by_node; /* not needed any more */
+    size_t kept = 0;
+    hp_sort(parts, rows, hp_slowest_compare_heat);
+    for (size_t at = 0; at < rows && (limit == 0 || kept < limit); at++) {
+        parts[at]->is_kept = parts[at]->depth < HP_SLOWEST_DEEPEST && parts[at]->parent->is_kept;
+        kept += parts[at]->is_kept;
+    }
+    return kept;
+}
+
+/* Siblings are hung onto their parents from the shortest to the longest, each in front. */
+static void hp_slowest_link_children(struct hp_slowest_function *function)
+{
+    const size_t rows = function->part_count - 1;
+    hp_sort(function->by_node, rows, hp_slowest_compare_siblings);
+    for (size_t at = rows; at-- > 0;) {
+        struct hp_slowest_part *part = function->by_node[at];
+        if (!part->is_kept)
+            continue;
+        part->next_sibling = part->parent->first_child;
+        part->parent->first_child = part;
+    }
+}
+
+/* The next part in order of the tree, parents first; without recursion, since the depth is the file's choice. */
+static const struct hp_slowest_part *hp_slowest_next_in_order(const struct hp_slowest_part *part)
+{
+    if (part->first_child != NULL)
+        return part->first_child;
+    while (part != NULL && part->next_sibling == NULL)
+        part = part->parent;
+    return part != NULL ? part->next_sibling : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_has_notes)
+{
+    struct hotpath_section *section = view->section;
+    struct hp_slowest_columns *columns = &view->columns;
+    const bool is_one = view->shown <= 1; /* what is said of it in the heading needs no column */
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_SAMPLED, true);
+    columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    if (hp_run_has_allocs(&view->results->model.run)) {
+        columns->alloc_bytes =
+            hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
+        columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
+    }
+    columns->note = hp_section_add_column(section, "note", "Note", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_LATE | HP_COLUMN_ELASTIC, hp_slowest_has_notes);
+    columns->started = hp_section_add_column(section, "started_ns", "Started", HOTPATH_UNIT_NS, 0, !is_one);
+    columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, 0, false);
+    columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
+    columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
+    columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
+                                         !is_one && view->results->model.run.count > 1);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    hp_section_show_columns(view->results, section);
+}
+
+/* When it began, in ticks after the start of its session, and how long ago it ended. */
+static uint64_t hp_slowest_started(const struct hp_slowest_function *function)
+{
+    const uint64_t start = function->session->header.clock_start.ticks;
+    return function->copy.call.start > start ? function->copy.call.start - start : 0;
+}
+
+static uint64_t hp_slowest_ago(const struct hp_slowest_view *view, const struct hp_slowest_function *function)
+{
+    const uint64_t end = hp_kept_call_end(&function->copy.call);
+    return view->now > end ? view->now - end : 0;
+}
+
+/* The name of the thread that made the call, or NULL: a record has the name of its latest thread only. */
+static const char *hp_slowest_thread_of(const struct hp_slowest_function *function)
+{
+    return function->copy.call.tid == function->record_tid && function->thread[0] != '\0' ? function->thread : NULL;
+}
+
+static bool hp_slowest_set_note(const struct hp_slowest_view *view, struct hp_row *row, const char *note, uint32_t length)
+{
+    if (length == 0)
+        return true;
+    const char *copy = hp_arena_copy(view->results->model.arena, note, length);
+    if (copy != NULL)
+        hp_section_set_text(row, view->columns.note, copy);
+    return copy != NULL;
+}
+
+static void hp_slowest_set_ns(const struct hp_slowest_view *view, struct hp_row *row, size_t column, uint64_t ticks)
+{
+    hp_section_set_number(row, column, hp_run_ns(&view->results->model.run, ticks));
+}
+
+static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function)
+{
+    const struct hp_slowest_columns *columns = &view->columns;
+    hp_section_set_text(row, columns->name, function->site->name);
+    hp_section_set_count(row, columns->calls, 1);
+    hp_section_set_number(row, columns->percent, 100);
+    if (function->session == NULL) {
+        if (function->site->min <= function->site->max)
+            hp_slowest_set_ns(view, row, columns->total, function->site->max);
+        return true;
+    }
+    hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
+    hp_slowest_set_ns(view, row, columns->self, function->copy.self);
+    if (hp_run_has_allocs(&view->results->model.run)) {
+        hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
+        hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
+    }
+    hp_slowest_set_ns(view, row, columns->started, hp_slowest_started(function));
+    hp_slowest_set_ns(view, row, columns->ago, hp_slowest_ago(view, function));
+    if (hp_slowest_thread_of(function) != NULL)
+        hp_section_set_text(row, columns->thread, function->thread);
+    hp_section_set_count(row, columns->tid, function->copy.call.tid);
+    hp_section_set_count(row, columns->pid, function->session->header.pid);
+    return hp_slowest_set_note(view, row, function->copy.call.note, function->copy.call.note_length);
+}
+
+/* What is inside cannot have taken longer, but files can say so. */
+static double hp_slowest_percent_of(uint64_t ticks, uint64_t whole)
+{
+    return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
+}
+
+static bool hp_slowest_fill_part(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function,
+                      const struct hp_slowest_part *part)
+{
+    const struct hp_slowest_columns *columns = &view->columns;
+    const struct hp_slow_row *stored = part->stored;
+    hp_section_set_text(row, columns->name, part->name);
+    hp_section_set_count(row, columns->calls, stored->calls);
+    hp_slowest_set_ns(view, row, columns->total, stored->total);
+    hp_slowest_set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
+    if (function->copy.call.ticks > 0)
+        hp_section_set_number(row, columns->percent, hp_slowest_percent_of(stored->total, function->copy.call.ticks));
+    row->depth = part->depth;
+    row->is_sampled = stored->is_sampled != 0;
+    return hp_slowest_set_note(view, row, function->copy.notes + stored->note, stored->note_length);
+}
+
+static bool hp_slowest_has_notes(const struct hp_slowest_function *function)
+{
+    bool has = function->session != NULL && function->copy.call.note_length > 0;
+    for (size_t at = 1; !has && at < function->part_count; at++)
+        has = function->parts[at].is_kept && function->parts[at].stored->note_length > 0;
+    return has;
+}
+
+static bool hp_slowest_fill_rows(struct hp_slowest_view *view)
+{
+    size_t count = 0, row = 0;
+    bool has_note = false;
+    for (size_t at = 0; at < view->shown; at++) {
+        struct hp_slowest_function *function = view->order[at];
+        if (!hp_slowest_make_parts(view, function))
+            return false;
+        count += 1 + hp_slowest_keep_hottest(view, function);
+        hp_slowest_link_children(function);
+        has_note |= hp_slowest_has_notes(function);
+        view->section->total_rows += function->part_count;
+    }
+    view->section->total_rows += view->count - view->shown;
+    hp_slowest_describe(view, has_note);
+    if (!hp_section_make_rows(view->results, view->section, count))
+        return false;
+    for (size_t at = 0; at < view->shown; at++)
+        for (const struct hp_slowest_part *part = view->order[at]->parts; part != NULL; part = hp_slowest_next_in_order(part), row++) {
+            struct hp_row *to = &view->section->rows[row];
+            if (part->stored == NULL ? !hp_slowest_fill_call(view, to, view->order[at])
+                                     : !hp_slowest_fill_part(view, to, view->order[at], part))
+                return false;
+            hp_section_set_text(to, view->columns.scaled, hp_share_scaled_name(to->is_sampled, false));
+        }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------ sentences */
+
+static void hp_slowest_put_name(struct hp_text *line, const char *name)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text safe;
+    hp_text_init(&safe, bytes, sizeof bytes);
+    hp_utf8_put_safe(&safe, name, strlen(name));
+    hp_utf8_put_fitted(line, bytes, safe.length, HP_SLOWEST_NAME_COLUMNS);
+}
+
+/* A line that was put together, or where that did not go another one. */
+static const char *hp_slowest_keep_line(const struct hp_slowest_view *view, struct hp_text *line, const char *otherwise)
+{
+    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return copy != NULL ? copy : otherwise;
+}
+
+/* Where and when the one call was that is shown. */
+static const char *hp_slowest_description(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_slowest_function *function = view->order[0];
+    const struct hp_run *run = &view->results->model.run;
+    if (view->shown != 1 || function->session == NULL)
+        return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "The slowest call of ");
+    hp_slowest_put_name(&line, function->site->name);
+    hp_text_string(&line, ": ");
+    hp_units_ns(&line, hp_run_ns(run, hp_slowest_started(function)));
+    hp_text_string(&line, " after the start, ");
+    hp_units_ns(&line, hp_run_ns(run, hp_slowest_ago(view, function)));
+    hp_text_string(&line, hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ");
+    hp_text_u64(&line, function->copy.call.tid);
+    if (hp_slowest_thread_of(function) != NULL) {
+        hp_text_string(&line, " (");
+        hp_utf8_put_safe(&line, function->thread, strlen(function->thread));
+        hp_text_char(&line, ')');
+    }
+    hp_text_char(&line, '.');
+    return hp_slowest_keep_line(view, &line, "The slowest call.");
+}
+
+static const char *hp_slowest_if_empty(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const char *name = view->results->settings->show.slowest;
+    if (name[0] == '\0')
+        return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and what was "
+               "inside";
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "no function that was called matches '");
+    hp_slowest_put_name(&line, name);
+    hp_text_char(&line, '\'');
+    return hp_slowest_keep_line(view, &line, "no function that was called matches the name");
+}
+
+static void hp_slowest_note_not_kept(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    const struct hp_slowest_function *missing = NULL;
+    size_t count = 0;
+    for (size_t at = 0; at < view->shown; at++)
+        if (view->order[at]->session == NULL) {
+            missing = view->order[at];
+            count++;
+        }
+    if (count == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "what was inside was not kept: calls of ");
+    if (count == 1)
+        hp_slowest_put_name(&line, missing->site->name);
+    else
+        hp_text_u64(&line, count);
+    hp_text_string(&line, count == 1 ? "" : " functions");
+    hp_text_string(&line, " are too short to be looked into, or are not over, or sampling was on");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "what was inside was not kept"));
+}
+
+static void hp_slowest_note_left_out(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    uint64_t count = 0;
+    for (size_t at = 0; at < view->shown; at++)
+        count += view->order[at]->session != NULL ? view->order[at]->copy.rows_left_out : 0;
+    if (count == 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_u64(&line, count);
+    hp_text_string(&line, count == 1 ? " more path of calls inside was not kept: the shortest"
+                                     : " more paths of calls inside were not kept: the shortest ones");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "more was inside and was not kept"));
+}
+
+/* The first of those whose longest call is another one than the one that is shown. */
+static void hp_slowest_note_slower(const struct hp_slowest_view *view)
+{
+    char bytes[HP_SLOWEST_LINE_BYTES];
+    struct hp_text line;
+    size_t at = 0;
+    while (at < view->shown &&
+           (view->order[at]->session == NULL || view->order[at]->site->max <= view->order[at]->copy.call.ticks))
+        at++;
+    if (at == view->shown)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "a call of ");
+    hp_slowest_put_name(&line, view->order[at]->site->name);
+    hp_text_string(&line, " took longer, ");
+    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->site->max));
+    hp_text_string(&line, ", and is not over or was not looked into");
+    hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
+}
+
+static void hp_slowest_note_sampled(struct hotpath_section *section)
+{
+    bool has_sampled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_sampled |= section->rows[at].is_sampled;
+    if (has_sampled)
+        hp_section_note(section, "^ too small to be timed each time: scaled up from the calls that were");
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static bool hp_slowest_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_slowest_view view = {.results = results, .section = section};
+    section->is_tree = true;
+    section->percent_of = "call";
+    if (!hp_slowest_find_functions(&view) || !hp_slowest_find_calls(&view) || !hp_slowest_fill_rows(&view))
+        return false;
+    section->description = hp_slowest_description(&view);
+    section->if_empty = hp_slowest_if_empty(&view);
+    hp_slowest_note_not_kept(&view);
+    hp_slowest_note_left_out(&view);
+    hp_slowest_note_slower(&view);
+    hp_slowest_note_sampled(section);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_slowest_ = {.name = "slowest", .is_on_request = true, .fill = hp_slowest_fill};
+
+/* ---- src/sections/timing.c ----------------------------------------------------------------------------------- */
+
+/*
+ * The section `timing`: one row per site, or per site and thread, and the time its calls took.
+ *
+ * Ranked by total time with the main row on top, or by self time when HOTPATH_TIME_EXCLUSIVE is set. Then
+ * percentiles are left out: they are known of whole calls only. Another order (order.h) may be that of a number which is
+ * known only when a row is filled, so then all rows are, and the limit comes last.
+ */
+
+/* Rows where measuring may be more than this part of the total are marked. */
+#define HP_TIMING_ROUGH_PART 0.1
+
+struct hp_timing_columns {
+    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
+        timed, sampling, scaled;
+    size_t percentiles[HP_MAX_PERCENTILES];
+    size_t percentile_count;
+};
+
+struct hp_timing_view {
+    struct hotpath_results *results;
+    struct hotpath_section *section;
+    const struct hp_profile *profile; /* whose sites are the rows: that of the results, or one by thread */
+    struct hp_timing_columns columns;
+    struct hp_durations *durations;
+    uint64_t whole;
+};
+
+/* ------------------------------------------------------------------------------------------- columns */
+
+static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
+{
+    struct hp_percentile_names names;
+    if (!hp_percentile_name(view->results->model.arena, percentile, "_ns", "", &names))
+        return false;
+    view->columns.percentiles[view->columns.percentile_count++] =
+        hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    return true;
+}
+
+static bool hp_timing_describe(struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_settings *settings = view->results->settings;
+    struct hp_timing_columns *columns = &view->columns;
+    columns->name = hp_section_add_column(section, "name", "Function", HOTPATH_UNIT_TEXT,
+                                          HP_COLUMN_NAME | HP_COLUMN_KEEP, true);
+    if (settings->show.by == HP_BY_THREAD)
+        columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT,
+                                                HP_COLUMN_KEEP | HP_COLUMN_THREAD, true);
+    columns->calls = hp_section_add_column(section, "calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP, true);
+    columns->average = hp_section_add_column(section, "avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
+    for (uint32_t at = 0;
+         !settings->show.time_exclusive && at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
+        if (!hp_timing_add_percentile(view, settings->show.percentiles[at]))
+            return false;
+    columns->total = hp_section_add_column(section, "total_ns", "Total", HOTPATH_UNIT_NS,
+                                           HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED, true);
+    columns->percent = hp_section_add_column(section, "percent_total", "% Total", HOTPATH_UNIT_PERCENT,
+                                             HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
+    columns->self =
+        hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, false);
+    if (!settings->show.time_exclusive) {
+        columns->least = hp_section_add_column(section, "min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
+        columns->most = hp_section_add_column(section, "max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, false);
+    }
+    columns->threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
+    columns->location =
+        hp_section_add_column(section, "location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION, false);
+    columns->open = hp_section_add_column(section, "open", "Open", HOTPATH_UNIT_COUNT, 0, false);
+    columns->overhead = hp_section_add_column(section, "overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, false);
+    columns->timed = hp_section_add_column(section, "timed", "Timed", HOTPATH_UNIT_COUNT, 0, false);
+    columns->sampling = hp_section_add_column(section, "sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, false);
+    columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
+    hp_section_show_columns(view->results, section);
+    return hp_order_choose(view->results, section, columns->total, columns->percent);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows */
+
+static int hp_timing_by_time(uint64_t a, uint64_t b, const struct hp_site_sums *x, const struct hp_site_sums *y)
+{
+    if (a != b)
+        return a > b ? -1 : 1;
+    const int order = strcmp(x->name, y->name);
+    if (order != 0)
+        return order;
+    if (hp_site_number(x) != hp_site_number(y))
+        return hp_site_number(x) < hp_site_number(y) ? -1 : 1;
+    const uint32_t xt = hp_thread_number(x), yt = hp_thread_number(y);
+    return xt == yt ? 0 : xt < yt ? -1 : 1;
+}
+
+static int hp_timing_compare_totals(const void *a, const void *b)
+{
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(x->sums.total, y->sums.total, x, y);
+}
+
+static int hp_timing_compare_selfs(const void *a, const void *b)
+{
+    const struct hp_site_sums *x = a, *y = b;
+    return hp_timing_by_time(hp_sums_self(&x->sums), hp_sums_self(&y->sums), x, y);
+}
+
+/* The row of the main function, where the run has one; by thread, that of the first process. */
+static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
+{
+    return view->results->model.profile->main != NULL && site->is_main &&
+           (site->thread == NULL || site->session == 0);
+}
+
+/* Adds the sites that may be shown, either main rows or others. */
+static size_t hp_timing_add_sites(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count, bool are_main)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < view->profile->site_count; at++) {
+        const struct hp_site_sums *site = view->profile->sites[at];
+        if (hp_timing_is_main_row(view, site) == are_main && !(results->settings->show.exclude_wrapper && site->is_main) &&
+            hp_results_show(results, site))
+            sites[count++] = site;
+    }
+    return count;
+}
+
+/* The sites that may be shown, in order. The main row is the measure of all others and stands first. */
+static size_t hp_timing_rank(const struct hp_timing_view *view, const struct hp_site_sums **sites)
+{
+    const bool is_exclusive = view->results->settings->show.time_exclusive;
+    const size_t mains = hp_timing_add_sites(view, sites, 0, true), count = hp_timing_add_sites(view, sites, mains, false);
+    const size_t first = is_exclusive ? 0 : mains;
+    hp_sort(sites, first, hp_timing_compare_totals);
+    hp_sort(sites + first, count - first, is_exclusive ? hp_timing_compare_selfs : hp_timing_compare_totals);
+    return count;
+}
+
+/* Leaves out what has too small a share, but never the main row. */
+static size_t hp_timing_drop_small(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const struct hp_settings *settings = view->results->settings;
+    size_t kept = 0;
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_sums *sums = &sites[at]->sums;
+        const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
+        if (hp_timing_is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
+            sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+/* Cuts to the limit. The main row is in it wherever it stands. */
+static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_site_sums **sites, size_t count)
+{
+    const uint32_t limit = view->results->settings->show.functions_limit;
+    if (limit == 0 || limit == HOTPATH_NO_LIMIT)
+        return count;
+    size_t kept = 0, mains = 0;
+    for (size_t at = 0; at < count; at++)
+        mains += hp_timing_is_main_row(view, sites[at]);
+    size_t others = mains < limit ? limit - mains : 0;
+    for (size_t at = 0; at < count && kept < limit; at++) {
+        const bool is_main = hp_timing_is_main_row(view, sites[at]);
+        if (!is_main && others == 0)
+            continue;
+        others -= !is_main;
+        sites[kept++] = sites[at];
+    }
+    return kept;
+}
+
+static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
+{
+    hp_section_set_number(row, column, ticks * view->results->model.run.ns_per_tick);
+}
+
+static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_settings *settings = view->results->settings;
+    double ticks;
+    hp_durations_of_site(site, view->durations);
+    const uint64_t timed = view->durations->timed;
+    const uint64_t spent =
+        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
+    /* What was spent is scaled up, so all calls share it. */
+    if (timed > 0)
+        hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
+    hp_section_set_count(row, columns->timed, timed);
+    if (settings->show.time_exclusive)
+        return;
+    for (size_t at = 0; at < columns->percentile_count; at++)
+        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
+            hp_timing_set_ticks(view, row, columns->percentiles[at], ticks);
+    if (hp_durations_percentile(view->durations, 0, &ticks))
+        hp_timing_set_ticks(view, row, columns->least, ticks);
+    if (hp_durations_percentile(view->durations, 100, &ticks))
+        hp_timing_set_ticks(view, row, columns->most, ticks);
+}
+
+static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
+    const struct hp_timing_columns *columns = &view->columns;
+    const struct hp_profile *profile = view->results->model.profile;
+    const uint64_t self = hp_sums_self(&site->sums);
+    const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
+    const double overhead = hp_profile_overhead_ns(profile, site);
+    hp_section_set_text(row, columns->name, site->name);
+    hp_section_set_count(row, columns->calls, site->sums.calls);
+    hp_timing_set_ticks(view, row, columns->total, (double)total);
+    if (view->whole > 0)
+        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
+    hp_timing_set_ticks(view, row, columns->self, (double)self);
+    hp_section_set_count(row, columns->threads, site->threads);
+    hp_section_set_count(row, columns->open, site->sums.open);
+    hp_section_set_number(row, columns->overhead, overhead);
+    hp_section_set_text(row, columns->sampling,
+                        site->is_limited         ? "limited"
+                        : site->sums.untimed > 0 ? "sampled"
+                                                 : "none");
+    hp_timing_fill_durations(view, row, site);
+    row->is_main = hp_timing_is_main_row(view, site);
+    row->is_open = site->sums.open > 0;
+    row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
+    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
+    row->is_rough = overhead > HP_TIMING_ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
+    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
+        return false;
+    return hp_section_set_location(view->results, row, columns->location, &site->location);
+}
+
+static bool hp_timing_has_shared_thread(const struct hotpath_section *section, const struct hp_timing_columns *columns)
+{
+    for (size_t at = 0; at < section->row_count; at++)
+        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+            return true;
+    return false;
+}
+
+static void hp_timing_add_notes(const struct hp_timing_view *view)
+{
+    struct hotpath_section *section = view->section;
+    const struct hp_profile *profile = view->results->model.profile;
+    bool has_open = false, has_rough = false, has_marked = false;
+    for (size_t at = 0; at < section->row_count; at++) {
+        has_open |= section->rows[at].is_open;
+        has_rough |= section->rows[at].is_rough;
+        has_marked |= section->rows[at].is_sampled;
+    }
+    if (has_open)
+        hp_section_note(section, hp_share_open_note(profile));
+    if (has_marked)
+        hp_share_note_scaled(profile, section);
+    if (has_rough)
+        hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
+    if (view->results->settings->show.by == HP_BY_THREAD && hp_timing_has_shared_thread(section, &view->columns))
+        hp_section_note(section,
+                        "(n threads) that ran one after the other are counted together; the number is that of "
+                        "the last");
+    const char *share_note = hp_share_note(profile, section->percent_of);
+    if (share_note != NULL)
+        hp_section_note(section, share_note);
+}
+
+/* ------------------------------------------------------------------------------------------- section */
+
+static const char *hp_timing_describe_rows(const struct hp_settings *settings)
+{
+    if (settings->show.by == HP_BY_THREAD)
+        return settings->show.time_exclusive
+                   ? "Function execution time, thread by thread, without measured functions inside."
+                   : "Function execution time, thread by thread.";
+    return settings->show.time_exclusive ? "Function execution time, without measured functions inside."
+                                         : "Function execution time.";
+}
+
+static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct hp_timing_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    if (view == NULL)
+        return NULL;
+    *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
+    view->durations = hp_arena_take(results->model.arena, sizeof *view->durations);
+    view->whole = hp_share_whole(results->model.profile, &results->settings->show, &section->percent_of);
+    return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
+}
+
+static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_profile *profile = results->model.profile;
+    struct hp_timing_view *view = hp_timing_make_view(results, section);
+    const struct hp_site_sums **sites =
+        view != NULL ? hp_arena_take_array(results->model.arena, view->profile->site_count + 1, sizeof(void *))
+                     : NULL;
+    if (sites == NULL)
+        return false;
+    section->description = hp_timing_describe_rows(results->settings);
+    section->main = profile->main != NULL ? profile->main->name : NULL;
+    section->if_empty = profile->site_count > 0
+                            ? "no function matches the focus"
+                            : "nothing was measured. Was the program compiled with -DHOTPATH? Put "
+                              "HOTPATH_MEASURE() into functions, or HOTPATH_BLOCK(\"label\") "
+                              "into blocks, that run while the session is active";
+    section->total_rows = hp_timing_rank(view, sites);
+    size_t count = hp_timing_drop_small(view, sites, section->total_rows);
+    if (count == 0 && section->total_rows > 0)
+        section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
+    if (section->order.is_usual)
+        count = hp_timing_cut(view, sites, count);
+    if (!hp_section_make_rows(results, section, count))
+        return false;
+    for (size_t at = 0; at < section->row_count; at++)
+        if (!hp_timing_fill_row(view, &section->rows[at], sites[at]))
+            return false;
+    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+        return false;
+    hp_timing_add_notes(view);
+    return true;
+}
+
+const struct hp_section_type hotpath_section_timing_ = {.name = "timing", .alias = "functions-timing", .fill = hp_timing_fill};
+
+/* ---- src/sections/trust_line.h ------------------------------------------------------------------------------- */
+
+/*
+ * How far a report can be trusted: the clock, what measuring cost, what could not be recorded, each in words.
+ */
+
+struct hp_loss_words {
+    const char *key;  /* in JSON */
+    const char *one;  /* "... zone was left by longjmp: counted, not timed" */
+    const char *many; /* "... zones were left ..." */
+};
+
+/* One per enum hp_loss that has a meaning. */
+HP_SHARED const struct hp_loss_words hotpath_loss_words_[];
+HP_SHARED const size_t hotpath_loss_count_;
+
+/* Why a session had no space for more, or is not in a file of its own; NULL where there is nothing to say. */
+HP_PRIVATE const char *hp_trust_refusal(const struct hp_trust *trust);
+HP_PRIVATE const char *hp_trust_storage(const struct hp_trust *trust);
+/* What a sandbox has kept from it; NULL: nothing. */
+HP_PRIVATE const char *hp_trust_sandbox(const struct hp_trust *trust);
+
+/* That files of the run, at least one, have lost their ends. */
+HP_PRIVATE void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
+
+/* The closing line of a report, without its end. */
+HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text);
+
+/* ---- src/sections/trust_line.c ------------------------------------------------------------------------------- */
+
+/* How far a report can be trusted, in words. */
+
+const struct hp_loss_words hotpath_loss_words_[] = {
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
+                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
+                       "paths of calls found no space in the call tree: their calls are under <other>"},
+    [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
+                         "durations are in no percentile: no space for them"},
+    [HP_LOSS_SITES] = {"sites", "site was not recorded: no space for it",
+                       "sites were not recorded: no space for them"},
+    [HP_LOSS_ABANDONED] = {"abandoned", "zone was left by longjmp or the like: timed up to its last sign",
+                           "zones were left by longjmp or the like: timed up to their last sign"},
+    [HP_LOSS_FOREIGN] = {"foreign", "zone was closed on another thread: not timed",
+                         "zones were closed on another thread: not timed"},
+    [HP_LOSS_DEPTH] = {"depth", "zone was nested too deep: not recorded",
+                       "zones were nested too deep: not recorded"},
+    [HP_LOSS_CLOCK] = {"clock", "duration was below zero: counted as zero",
+                       "durations were below zero: counted as zero"},
+    [HP_LOSS_CHILDREN] = {"children", "forked child could not write a session file",
+                          "forked children could not write a session file"},
+    [HP_LOSS_CALLS] = {"calls", "call was not kept: no space for it", "calls were not kept: no space for them"},
+    [HP_LOSS_ALLOCS] = {"allocations", "call has its allocations in no row: no space for them",
+                        "calls have their allocations in no row: no space for them"},
+    [HP_LOSS_SAMPLES] = {"samples", "sample of processor time was counted as outside: no space for its zone",
+                         "samples of processor time were counted as outside: no space for their zones"},
+    [HP_LOSS_STACKS] = {"stacks",
+                        "thread was not sampled: a small stack, and an alternate one of the program's own",
+                        "threads were not sampled: small stacks, and alternate ones of the program's own"},
+    [HP_LOSS_ENDED] = {"ended", "zone was not recorded: its thread had ended, but for its last destructors",
+                       "zones were not recorded: their threads had ended, but for their last destructors"},
+    [HP_LOSS_SEALED] = {"sealed", "zone was not recorded: its thread came when no more system calls could be made",
+                        "zones were not recorded: their threads came when no more system calls could be made"},
+    [HP_LOSS_PROCESSES] = {"processes", "process could not be followed, only seen from outside",
+                           "processes could not be followed, only seen from outside"},
+};
+
+const size_t hotpath_loss_count_ = sizeof hotpath_loss_words_ / sizeof hotpath_loss_words_[0];
+
+const char *hp_trust_refusal(const struct hp_trust *trust)
+{
+    switch (trust->refusal) {
+    case HP_REFUSAL_CAPACITY:
+        return "the session is as large as it may become";
+    case HP_REFUSAL_ADDRESSES:
+        return "a limit of the process, or a neighbour in its memory, kept the session from growing";
+    case HP_REFUSAL_SPACE:
+        return "the file system had no space for the session to grow";
+    case HP_REFUSAL_FILE:
+        return "the file of the session could not be opened again to grow";
+    default:
+        return NULL;
+    }
+}
+
+const char *hp_trust_storage(const struct hp_trust *trust)
+{
+    switch (trust->storage) {
+    case HP_STORAGE_MEMORY:
+        return "kept in memory, since no folder had space";
+    case HP_STORAGE_NO_FOLDER:
+        return "kept in memory, since a folder for sessions belongs to somebody else or can be written by others";
+    default:
+        return NULL;
+    }
+}
+
+const char *hp_trust_sandbox(const struct hp_trust *trust)
+{
+    return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
+                                 "needed space was lost"
+                               : NULL;
+}
+
+void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
+{
+    if (run->count == 1) {
+        hp_text_string(text, "the file is cut off");
+        return;
+    }
+    hp_text_u64(text, run->cut_off);
+    hp_text_string(text, " of ");
+    hp_text_u64(text, run->count);
+    hp_text_string(text, run->cut_off == 1 ? " files is cut off" : " files are cut off");
+}
+
+static void hp_trust_line_put_clock(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_text_string(text, "clock ");
+    hp_text_string(text, trust->clock);
+    if (strcmp(trust->clock, "monotonic") == 0)
+        return; /* counts nanoseconds: a rate would say nothing */
+    if (trust->clock_hz > 0) {
+        hp_text_string(text, " at ");
+        hp_units_hz(text, trust->clock_hz);
+    } else {
+        hp_text_string(text, " at an unknown rate: its ticks are shown as nanoseconds");
+    }
+}
+
+/* Two numbers that are so near are one. */
+#define HP_TRUST_LINE_NEAR_TIMES 1.3
+#define HP_TRUST_LINE_LITTLE_PERCENT 0.1
+
+/* "about 3.1", or "about 0.4 to 3.1" */
+static void hp_trust_line_put_share(const struct hp_trust *trust, struct hp_text *text)
+{
+    const bool is_range = trust->least_percent * HP_TRUST_LINE_NEAR_TIMES < trust->share_percent;
+    if (trust->share_percent < HP_TRUST_LINE_LITTLE_PERCENT) {
+        hp_text_string(text, "less than 0.1");
+        return;
+    }
+    hp_text_string(text, is_range && trust->least_percent < HP_TRUST_LINE_LITTLE_PERCENT ? "at most about " : "about ");
+    if (is_range && trust->least_percent >= HP_TRUST_LINE_LITTLE_PERCENT) {
+        hp_text_fixed(text, trust->least_percent, 1);
+        hp_text_string(text, " to ");
+    }
+    hp_text_fixed(text, trust->share_percent, 1);
+}
+
+static void hp_trust_line_put_cost(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (!(trust->zone_cost_ns > 0)) {
+        hp_text_string(text, "; what one zone costs is not known");
+        return;
+    }
+    hp_text_string(text, "; one zone costs ");
+    hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
+    hp_text_string(text, " ns; measuring took ");
+    hp_trust_line_put_share(trust, text);
+    hp_text_string(text, " % of the run");
+}
+
+/* "; processor time by perf and timers, 991 of 997 samples a second" */
+static void hp_trust_line_put_cpu(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->cpu == NULL)
+        return;
+    const char *advice = hp_cpu_advice(trust->cpu->refusal);
+    hp_text_string(text, "; processor time by ");
+    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
+    hp_text_string(text, ", ");
+    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
+    if (trust->cpu->rate > 0) {
+        hp_text_string(text, " of ");
+        hp_text_u64(text, trust->cpu->rate);
+    }
+    hp_text_string(text, " samples a second");
+    if (advice != NULL) {
+        hp_text_string(text, " (perf, which samples finer, was refused; it takes: ");
+        hp_text_string(text, advice);
+        hp_text_char(text, ')');
+    }
+}
+
+static void hp_trust_line_put_sentence(struct hp_text *text, const char *sentence)
+{
+    if (sentence == NULL)
+        return;
+    hp_text_string(text, "; ");
+    hp_text_string(text, sentence);
+}
+
+static void hp_trust_line_put_lost(const struct hp_trust *trust, struct hp_text *text)
+{
+    bool has_lost = false;
+    uint64_t unknown = 0;
+    for (size_t at = 0; at < HP_LOSSES; at++) {
+        const uint64_t count = trust->lost[at];
+        if (at >= hotpath_loss_count_)
+            unknown += count;
+        if (count == 0 || at >= hotpath_loss_count_)
+            continue;
+        hp_text_string(text, "; ");
+        hp_text_u64(text, count);
+        hp_text_char(text, ' ');
+        hp_text_string(text, count == 1 ? hotpath_loss_words_[at].one : hotpath_loss_words_[at].many);
+        has_lost = true;
+    }
+    if (has_lost)
+        hp_trust_line_put_sentence(text, hp_trust_refusal(trust));
+    hp_trust_line_put_sentence(text, hp_trust_sandbox(trust));
+    if (unknown > 0) {
+        hp_text_string(text, "; ");
+        hp_text_u64(text, unknown);
+        hp_text_string(text, " losses of a kind that this hotpath does not know");
+    } else if (!has_lost && !trust->is_sandboxed) {
+        hp_text_string(text, "; nothing was lost");
+    }
+}
+
+void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_trust_line_put_clock(trust, text);
+    hp_trust_line_put_cost(trust, text);
+    hp_trust_line_put_cpu(trust, text);
+    if (trust->storage == HP_STORAGE_NO_FOLDER)
+        hp_trust_line_put_sentence(text, hp_trust_storage(trust));
+    hp_trust_line_put_lost(trust, text);
+}
+
 /* ---- src/sections/wait_table.c ------------------------------------------------------------------------------- */
 
 /*
@@ -21876,7 +21991,7 @@ static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_sectio
 /* NULL: no memory. */
 static const char *hp_wait_table_keep_line(const struct hp_wait_table_view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
 }
 
 static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_t ns)
@@ -21961,14 +22076,14 @@ static void hp_wait_table_add_totals(struct hotpath_section *section, const stru
 static bool hp_wait_table_is_shown(const struct hp_wait_table_view *view, const struct hp_wait_sums *wait)
 {
     const struct hotpath_results *results = view->results;
-    if (wait->ns == 0 || hp_profile_is_small(wait->ns, view->waits->watched_ns, results->settings))
+    if (wait->ns == 0 || hp_share_is_small(wait->ns, view->waits->watched_ns, &results->settings->show))
         return false;
     return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
 }
 
 static bool hp_wait_table_choose(struct hp_wait_table_view *view)
 {
-    view->shown = hp_arena_take_array(view->results->arena, view->waits->count + 1, sizeof(void *));
+    view->shown = hp_arena_take_array(view->results->model.arena, view->waits->count + 1, sizeof(void *));
     for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
         if (hp_wait_table_is_shown(view, view->waits->all[at]))
             view->shown[view->count++] = view->waits->all[at];
@@ -22015,7 +22130,7 @@ static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }
 
-static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->run); }
+static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model.run); }
 
 static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
@@ -22023,7 +22138,7 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
     hp_section_show_columns(results, section);
     section->description = "What threads waited for.";
     section->percent_of = "watched";
-    view.waits = hp_results_waits(results);
+    view.waits = hp_model_waits(&results->model);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
         !hp_wait_table_choose(&view))
         return false;
@@ -22085,11 +22200,11 @@ static void hp_json_report_put_moment(struct hp_json *json, const struct hp_run 
 
 static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results *results)
 {
-    const struct hp_snapshot *snapshot = results->run.sessions[0];
+    const struct hp_snapshot *snapshot = results->model.run.sessions[0];
     const struct hp_header *header = &snapshot->header;
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
-    hp_json_report_put_moment(json, &results->run);
+    hp_json_report_put_moment(json, &results->model.run);
     hp_json_put_string(json, "command", hp_snapshot_text(snapshot, header->command));
     hp_json_put_string(json, "executable", hp_snapshot_text(snapshot, header->executable));
     hp_json_put_u64(json, "pid", header->pid);
@@ -22101,14 +22216,14 @@ static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results 
     hp_json_put_string(json, "library", hp_snapshot_text(snapshot, header->library));
     hp_json_key(json, "clock");
     hp_json_begin_object(json);
-    hp_json_put_string(json, "kind", results->trust.clock);
+    hp_json_put_string(json, "kind", results->trust->clock);
     hp_json_key(json, "hz");
-    if (results->trust.clock_hz > 0)
-        hp_json_u64(json, hp_units_round(results->trust.clock_hz));
+    if (results->trust->clock_hz > 0)
+        hp_json_u64(json, hp_units_round(results->trust->clock_hz));
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_put_u64(json, "processes", results->run.process_count);
+    hp_json_put_u64(json, "processes", results->model.run.process_count);
     hp_json_end_object(json);
 }
 
@@ -22342,8 +22457,8 @@ static void hp_json_report_put_warnings(struct hp_json *json, const hotpath_resu
 {
     hp_json_key(json, "warnings");
     hp_json_begin_array(json);
-    if (results->run.cut_off > 0)
-        hp_json_report_put_cut_off(json, &results->run);
+    if (results->model.run.cut_off > 0)
+        hp_json_report_put_cut_off(json, &results->model.run);
     for (size_t at = 0; at < results->warning_count; at++)
         hp_json_string(json, results->warnings[at]);
     hp_json_end_array(json);
@@ -22368,23 +22483,23 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_key(&json, "min_percent");
         hp_json_number(&json, results->settings->show.min_percent, 15);
     }
-    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->run)));
+    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model.run)));
     hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
-    if (hp_run_has_allocs(&results->run)) {
+    if (hp_run_has_allocs(&results->model.run)) {
         hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
     }
-    if (hp_run_has_cpu(&results->run))
+    if (hp_run_has_cpu(&results->model.run))
         hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->run));
+    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model.run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
         hp_json_report_put_section(&json, results->sections[at]);
     hp_json_end_object(&json);
     hp_json_report_put_warnings(&json, results);
-    hp_json_report_put_trust(&json, &results->trust);
+    hp_json_report_put_trust(&json, results->trust);
     hp_json_end_object(&json);
     hp_text_char(out, '\n');
 }
@@ -22617,7 +22732,7 @@ static bool hp_table_make_cell(struct hp_table_table *table, const struct hp_col
     struct hp_text text;
     hp_text_init(&text, table->scratch, HP_TABLE_CELL_BYTES);
     hp_table_put_cell(&text, column, row, cell);
-    const char *copy = hp_arena_copy(table->results->arena, table->scratch, text.length);
+    const char *copy = hp_arena_copy(table->results->model.arena, table->scratch, text.length);
     if (copy == NULL)
         return false;
     const bool is_marked = (column->traits & HP_COLUMN_NAME) && row->is_open;
@@ -22628,9 +22743,9 @@ static bool hp_table_make_cell(struct hp_table_table *table, const struct hp_col
 static bool hp_table_make_cells(struct hp_table_table *table)
 {
     const struct hotpath_section *section = table->section;
-    table->scratch = hp_arena_take(table->results->arena, HP_TABLE_CELL_BYTES);
-    table->cells =
-        hp_arena_take_array(table->results->arena, section->row_count + 1, table->count * sizeof *table->cells);
+    table->scratch = hp_arena_take(table->results->model.arena, HP_TABLE_CELL_BYTES);
+    table->cells = hp_arena_take_array(table->results->model.arena, section->row_count + 1,
+                                       table->count * sizeof *table->cells);
     if (table->scratch == NULL || table->cells == NULL)
         return false;
     for (size_t row = 0; row < section->row_count; row++)
@@ -22871,7 +22986,7 @@ static void hp_table_put_heading(const struct hp_table_table *table)
 static bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
                         const struct hp_table_style *style)
 {
-    struct hp_table_table *table = hp_arena_take(results->arena, sizeof *table);
+    struct hp_table_table *table = hp_arena_take(results->model.arena, sizeof *table);
     if (table == NULL)
         return false;
     *table = (struct hp_table_table){.results = results, .section = section, .out = out, .style = style};
@@ -22893,10 +23008,10 @@ static bool hp_table_put_section(const hotpath_results *results, const struct ho
 static void hp_table_put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->run));
-    if (results->run.process_count > 1) {
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model.run));
+    if (results->model.run.process_count > 1) {
         hp_text_string(line, ", ");
-        hp_text_u64(line, results->run.process_count);
+        hp_text_u64(line, results->model.run.process_count);
         hp_text_string(line, " processes");
     }
     const char *before = "";
@@ -22929,7 +23044,7 @@ static void hp_table_put_metadata(const hotpath_results *results, struct hp_text
 /* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
 static void hp_table_put_cut_off(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->run;
+    const struct hp_run *run = &results->model.run;
     if (run->cut_off == 0)
         return;
     hp_text_string(line, "warning: ");
@@ -22945,7 +23060,7 @@ static void hp_table_put_cut_off(const hotpath_results *results, struct hp_text 
 
 static void hp_table_put_ended(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->run;
+    const struct hp_run *run = &results->model.run;
     const size_t ended = run->states[HP_SNAPSHOT_ENDED];
     if (run->count > run->process_count && ended > 0) {
         hp_text_u64(line, ended);
@@ -22961,7 +23076,7 @@ static void hp_table_put_ended(const hotpath_results *results, struct hp_text *l
                                  ? " processes ended without finishing its session; this is all it had measured"
                                  : " processes ended without finishing their sessions; this is all they had "
                                    "measured");
-    } else if (ended > 0 && run->cut_off == 0 && !results->trust.is_sandboxed) {
+    } else if (ended > 0 && run->cut_off == 0 && !results->trust->is_sandboxed) {
         hp_text_string(line, "the process ended without finishing its session, by a signal, _exit or exec; this is "
                              "all it had measured");
     }
@@ -22978,11 +23093,11 @@ static void hp_table_put_line(const hotpath_results *results, struct hp_text *ou
         hp_table_put_wrapped(style, out, scratch, line.length);
 }
 
-static void hp_table_put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(&results->trust, line); }
+static void hp_table_put_trust(const hotpath_results *results, struct hp_text *line) { hp_trust_put(results->trust, line); }
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
-    char *scratch = hp_arena_take(results->arena, HP_TABLE_CELL_BYTES);
+    char *scratch = hp_arena_take(results->model.arena, HP_TABLE_CELL_BYTES);
     if (scratch == NULL)
         return false;
     hp_table_put_style(style, out, HP_TABLE_BOLD);

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "cpu_profile.h"
 #include "order.h"
+#include "shares.h"
 #include "sort.h"
 #include "system_calls.h"
 #include "text.h"
@@ -77,7 +78,7 @@ static bool has_samples(const struct hp_cpu *cpu)
 /* What has been measured beside time. */
 static bool has_data(const struct hotpath_results *results)
 {
-    const struct hp_run *run = &results->run;
+    const struct hp_run *run = &results->model.run;
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
 }
 
@@ -128,7 +129,7 @@ static void describe(struct view *view)
 /* NULL: no memory. */
 static const char *keep_line(const struct view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
 }
 
 static void put_name(struct hp_text *line, const struct hp_site_sums *site)
@@ -252,8 +253,8 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
 {
     struct hp_evidence *evidence = &entry->evidence;
     struct hp_site_waits waits = {0};
-    entry->site = view->results->profile->sites[site];
-    entry->wall_ns = hp_run_ns(&view->results->run, hp_sums_self(&entry->site->sums));
+    entry->site = view->results->model.profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->model.run, hp_sums_self(&entry->site->sums));
     entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
     if (view->allocs != NULL)
         hp_allocs_of_site(entry->site, &entry->allocs);
@@ -307,20 +308,20 @@ static bool is_left_out(const struct view *view, const struct hp_site_sums *site
 static void set_whole(struct view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_profile *profile = results->profile;
+    const struct hp_profile *profile = results->model.profile;
     uint64_t inside = 0;
     for (size_t at = 0; at < profile->site_count; at++)
         if (!is_left_out(view, profile->sites[at]))
             inside += hp_sums_self(&profile->sites[at]->sums);
-    uint64_t whole = hp_profile_whole(profile, results->settings, &view->section->percent_of);
+    uint64_t whole = hp_share_whole(profile, &results->settings->show, &view->section->percent_of);
     if (results->settings->show.exclude_wrapper) {
         whole = inside;
     } else if (inside > whole + whole / 1000) {
         whole = inside;
         view->section->percent_of = "threads";
     }
-    view->inside_ns = hp_run_ns(&results->run, inside);
-    view->whole_ns = hp_run_ns(&results->run, whole);
+    view->inside_ns = hp_run_ns(&results->model.run, inside);
+    view->whole_ns = hp_run_ns(&results->model.run, whole);
 }
 
 /* Idle time is in no share. */
@@ -335,8 +336,9 @@ static void leave_out_idle(struct view *view)
 /* What is known of each site, shown or not. NULL: no memory. */
 static struct entry *weigh_all(struct view *view)
 {
-    const struct hp_profile *profile = view->results->profile;
-    struct entry *entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof *entries);
+    const struct hp_profile *profile = view->results->model.profile;
+    struct entry *entries =
+        hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *entries);
     for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
         if (!weigh(view, &entries[at], at))
             return NULL;
@@ -350,9 +352,9 @@ static struct entry *weigh_all(struct view *view)
 /* Leaves what is to be shown, in order. False: no memory. */
 static bool gather(struct view *view)
 {
-    const struct hp_profile *profile = view->results->profile;
+    const struct hp_profile *profile = view->results->model.profile;
     struct entry *entries = weigh_all(view);
-    view->entries = hp_arena_take_array(view->results->arena, profile->site_count + 1, sizeof(void *));
+    view->entries = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
@@ -546,7 +548,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
     row->is_self_sampled = entry->site->sums.untimed > 0 || entry->site->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_self_sampled, false));
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_self_sampled, false));
     fill_times(view, row, entry);
     fill_allocs(view, row, entry);
     return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
@@ -631,7 +633,7 @@ static struct outside outside_of(const struct view *view)
 /* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
 static double idle_part_of_run(const struct view *view, const struct outside *outside)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
     const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
     const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
                          work < HP_VERDICT_IDLE_RUN * elapsed;
@@ -664,7 +666,7 @@ struct idling {
 /* Short ones are nobody's reason, however deep. */
 static void find_deeper(const struct view *view, const struct hp_site_sums *site, struct idling *deepest)
 {
-    const uint64_t least = hp_run_elapsed_ns(&view->results->run) / 4;
+    const uint64_t least = hp_run_elapsed_ns(&view->results->model.run) / 4;
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
@@ -697,8 +699,8 @@ static bool put_idle(struct hp_text *line, const struct view *view, double part)
 {
     struct idling idling = {0};
     find_deeper(view, NULL, &idling);
-    for (size_t at = 0; at < view->results->profile->site_count; at++)
-        find_deeper(view, view->results->profile->sites[at], &idling);
+    for (size_t at = 0; at < view->results->model.profile->site_count; at++)
+        find_deeper(view, view->results->model.profile->sites[at], &idling);
     const char *cause = name_idling(view, &idling);
     hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
                                                        : "The program is idle for ");
@@ -740,7 +742,7 @@ static bool is_same_program(const struct hp_run *run, size_t one, size_t other)
 /* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
 static void put_process(struct hp_text *line, const struct view *view, size_t session, bool is_one_of_many)
 {
-    const struct hp_run *run = &view->results->run;
+    const struct hp_run *run = &view->results->model.run;
     if (session == 0 || session >= run->count)
         return;
     const char *name = program_of(run, session);
@@ -789,8 +791,8 @@ static void put_first(struct hp_text *line, const struct view *view, const struc
 /* Processor time of a process without measured functions; 0: it has some. */
 static double unmeasured_ns(const struct view *view, size_t session)
 {
-    const struct hp_header *header = &view->results->run.sessions[session]->header;
-    const bool has_calls = view->results->profile->sessions[session].calls != 0;
+    const struct hp_header *header = &view->results->model.run.sessions[session]->header;
+    const bool has_calls = view->results->model.profile->sessions[session].calls != 0;
     return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
 }
 
@@ -800,7 +802,7 @@ static double unmeasured_ns(const struct view *view, size_t session)
  */
 static size_t busiest_program(const struct view *view, double ns, bool *ret_is_one_of_many)
 {
-    const struct hp_run *run = &view->results->run;
+    const struct hp_run *run = &view->results->model.run;
     size_t front = 0, processes = 0;
     double lead = 0, sum = 0;
     for (size_t at = 1; at < run->count; at++) {
@@ -849,7 +851,7 @@ static bool put_outside(struct hp_text *line, const struct view *view, const str
 /* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
 static void put_waited(struct hp_text *line, const struct view *view, double waited_ns)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
     if (waited_ns <= elapsed || elapsed <= 0) {
         hp_text_string(line, "waited ");
         hp_units_ns(line, waited_ns);
@@ -895,7 +897,7 @@ static const struct entry *first_at_work(const struct view *view)
 
 static void put_work(struct hp_text *line, const struct view *view, const struct outside *outside)
 {
-    if (view->results->profile->site_count == 0) {
+    if (view->results->model.profile->site_count == 0) {
         put_program(line, view);
         return;
     }
@@ -929,7 +931,7 @@ static bool set_summary(struct view *view)
     struct hp_text line;
     const struct outside outside = outside_of(view);
     const double idle_part = idle_part_of_run(view, &outside);
-    if (view->results->profile->site_count > 0 && view->count == 0)
+    if (view->results->model.profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     if (idle_part == 0)
@@ -954,9 +956,9 @@ static void add_notes(struct view *view)
         has_scaled |= section->rows[at].is_self_sampled;
     }
     if (has_open)
-        hp_section_note(section, hp_profile_open_note(view->results->profile));
+        hp_section_note(section, hp_share_open_note(view->results->model.profile));
     if (has_scaled)
-        hp_profile_note_scaled(view->results->profile, section);
+        hp_share_note_scaled(view->results->model.profile, section);
     if (section->row_count > 0)
         hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
                                  : view->allocs != NULL
@@ -987,12 +989,12 @@ static bool is_mostly_shut_in(const struct hp_run *run)
 static bool take_measures(struct view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_run *run = &results->run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL;
+    const struct hp_run *run = &results->model.run;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(&results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
     view->cpu = view->is_unsampled ? NULL : cpu;
-    view->waits = hp_run_has_waits(run) ? hp_results_waits(results) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_results_allocs(results) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_model_waits(&results->model) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(&results->model) : NULL;
     view->observations = observations_of(view);
     return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
            (view->allocs != NULL || !hp_run_has_allocs(run));
@@ -1016,8 +1018,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     }
     if (!gather(&view))
         return false;
-    section->main = results->profile->main != NULL ? results->profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->profile->site_count,
+    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->if_empty = hp_section_why_empty(section, results->model.profile->site_count,
                                              "no function was measured, so nobody knows where in it");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;

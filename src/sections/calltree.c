@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "order.h"
 #include "profile.h"
+#include "shares.h"
 #include "sort.h"
 
 /* Deeper paths are left out and show in the row counts: readers of nested JSON have limits, too. */
@@ -48,7 +49,7 @@ static struct place *place_of(const struct view *view, const struct hp_tree_node
 /* Children come first, so a match has reached the parent when the parent's turn comes. */
 static void mark_wanted(struct view *view)
 {
-    const struct hp_profile *profile = view->results->profile;
+    const struct hp_profile *profile = view->results->model.profile;
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
@@ -63,13 +64,13 @@ static void mark_wanted(struct view *view)
 static bool is_small(const struct view *view, const struct place *place)
 {
     const struct hotpath_results *results = view->results;
-    return place->node->site != results->profile->main &&
-           hp_profile_is_small(place->heat, view->whole, results->settings);
+    return place->node->site != results->model.profile->main &&
+           hp_share_is_small(place->heat, view->whole, &results->settings->show);
 }
 
 static void collect_wanted(struct view *view)
 {
-    for (size_t at = 0; at < view->results->profile->node_count; at++) {
+    for (size_t at = 0; at < view->results->model.profile->node_count; at++) {
         struct place *place = &view->places[at];
         const struct hp_tree_node *parent = place->node->parent;
         place->heat = place->node->sums.total;
@@ -154,8 +155,9 @@ static struct hp_tree_node *sort_siblings(const struct view *view, struct hp_tre
 
 static bool sort_tree(struct view *view)
 {
-    struct hp_profile *profile = view->results->profile;
-    struct place **scratch = hp_arena_take_array(view->results->arena, profile->node_count + 1, sizeof(void *));
+    struct hp_profile *profile = view->results->model.profile;
+    struct place **scratch =
+        hp_arena_take_array(view->results->model.arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
     for (size_t at = 0; at < profile->node_count; at++) {
@@ -197,7 +199,7 @@ static struct columns describe(struct hotpath_section *section)
 static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->run;
+    const struct hp_run *run = &view->results->model.run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
@@ -207,10 +209,10 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->profile->main;
+    row->is_main = node->site == view->results->model.profile->main;
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(row->is_sampled, row->is_self_sampled));
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
 }
 
 /* What is to be said of shares of one process stands below the functions. */
@@ -221,12 +223,12 @@ static void add_notes(const struct view *view, struct hotpath_section *section)
         has_open |= section->rows[at].is_open;
         has_scaled |= section->rows[at].is_self_sampled;
     }
-    const struct hp_profile *profile = view->results->profile;
-    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    const struct hp_profile *profile = view->results->model.profile;
+    const char *share_note = hp_share_note(profile, section->percent_of);
     if (has_open)
-        hp_section_note(section, hp_profile_open_note(profile));
+        hp_section_note(section, hp_share_open_note(profile));
     if (has_scaled)
-        hp_profile_note_scaled(profile, section);
+        hp_share_note_scaled(profile, section);
     if (share_note != NULL && profile->run->count > 1)
         hp_section_note(section, share_note);
 }
@@ -237,7 +239,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->profile->first_root; node != NULL;
+    for (const struct hp_tree_node *node = view->results->model.profile->first_root; node != NULL;
          node = next_in_order(view, node))
         if (place_of(view, node)->is_kept && at < section->row_count)
             fill_row(view, &section->rows[at++], node);
@@ -248,7 +250,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->profile;
+    const struct hp_profile *profile = results->model.profile;
     struct view view = {.results = results, .section = section, .columns = describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
@@ -257,9 +259,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
-    view.whole = hp_profile_whole(profile, results->settings, &section->percent_of);
-    view.places = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->arena, profile->node_count + 1, sizeof(void *));
+    view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
+    view.places = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
         return false;
     mark_wanted(&view);
@@ -270,7 +272,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return fill_rows(&view, section);
 }
 
-static bool has_data(const struct hotpath_results *results) { return results->profile->node_count > 0; }
+static bool has_data(const struct hotpath_results *results) { return results->model.profile->node_count > 0; }
 
 const struct hp_section_type hp_section_calltree = {
     .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill};

@@ -17,42 +17,18 @@
 #include <stdint.h>
 
 #include "hotpath.h"
+#include "labels.h"
+#include "model.h"
 #include "options.h"
 #include "pattern_list.h"
-#include "run.h"
-#include "snapshot.h"
 
-struct hp_allocs;
-struct hp_arena;
-struct hp_cpu;
-struct hp_profile;
-struct hp_run_waits;
 struct hp_site_sums;
-
-#define HP_STARTUP "<startup>" /* the name of the row for what processes used before they were measured */
-#define HP_OUTSIDE "<outside>" /* the name of the row for what is outside of all measured functions */
 
 #define HP_MAX_COLUMNS 48u
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
 #define HP_MAX_SECTIONS 16u
 #define HP_MAX_WARNINGS 16u
-
-/* A place in the sources. */
-struct hp_location {
-    const char *file;
-    const char *function;
-    uint32_t line;
-};
-
-/* A thread, or several that recorded one after the other in the same place: then the last of them. */
-struct hp_thread_label {
-    const char *name; /* as the kernel knows it; may be empty */
-    uint32_t pid;
-    uint32_t tid;
-    uint32_t threads;
-    uint32_t number; /* unlike that of any other of the run */
-};
 
 /* What a renderer may do with a column, beyond what its unit says. */
 enum hp_column_trait {
@@ -131,30 +107,10 @@ struct hotpath_section {
     size_t total_rows; /* before the limit */
 };
 
-/* What measuring did to the run, and what it could not record. */
-struct hp_trust {
-    double zone_cost_ns;
-    double zone_inner_ns; /* the part of it that falls into the zone's own duration */
-    double share_percent; /* of the run's time; at most, ... */
-    double least_percent; /* ... and at least */
-    double clock_hz;      /* 0: not known */
-    const char *clock;
-    const struct hp_cpu *cpu; /* NULL: processor time was not sampled */
-    uint64_t lost[HP_LOSSES];
-    uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
-    bool is_sandboxed; /* one of them was, from some moment on */
-    uint32_t refusal;  /* enum hp_refusal, likewise */
-};
-
 struct hotpath_results {
-    struct hp_arena *arena;
-    struct hp_run run;
+    struct hp_model model;
     const struct hp_settings *settings;
-    struct hp_profile *profile;
-    struct hp_profile *by_thread;     /* see hp_results_profile_of_rows */
-    const struct hp_allocs *allocs;   /* see hp_results_allocs */
-    const struct hp_cpu *cpu;         /* see hp_results_cpu */
-    const struct hp_run_waits *waits; /* see hp_results_waits */
+    const struct hp_trust *trust;
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
@@ -162,7 +118,6 @@ struct hotpath_results {
     size_t section_count;
     const char *warnings[HP_MAX_WARNINGS];
     size_t warning_count;
-    struct hp_trust trust;
 };
 
 /* A kind of section. */
@@ -227,14 +182,6 @@ void hp_section_add_total(struct hotpath_section *section, const char *key, enum
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
-
-/* What the run allocated, made by the first section that asks. NULL: no memory. */
-const struct hp_allocs *hp_results_allocs(struct hotpath_results *results);
-
-/* Whose processor time the run used, by the sites of `profile`, made by the first section that asks. NULL: no memory. */
-const struct hp_cpu *hp_results_cpu(struct hotpath_results *results);
-/* What the run waited for, likewise. */
-const struct hp_run_waits *hp_results_waits(struct hotpath_results *results);
 
 /* Whether HOTPATH_FOCUS wants to see the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "arena.h"
+#include "durations.h"
 #include "order.h"
 #include "percentile.h"
 #include "profile.h"
+#include "shares.h"
 #include "sort.h"
 
 /* Rows where measuring may be more than this part of the total are marked. */
@@ -39,7 +41,7 @@ struct view {
 static bool add_percentile(struct view *view, double percentile)
 {
     struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->arena, percentile, "_ns", "", &names))
+    if (!hp_percentile_name(view->results->model.arena, percentile, "_ns", "", &names))
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
         hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
@@ -114,7 +116,8 @@ static int compare_selfs(const void *a, const void *b)
 /* The row of the main function, where the run has one; by thread, that of the first process. */
 static bool is_main_row(const struct view *view, const struct hp_site_sums *site)
 {
-    return view->results->profile->main != NULL && site->is_main && (site->thread == NULL || site->session == 0);
+    return view->results->model.profile->main != NULL && site->is_main &&
+           (site->thread == NULL || site->session == 0);
 }
 
 /* Adds the sites that may be shown, either main rows or others. */
@@ -149,7 +152,7 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     for (size_t at = 0; at < count; at++) {
         const struct hp_sums *sums = &sites[at]->sums;
         const uint64_t ticks = settings->show.time_exclusive ? hp_sums_self(sums) : sums->total;
-        if (is_main_row(view, sites[at]) || !hp_profile_is_small(ticks, view->whole, settings))
+        if (is_main_row(view, sites[at]) || !hp_share_is_small(ticks, view->whole, &settings->show))
             sites[kept++] = sites[at];
     }
     return kept;
@@ -177,7 +180,7 @@ static size_t cut(const struct view *view, const struct hp_site_sums **sites, si
 
 static void set_ticks(struct view *view, struct hp_row *row, size_t column, double ticks)
 {
-    hp_section_set_number(row, column, ticks * view->results->run.ns_per_tick);
+    hp_section_set_number(row, column, ticks * view->results->model.run.ns_per_tick);
 }
 
 static void fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -185,7 +188,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     const struct columns *columns = &view->columns;
     const struct hp_settings *settings = view->results->settings;
     double ticks;
-    hp_profile_durations(site, view->durations);
+    hp_durations_of_site(site, view->durations);
     const uint64_t timed = view->durations->timed;
     const uint64_t spent =
         settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
@@ -207,7 +210,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
 static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_profile *profile = view->results->profile;
+    const struct hp_profile *profile = view->results->model.profile;
     const uint64_t self = hp_sums_self(&site->sums);
     const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
@@ -229,7 +232,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     row->is_open = site->sums.open > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
     row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
-    hp_section_set_text(row, columns->scaled, hp_profile_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
+    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
     row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, site->sums.total);
     if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
         return false;
@@ -247,7 +250,7 @@ static bool has_shared_thread(const struct hotpath_section *section, const struc
 static void add_notes(const struct view *view)
 {
     struct hotpath_section *section = view->section;
-    const struct hp_profile *profile = view->results->profile;
+    const struct hp_profile *profile = view->results->model.profile;
     bool has_open = false, has_rough = false, has_marked = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -255,16 +258,16 @@ static void add_notes(const struct view *view)
         has_marked |= section->rows[at].is_sampled;
     }
     if (has_open)
-        hp_section_note(section, hp_profile_open_note(profile));
+        hp_section_note(section, hp_share_open_note(profile));
     if (has_marked)
-        hp_profile_note_scaled(profile, section);
+        hp_share_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ measuring itself may be more than 10 % of this time");
     if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
         hp_section_note(section,
                         "(n threads) that ran one after the other are counted together; the number is that of "
                         "the last");
-    const char *share_note = hp_profile_share_note(profile, section->percent_of);
+    const char *share_note = hp_share_note(profile, section->percent_of);
     if (share_note != NULL)
         hp_section_note(section, share_note);
 }
@@ -283,21 +286,22 @@ static const char *describe_rows(const struct hp_settings *settings)
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->arena, sizeof *view);
+    struct view *view = hp_arena_take(results->model.arena, sizeof *view);
     if (view == NULL)
         return NULL;
     *view = (struct view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
-    view->durations = hp_arena_take(results->arena, sizeof *view->durations);
-    view->whole = hp_profile_whole(results->profile, results->settings, &section->percent_of);
+    view->durations = hp_arena_take(results->model.arena, sizeof *view->durations);
+    view->whole = hp_share_whole(results->model.profile, &results->settings->show, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && describe(view) ? view : NULL;
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->profile;
+    const struct hp_profile *profile = results->model.profile;
     struct view *view = make_view(results, section);
     const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->arena, view->profile->site_count + 1, sizeof(void *)) : NULL;
+        view != NULL ? hp_arena_take_array(results->model.arena, view->profile->site_count + 1, sizeof(void *))
+                     : NULL;
     if (sites == NULL)
         return false;
     section->description = describe_rows(results->settings);

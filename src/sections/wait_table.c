@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "order.h"
+#include "shares.h"
 #include "system_calls.h"
 #include "text.h"
 #include "units.h"
@@ -52,7 +53,7 @@ static struct columns describe(struct hotpath_section *section)
 /* NULL: no memory. */
 static const char *keep_line(const struct view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
 }
 
 static double share(const struct view *view, uint64_t ns)
@@ -137,14 +138,14 @@ static void add_totals(struct hotpath_section *section, const struct hp_run_wait
 static bool is_shown(const struct view *view, const struct hp_wait_sums *wait)
 {
     const struct hotpath_results *results = view->results;
-    if (wait->ns == 0 || hp_profile_is_small(wait->ns, view->waits->watched_ns, results->settings))
+    if (wait->ns == 0 || hp_share_is_small(wait->ns, view->waits->watched_ns, &results->settings->show))
         return false;
     return wait->site != NULL ? hp_results_show(results, wait->site) : results->focus == NULL;
 }
 
 static bool choose(struct view *view)
 {
-    view->shown = hp_arena_take_array(view->results->arena, view->waits->count + 1, sizeof(void *));
+    view->shown = hp_arena_take_array(view->results->model.arena, view->waits->count + 1, sizeof(void *));
     for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
         if (is_shown(view, view->waits->all[at]))
             view->shown[view->count++] = view->waits->all[at];
@@ -191,7 +192,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->run); }
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model.run); }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
@@ -199,7 +200,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     hp_section_show_columns(results, section);
     section->description = "What threads waited for.";
     section->percent_of = "watched";
-    view.waits = hp_results_waits(results);
+    view.waits = hp_model_waits(&results->model);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
         !choose(&view))
         return false;

@@ -211,7 +211,7 @@ def test_the_report_in_the_man_page_is_real(box):
 
 
 def test_every_loss_is_explained():
-    source = (SOURCE / "src/sections/trust.c").read_text()
+    source = (SOURCE / "src/sections/trust_line.c").read_text()
     losses = re.findall(r'\[HP_LOSS_\w+\] = \{"\w+", +"[^"]+",\s+"([^"]+)"\}', source)
     assert len(losses) > 5
     assert [words for words in losses if words not in man("hotpath.7")] == []

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "report_fixture.h"
+#include "trust.h"
 
 /* A session of a millisecond on one core, whose ticks are nanoseconds, with a function that has calls and a tree that has a thread. */
 static uint32_t thread, node;
@@ -49,14 +50,14 @@ static uint32_t compiled_site(void)
 static void assert_cost_ns(double ns)
 {
     fixture_build();
-    assert_float_equal(results->trust.share_percent / 100 * 1000000, ns, 0.01);
+    assert_float_equal(results->trust->share_percent / 100 * 1000000, ns, 0.01);
 }
 
 /* Most of the run is the program's own. */
 static void assert_least_ns(double ns)
 {
     fixture_build();
-    assert_float_equal(results->trust.least_percent / 100 * 1000000, ns, 0.01);
+    assert_float_equal(results->trust->least_percent / 100 * 1000000, ns, 0.01);
 }
 
 static void timed_zones_have_their_price(void **state)

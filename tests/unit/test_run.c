@@ -260,14 +260,14 @@ static void what_zones_cost_is_averaged(void **state)
         builder_header(to)->losses[HP_LOSS_CHILDREN] = 1;
     }
     fixture_build();
-    assert_float_equal(results->trust.zone_cost_ns, 20, 0.001);
-    assert_float_equal(results->trust.zone_inner_ns, 10, 0.001);
-    assert_int_equal(results->trust.lost[HP_LOSS_ABANDONED], 3);
-    assert_int_equal(results->trust.lost[HP_LOSS_CHILDREN], 3);
+    assert_float_equal(results->trust->zone_cost_ns, 20, 0.001);
+    assert_float_equal(results->trust->zone_inner_ns, 10, 0.001);
+    assert_int_equal(results->trust->lost[HP_LOSS_ABANDONED], 3);
+    assert_int_equal(results->trust->lost[HP_LOSS_CHILDREN], 3);
     /* main: three calls of 10 ns within, and nine calls inside of 20 ns. */
     assert_number(0, "overhead_max_ns", 3 * 10 + 9 * 20);
     /* Twelve calls on two cores at 20 ns are 120 of 2000 ns. */
-    assert_float_equal(results->trust.share_percent, 6, 0.001);
+    assert_float_equal(results->trust->share_percent, 6, 0.001);
 }
 
 /* One after the other on many cores: what each process lost, the run lost. */
@@ -283,7 +283,7 @@ static void measuring_adds_up_over_processes_in_turn(void **state)
     }
     fixture_build();
     assert_int_equal(hotpath_results_elapsed_ns(results), 8000);
-    assert_float_equal(results->trust.share_percent, 10, 0.001); /* four calls of 50 ns in 2000 ns, four times */
+    assert_float_equal(results->trust->share_percent, 10, 0.001); /* four calls of 50 ns in 2000 ns, four times */
 }
 
 /* -------------------------------------------------------------------------------------------- 100 % */
@@ -371,11 +371,11 @@ static void ticks_of_all_are_of_one_rate(void **state)
     }
     fixture_build();
     assert_row(0, "main", 3, 1500, 600, 100);
-    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+    assert_float_equal(results->trust->clock_hz, 2e9, 1);
     /* The principal one knows its own rate, whatever others say. */
     builder_elapse(fixture_add_session(), 9000000, 0.25);
     fixture_build();
-    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+    assert_float_equal(results->trust->clock_hz, 2e9, 1);
 }
 
 static void an_unknown_rate_is_taken_from_the_longest(void **state)
@@ -397,7 +397,7 @@ static void an_unknown_rate_is_taken_from_the_longest(void **state)
     builder_header(killed)->state = HP_STATE_LIVE;
     builder_open(killed, thread, builder_node(killed, thread, 0, builder_site(killed, "f", "f.c", 1)), 5000000, 0);
     fixture_build();
-    assert_float_equal(results->trust.clock_hz, 2e9, 1);
+    assert_float_equal(results->trust->clock_hz, 2e9, 1);
     assert_row(0, "main", 5, 2500, 1000, 100);
     assert_int_equal(hotpath_results_elapsed_ns(results), 2500000);
 }
@@ -416,7 +416,7 @@ static void other_clocks_are_left_out_and_named(void **state)
     }
     fixture_build();
     assert_row(0, "main", 2, 2000, 800, 100);
-    assert_int_equal(results->run.count, 2);
+    assert_int_equal(results->model.run.count, 2);
     assert_int_equal(results->warning_count, 2);
     assert_string_equal(results->warnings[0],
                         "processes '4244, 4245, 4246, 4247, 4248, 4249, 4250, 4251 and 3 more' are left out: their "
@@ -452,7 +452,7 @@ static void the_state_is_that_of_all(void **state)
     assert_string_equal(state_in_json(), "ended");
     const struct hp_clock_pair now = {.ticks = BUILDER_START + 5000000, .ns = 5000 + 5000000};
     fixture_build_at(&now);
-    assert_int_equal(hp_run_state(&results->run), HP_SNAPSHOT_RUNNING);
+    assert_int_equal(hp_run_state(&results->model.run), HP_SNAPSHOT_RUNNING);
 }
 
 static void the_table_says_how_many_are_not_whole(void **state)
@@ -610,12 +610,12 @@ static void a_process_that_becomes_another_is_one(void **state)
     builder_header(second)->process_start = builder_header(&builder)->process_start = 77;
     builder_header(third)->process_start = 78;
     fixture_build();
-    assert_int_equal(results->run.count, 3);
-    assert_int_equal(results->run.process_count, 2);
+    assert_int_equal(results->model.run.count, 3);
+    assert_int_equal(results->model.run.process_count, 2);
     assert_int_equal(hotpath_section_rows(section_named("processes")), 3);
     builder_header(third)->pid = builder_header(&builder)->pid; /* used again, by another process */
     fixture_build();
-    assert_int_equal(results->run.process_count, 2);
+    assert_int_equal(results->model.run.process_count, 2);
 }
 
 static void who_left_no_session_is_named(void **state)
@@ -709,7 +709,7 @@ static void a_hundred_sessions_add_up(void **state)
         assert_number(row, "p95_ns", 100);
     }
     assert_int_equal(sites, 0x3ff);
-    assert_int_equal(results->run.count, 100);
+    assert_int_equal(results->model.run.count, 100);
 }
 
 static void running_out_of_memory_is_an_answer(void **state)

@@ -11,7 +11,7 @@
 
 #include "report_asserts.h"
 #include "text.h"
-#include "trust.h"
+#include "trust_line.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -729,7 +729,7 @@ static void overhead_is_bounded_from_above(void **state)
     assert_false(section_named("timing")->rows[2].is_rough); /* 20 of 450 */
     assert_int_equal(section_named("timing")->note_count, 1);
     /* The busiest thread made 7 of 8 calls: 140 of 2000 ns. */
-    assert_float_equal(results->trust.share_percent, 7, 0.001);
+    assert_float_equal(results->trust->share_percent, 7, 0.001);
 }
 
 /* Inner calls of f were folded onto the outer one, so nobody knows how many of them ran inside g and h. */
@@ -767,7 +767,7 @@ static const char *line_of(const struct hp_trust *trust)
     return hp_text_end(&text);
 }
 
-static const char *trust_line(void) { return line_of(&results->trust); }
+static const char *trust_line(void) { return line_of(results->trust); }
 
 static void the_trust_line_says_it_all(void **state)
 {
@@ -859,7 +859,7 @@ static void sites_that_share_a_long_name_take_little_memory(void **state)
     assert_int_equal(hotpath_section_rows(timing), sites);
     assert_string_not_equal(cell_of(timing, 0, "name").text, cell_of(timing, 1, "name").text);
     assert_true(strlen(cell_of(timing, 0, "name").text) < 512);
-    assert_true(results->arena->taken / sites < 3000);
+    assert_true(results->model.arena->taken / sites < 3000);
 }
 
 int main(void)

@@ -10,10 +10,16 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_THREAD_LIST_H
-#define HP_SECTIONS_THREAD_LIST_H
+#ifndef HP_MODEL_THREAD_LIST_H
+#define HP_MODEL_THREAD_LIST_H
 
-#include "section.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "labels.h"
+#include "snapshot.h"
+
+struct hp_arena;
 
 /* A record of a thread. */
 struct hp_listed_thread {

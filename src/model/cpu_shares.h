@@ -10,8 +10,8 @@
  *
  * How far the rest can be trusted follows from the same two. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_CPU_SHARES_H
-#define HP_SECTIONS_CPU_SHARES_H
+#ifndef HP_MODEL_CPU_SHARES_H
+#define HP_MODEL_CPU_SHARES_H
 
 #include "profile.h"
 

@@ -4,8 +4,8 @@
  *
  * All of it is exclusive: a site waits itself, not for the zones inside. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_WAIT_PROFILE_H
-#define HP_SECTIONS_WAIT_PROFILE_H
+#ifndef HP_MODEL_WAIT_PROFILE_H
+#define HP_MODEL_WAIT_PROFILE_H
 
 #include "profile.h"
 

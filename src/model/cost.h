@@ -3,8 +3,8 @@
  * allocations, samples of processor time, and switches between threads that perf makes dearer. What each of these costs was
  * measured by the process itself. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_COST_H
-#define HP_SECTIONS_COST_H
+#ifndef HP_MODEL_COST_H
+#define HP_MODEL_COST_H
 
 #include "profile.h"
 

@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_VERDICT_H
-#define HP_SECTIONS_VERDICT_H
+#ifndef HP_MODEL_VERDICT_H
+#define HP_MODEL_VERDICT_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * such times goes. Samples say the same in another way, and the truth is most likely where the more certain of the two is.
  * SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_CPU_WALLS_H
-#define HP_SECTIONS_CPU_WALLS_H
+#ifndef HP_MODEL_CPU_WALLS_H
+#define HP_MODEL_CPU_WALLS_H
 
 struct hp_cpu_shares;
 

@@ -4,9 +4,10 @@
  * What was asked for is in bytes; what lives, its peak and what was freed is in usable bytes, which are all that is known of a
  * block when it is freed. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_ALLOC_PROFILE_H
-#define HP_SECTIONS_ALLOC_PROFILE_H
+#ifndef HP_MODEL_ALLOC_PROFILE_H
+#define HP_MODEL_ALLOC_PROFILE_H
 
+#include "durations.h"
 #include "profile.h"
 
 /* A site, over all that the profile counts as one; calls that are open count up to now. */
@@ -73,9 +74,5 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
 
 /* Whether a session of the run has counted allocations. */
 bool hp_run_has_allocs(const struct hp_run *run);
-
-/* Of the zones that are open on a thread: what each of them has allocated. For profile.c. */
-void hp_allocs_settle_open(const struct hp_snapshot *session, const struct hp_thread *thread,
-                           struct hp_open_link *innermost);
 
 #endif

@@ -4,8 +4,8 @@
  * Sessions can be added where their ticks mean the same: the same kind of clock, since the same boot of the machine.
  * Those that do not fit the principal one are left out, and the report says so. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_RUN_H
-#define HP_SECTIONS_RUN_H
+#ifndef HP_MODEL_RUN_H
+#define HP_MODEL_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  *
  * Sums are those of the threads' and the processes' clocks; samples say how they are shared out. SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_CPU_PROFILE_H
-#define HP_SECTIONS_CPU_PROFILE_H
+#ifndef HP_MODEL_CPU_PROFILE_H
+#define HP_MODEL_CPU_PROFILE_H
 
 #include "profile.h"
 

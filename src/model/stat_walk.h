@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_STAT_WALK_H
-#define HP_SECTIONS_STAT_WALK_H
+#ifndef HP_MODEL_STAT_WALK_H
+#define HP_MODEL_STAT_WALK_H
 
 #include "profile.h"
 

@@ -1,11 +1,9 @@
-/* How far a report can be trusted. SPDX-License-Identifier: MIT */
-#include "trust.h"
+/* How far a report can be trusted, in words. SPDX-License-Identifier: MIT */
+#include "trust_line.h"
 
 #include <string.h>
 
-#include "cost.h"
 #include "cpu_profile.h"
-#include "profile.h"
 #include "units.h"
 
 const struct hp_loss_words hp_loss_words[] = {
@@ -45,30 +43,6 @@ const struct hp_loss_words hp_loss_words[] = {
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];
 
-const char *hp_trust_clock_name(uint32_t kind)
-{
-    switch (kind) {
-    case HP_CLOCK_MONOTONIC:
-        return "monotonic";
-    case HP_CLOCK_TSC:
-        return "tsc";
-    case HP_CLOCK_CNTVCT:
-        return "cntvct";
-    case HP_CLOCK_RDTIME:
-        return "rdtime";
-    default:
-        return "unknown";
-    }
-}
-
-/* The share of the run that measuring may have taken. */
-static double share_of_run(const struct hotpath_results *results, double ns)
-{
-    const double elapsed = (double)hp_run_elapsed_ns(&results->run);
-    const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
-    return share < 100 ? share : 100;
-}
-
 const char *hp_trust_refusal(const struct hp_trust *trust)
 {
     switch (trust->refusal) {
@@ -102,31 +76,6 @@ const char *hp_trust_sandbox(const struct hp_trust *trust)
     return trust->is_sandboxed ? "a process shut itself in a sandbox: it was not sampled from then on, and what "
                                  "needed space was lost"
                                : NULL;
-}
-
-static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
-void hp_trust_set(struct hotpath_results *results)
-{
-    const struct hp_run *run = &results->run;
-    const struct hp_cost cost = hp_cost_of(results->profile);
-    results->trust = (struct hp_trust){
-        .zone_cost_ns = run->zone_cost_ns,
-        .zone_inner_ns = run->zone_inner_ns,
-        .share_percent = share_of_run(results, cost.most_ns),
-        .least_percent = share_of_run(results, cost.least_ns),
-        .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
-        .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
-        .cpu = hp_run_has_cpu(run) ? hp_results_cpu(results) : NULL,
-        .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
-    };
-    for (size_t at = 0; at < run->count; at++) {
-        const struct hp_header *header = &run->sessions[at]->header;
-        for (size_t loss = 0; loss < HP_LOSSES; loss++)
-            results->trust.lost[loss] += header->losses[loss];
-        results->trust.storage = higher(results->trust.storage, header->storage);
-        results->trust.refusal = higher(results->trust.refusal, header->refusal);
-    }
 }
 
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)

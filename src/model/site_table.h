@@ -8,10 +8,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HP_SECTIONS_SITE_TABLE_H
-#define HP_SECTIONS_SITE_TABLE_H
+#ifndef HP_MODEL_SITE_TABLE_H
+#define HP_MODEL_SITE_TABLE_H
 
-#include "profile.h"
+#include "site_sums.h"
+
+struct hp_arena;
 
 struct hp_site_table {
     struct hp_arena *arena;

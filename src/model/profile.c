@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "alloc_profile.h"
 #include "arena.h"
+#include "open_allocs.h"
 #include "site_table.h"
 #include "sort.h"
 #include "thread_list.h"
@@ -52,8 +52,6 @@ struct builder {
     size_t record_count;
     uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
 };
-
-uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
 
 /* -------------------------------------------------------------------------------------------- gather */
 
@@ -440,7 +438,7 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
         around = record;
         around_start = start;
     }
-    hp_allocs_settle_open(session, thread, innermost);
+    hp_open_allocs_settle(session, thread, innermost);
     return true;
 }
 
@@ -805,198 +803,6 @@ struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run 
     if (!is_by_thread)
         choose_main(profile);
     return list_sites(builder) ? profile : NULL;
-}
-
-void hp_profile_note_scaled(const struct hp_profile *profile, struct hotpath_section *section)
-{
-    if (profile->has_sampled)
-        hp_section_note(section, "^ sampled: all calls are counted, some are timed; times are scaled up");
-    if (profile->has_limited)
-        hp_section_note(section, "^ where measuring would take longer than the function, one call in 256 is timed");
-}
-
-const char *hp_profile_scaled_name(bool is_sampled, bool is_self_scaled)
-{
-    return is_sampled ? "all" : is_self_scaled ? "self" : "none";
-}
-
-const char *hp_profile_open_note(const struct hp_profile *profile)
-{
-    bool has_ended = false, has_others = false;
-    for (size_t at = 0; at < profile->run->count; at++) {
-        const struct hp_session_sums *session = &profile->sessions[at];
-        const bool is_ended = hp_snapshot_state(session->snapshot) == HP_SNAPSHOT_ENDED;
-        has_ended |= session->open > 0 && is_ended;
-        has_others |= session->open > 0 && !is_ended;
-    }
-    if (has_ended && has_others)
-        return "* still running when the report was made, or when its process was killed: counted up to then, or "
-               "up "
-               "to the last sign";
-    return has_ended ? "* still running when the process was killed: counted up to its last sign"
-                     : "* still running when the report was made: counted up to then";
-}
-
-static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
-{
-    uint64_t ticks = 0;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        const struct hp_site_sums *site = profile->sites[at];
-        if (!site->is_main)
-            ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
-    }
-    return ticks;
-}
-
-uint64_t hp_profile_whole(const struct hp_profile *profile, const struct hp_settings *settings,
-                          const char **ret_percent_of)
-{
-    if (settings->show.exclude_wrapper) {
-        *ret_percent_of = "rows";
-        return sum_of_rows(profile, settings->show.time_exclusive);
-    }
-    if (profile->main != NULL && profile->main->sums.total > 0) {
-        *ret_percent_of = "main";
-        return profile->main->sums.total;
-    }
-    *ret_percent_of = "elapsed";
-    return profile->run->elapsed_ticks;
-}
-
-bool hp_profile_is_small(uint64_t ticks, uint64_t whole, const struct hp_settings *settings)
-{
-    return whole > 0 && 100 * (double)ticks / (double)whole < settings->show.min_percent;
-}
-
-static bool has_every_session_main(const struct hp_profile *profile)
-{
-    size_t at = 0;
-    while (at < profile->run->count && profile->sessions[at].main == profile->main)
-        at++;
-    return at == profile->run->count;
-}
-
-/* With several processes, which may run at the same time, a share is not what one would expect. */
-const char *hp_profile_share_note(const struct hp_profile *profile, const char *percent_of)
-{
-    if (strcmp(percent_of, "rows") == 0)
-        return "% Total is of the sum of all rows, without the main function";
-    if (strcmp(percent_of, "main") == 0)
-        return has_every_session_main(profile)
-                   ? NULL
-                   : "% Total is of the main row, and not every process ran that: a row can have more than 100 %";
-    if (profile->run->count == 1)
-        return "% Total is of the time of the session: no HOTPATH_MAIN() was in it";
-    return profile->has_different_mains ? "% Total is of the time from the first start to the last end, since the "
-                                          "processes have different main "
-                                          "functions: a row can have more than 100 %"
-                                        : "% Total is of the time from the first start to the last end, since no "
-                                          "process had a HOTPATH_MAIN(): a "
-                                          "row can have more than 100 %";
-}
-
-/* ----------------------------------------------------------------------------------------- durations */
-
-void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
-{
-    uint32_t line, step;
-    hp_duration_place(ticks, &line, &step);
-    durations->lines[line][step]++;
-    durations->timed++;
-    durations->counted++;
-}
-
-static void add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
-{
-    struct hotpath_stat_ stat;
-    if (!hp_snapshot_stat(link->session, link->offset, &stat))
-        return;
-    durations->timed += stat.missed;
-    hp_snapshot_add_durations(link->session, &stat, durations->lines);
-}
-
-void hp_profile_durations(const struct hp_site_sums *site, struct hp_durations *ret_durations)
-{
-    memset(ret_durations, 0, sizeof *ret_durations);
-    ret_durations->min = site->min;
-    ret_durations->max = site->max;
-    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
-        add_stat_durations(link, ret_durations);
-    for (size_t line = 0; line < HP_DURATION_LINES; line++)
-        for (size_t step = 0; step < 64; step++)
-            ret_durations->counted += ret_durations->lines[line][step];
-    ret_durations->timed += ret_durations->counted;
-    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
-        if (link->is_timed)
-            hp_durations_add(ret_durations, link->ticks);
-}
-
-/* The middle of what one counter counts. Those of the first two lines count one value each. */
-static double middle_of(uint32_t line, uint32_t step)
-{
-    if (line == 0)
-        return step;
-    const uint64_t width = UINT64_C(1) << (line - 1);
-    return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
-}
-
-double hp_durations_mean(const struct hp_durations *durations)
-{
-    const double least = (double)durations->min, most = (double)durations->max;
-    double sum = 0, count = 0;
-    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
-        for (uint32_t step = 0; step < 64; step++) {
-            if (durations->lines[line][step] == 0)
-                continue;
-            const double middle = middle_of(line, step), calls = (double)durations->lines[line][step];
-            sum += calls * (middle < least ? least : middle > most ? most : middle);
-            count += calls;
-        }
-    return count > 0 ? sum / count : 0;
-}
-
-void hp_durations_find_min(struct hp_durations *durations)
-{
-    uint32_t line = 0, step = 0;
-    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
-        step = (step + 1) % 64;
-        line += step == 0;
-    }
-    const double least = line < HP_DURATION_LINES ? middle_of(line, step) : 0;
-    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
-}
-
-/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
-static uint64_t rank_of(double percentile, uint64_t count)
-{
-    const double exact = percentile / 100 * (double)count;
-    uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
-    if (exact - (double)rank > 1e-9 * exact)
-        rank++;
-    return rank < 1 ? 1 : rank > count ? count : rank;
-}
-
-bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks)
-{
-    if (durations->timed == 0 || durations->min > durations->max)
-        return false;
-    const double least = (double)durations->min, most = (double)durations->max;
-    if (percentile <= 0 || percentile >= 100) {
-        *ret_ticks = percentile <= 0 ? least : most;
-        return true;
-    }
-    if (durations->counted == 0)
-        return false;
-    uint64_t left = rank_of(percentile, durations->counted);
-    uint32_t line = 0, step = 0;
-    while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
-        left -= durations->lines[line][step];
-        step = (step + 1) % 64;
-        line += step == 0;
-    }
-    const double middle = line < HP_DURATION_LINES ? middle_of(line, step) : most;
-    *ret_ticks = middle < least ? least : middle > most ? most : middle;
-    return true;
 }
 
 /*

@@ -1,0 +1,106 @@
+/* Distributions. SPDX-License-Identifier: MIT */
+#include "durations.h"
+
+#include <string.h>
+
+void hp_durations_add(struct hp_durations *durations, uint64_t ticks)
+{
+    uint32_t line, step;
+    hp_duration_place(ticks, &line, &step);
+    durations->lines[line][step]++;
+    durations->timed++;
+    durations->counted++;
+}
+
+static void add_stat_durations(const struct hp_stat_link *link, struct hp_durations *durations)
+{
+    struct hotpath_stat_ stat;
+    if (!hp_snapshot_stat(link->session, link->offset, &stat))
+        return;
+    durations->timed += stat.missed;
+    hp_snapshot_add_durations(link->session, &stat, durations->lines);
+}
+
+void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
+{
+    memset(ret_durations, 0, sizeof *ret_durations);
+    ret_durations->min = site->min;
+    ret_durations->max = site->max;
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        add_stat_durations(link, ret_durations);
+    for (size_t line = 0; line < HP_DURATION_LINES; line++)
+        for (size_t step = 0; step < 64; step++)
+            ret_durations->counted += ret_durations->lines[line][step];
+    ret_durations->timed += ret_durations->counted;
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->is_timed)
+            hp_durations_add(ret_durations, link->ticks);
+}
+
+/* The middle of what one counter counts. Those of the first two lines count one value each. */
+static double middle_of(uint32_t line, uint32_t step)
+{
+    if (line == 0)
+        return step;
+    const uint64_t width = UINT64_C(1) << (line - 1);
+    return (double)((64 + (uint64_t)step) * width) + (double)(width - 1) / 2;
+}
+
+double hp_durations_mean(const struct hp_durations *durations)
+{
+    const double least = (double)durations->min, most = (double)durations->max;
+    double sum = 0, count = 0;
+    for (uint32_t line = 0; line < HP_DURATION_LINES; line++)
+        for (uint32_t step = 0; step < 64; step++) {
+            if (durations->lines[line][step] == 0)
+                continue;
+            const double middle = middle_of(line, step), calls = (double)durations->lines[line][step];
+            sum += calls * (middle < least ? least : middle > most ? most : middle);
+            count += calls;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+void hp_durations_find_min(struct hp_durations *durations)
+{
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && durations->lines[line][step] == 0) {
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double least = line < HP_DURATION_LINES ? middle_of(line, step) : 0;
+    durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
+}
+
+/* 99.9 % of 1000 is the 999th, though 99.9 / 100 * 1000 is a little more than 999 in binary. */
+static uint64_t rank_of(double percentile, uint64_t count)
+{
+    const double exact = percentile / 100 * (double)count;
+    uint64_t rank = exact >= 0x1p63 ? count : exact > 0 ? (uint64_t)exact : 0;
+    if (exact - (double)rank > 1e-9 * exact)
+        rank++;
+    return rank < 1 ? 1 : rank > count ? count : rank;
+}
+
+bool hp_durations_percentile(const struct hp_durations *durations, double percentile, double *ret_ticks)
+{
+    if (durations->timed == 0 || durations->min > durations->max)
+        return false;
+    const double least = (double)durations->min, most = (double)durations->max;
+    if (percentile <= 0 || percentile >= 100) {
+        *ret_ticks = percentile <= 0 ? least : most;
+        return true;
+    }
+    if (durations->counted == 0)
+        return false;
+    uint64_t left = rank_of(percentile, durations->counted);
+    uint32_t line = 0, step = 0;
+    while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
+        left -= durations->lines[line][step];
+        step = (step + 1) % 64;
+        line += step == 0;
+    }
+    const double middle = line < HP_DURATION_LINES ? middle_of(line, step) : most;
+    *ret_ticks = middle < least ? least : middle > most ? most : middle;
+    return true;
+}

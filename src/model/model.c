@@ -1,0 +1,60 @@
+/* What the sessions of a run say. SPDX-License-Identifier: MIT */
+#include "model.h"
+
+#include <string.h>
+
+#include "alloc_profile.h"
+#include "arena.h"
+#include "cpu_profile.h"
+#include "profile.h"
+#include "trust.h"
+#include "wait_profile.h"
+
+bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+{
+    memset(model, 0, sizeof *model);
+    model->arena = arena;
+    if (!hp_run_init(&model->run, arena, snapshots))
+        return false;
+    model->profile = hp_profile_build(arena, &model->run, false);
+    return model->profile != NULL;
+}
+
+const struct hp_profile *hp_model_by_thread(struct hp_model *model)
+{
+    if (model->by_thread == NULL)
+        model->by_thread = hp_profile_build(model->arena, &model->run, true);
+    return model->by_thread;
+}
+
+const struct hp_allocs *hp_model_allocs(struct hp_model *model)
+{
+    if (model->allocs == NULL)
+        model->allocs = hp_allocs_of_run(model->arena, &model->run);
+    return model->allocs;
+}
+
+const struct hp_cpu *hp_model_cpu(struct hp_model *model)
+{
+    if (model->cpu == NULL)
+        model->cpu = hp_cpu_of_profile(model->arena, model->profile);
+    return model->cpu;
+}
+
+const struct hp_run_waits *hp_model_waits(struct hp_model *model)
+{
+    if (model->waits == NULL)
+        model->waits = hp_waits_of_run(model->arena, model->profile);
+    return model->waits;
+}
+
+const struct hp_trust *hp_model_trust(struct hp_model *model)
+{
+    if (model->trust == NULL) {
+        struct hp_trust *trust = hp_arena_take(model->arena, sizeof *trust);
+        if (trust != NULL)
+            hp_trust_of_run(model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL, trust);
+        model->trust = trust;
+    }
+    return model->trust;
+}

@@ -1,0 +1,52 @@
+/*
+ * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
+ *
+ * The parts are made by the first who asks for them, and stay. Everything is carved out of one arena of mapped memory, so a
+ * model can be built in a signal handler. A function here that returns a pointer returns NULL when the memory does not
+ * suffice. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_MODEL_H
+#define HP_MODEL_MODEL_H
+
+#include <stdbool.h>
+
+#include "run.h"
+
+struct hp_allocs;
+struct hp_arena;
+struct hp_cpu;
+struct hp_profile;
+struct hp_run_waits;
+struct hp_trust;
+
+struct hp_model {
+    struct hp_arena *arena;
+    struct hp_run run;
+    struct hp_profile *profile; /* functions and the call tree: always there */
+    /* Private, from here on: see the functions below. */
+    struct hp_profile *by_thread;
+    const struct hp_allocs *allocs;
+    const struct hp_cpu *cpu;
+    const struct hp_run_waits *waits;
+    const struct hp_trust *trust;
+};
+
+/* Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. */
+bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+
+/* The profile with sites kept apart by thread. */
+const struct hp_profile *hp_model_by_thread(struct hp_model *model);
+
+/* What the run allocated. */
+const struct hp_allocs *hp_model_allocs(struct hp_model *model);
+
+/* Whose processor time it used, by the sites of `profile`. */
+const struct hp_cpu *hp_model_cpu(struct hp_model *model);
+
+/* What it waited for, likewise. */
+const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* How far all that can be trusted. */
+const struct hp_trust *hp_model_trust(struct hp_model *model);
+
+#endif

@@ -1,0 +1,46 @@
+/* What zones that are open have allocated so far. SPDX-License-Identifier: MIT */
+#include "open_allocs.h"
+
+#include "arith.h"
+
+static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+
+static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* A peak of the thread, as one above what lived when a zone began. */
+static uint64_t height(int64_t peak, int64_t at_begin)
+{
+    const int64_t height = minus(peak, at_begin);
+    return height > 0 ? (uint64_t)height : 0;
+}
+
+/* From the innermost zone outwards: each has in it what the last one had in all, and what that one's peak was. */
+void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost)
+{
+    struct hp_alloc_thread alloc;
+    struct hp_alloc_frame begun;
+    const bool has_any = hp_snapshot_alloc_thread(session, thread, &alloc);
+    uint64_t inside_bytes = 0, inside_count = 0;
+    for (struct hp_open_link *link = innermost; link != NULL; link = link->around) {
+        link->has_allocs =
+            link->has_allocs && has_any && hp_snapshot_alloc_frame(session, thread, &alloc, link->index, &begun);
+        if (!link->has_allocs)
+            continue;
+        const uint64_t all_bytes = hp_less(alloc.bytes, begun.bytes), all_count = hp_less(alloc.count, begun.count);
+        link->allocs = (struct hp_open_allocs){
+            .measures = {[HP_ALLOC_OWN_BYTES] = hp_less(hp_less(all_bytes, begun.inner_bytes), inside_bytes),
+                         [HP_ALLOC_OWN_COUNT] = hp_less(hp_less(all_count, begun.inner_count), inside_count),
+                         [HP_ALLOC_ALL_BYTES] = all_bytes,
+                         [HP_ALLOC_ALL_COUNT] = all_count,
+                         [HP_ALLOC_PEAK_BYTES] = height(alloc.peak_live, begun.live),
+                         [HP_ALLOC_PEAK_BLOCKS] = height(alloc.peak_blocks, begun.blocks)},
+            .net_bytes = minus(hp_alloc_live(&alloc), begun.live),
+            .net_blocks = minus(hp_alloc_live_blocks(&alloc), begun.blocks),
+        };
+        inside_bytes = all_bytes;
+        inside_count = all_count;
+        alloc.peak_live = higher(alloc.peak_live, begun.peak_live);
+        alloc.peak_blocks = higher(alloc.peak_blocks, begun.peak_blocks);
+    }
+}

@@ -1,0 +1,11 @@
+/* What zones that are open have allocated so far. SPDX-License-Identifier: MIT */
+#ifndef HP_MODEL_OPEN_ALLOCS_H
+#define HP_MODEL_OPEN_ALLOCS_H
+
+#include "site_sums.h"
+
+/* Of the zones that are open on a thread, from the innermost outwards: what each of them has allocated. */
+void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
+                           struct hp_open_link *innermost);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * A run added up: every tree of every thread of every session merged into one, and every site's numbers over all of
+ * them. The sections are views of this. All times are in ticks; hp_run_ns converts.
+ *
+ * On request sites are kept apart by thread: then there is one for every thread that called it, with the numbers of that
+ * thread alone.
+ *
+ * Zones that are open at the moment of their session's snapshot count as calls that end there.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_PROFILE_H
+#define HP_MODEL_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run.h"
+#include "site_sums.h"
+
+struct hp_arena;
+
+/* A place in the merged call tree. */
+struct hp_tree_node {
+    struct hp_sums sums;
+    struct hp_site_sums *site;
+    struct hp_tree_node *parent;
+    struct hp_tree_node *first_child;
+    struct hp_tree_node *next_sibling;
+    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
+    uint64_t calls_inside;
+    bool is_self_scaled; /* as of sites */
+    uint32_t depth;
+    uint32_t index; /* in the profile's nodes */
+};
+
+/* A session of the run, over all its threads. */
+struct hp_session_sums {
+    const struct hp_snapshot *snapshot;
+    struct hp_site_sums *main; /* its own 100 % row, or NULL */
+    uint64_t calls;
+    uint64_t open;
+    bool is_scaled;   /* not all calls were timed of which the following is the time */
+    uint64_t total;   /* ticks of zones that are not inside other zones */
+    uint64_t in_main; /* self time of main functions, a part of it; wraps as hp_sums.self does */
+};
+
+/* How many calls a thread record has, by what they cost. */
+struct hp_thread_calls {
+    uint32_t session; /* its index */
+    uint32_t thread;  /* offset of the record */
+    uint64_t timed, counted;
+    uint64_t functions_timed, functions_counted; /* of functions that the compiler measures */
+};
+
+struct hp_profile {
+    const struct hp_run *run;
+    struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
+    struct hp_thread_calls *thread_calls; /* by session and thread */
+    size_t thread_calls_count;
+    struct hp_site_sums **sites; /* those that have calls, in no order */
+    size_t site_count;
+    struct hp_tree_node *first_root;
+    struct hp_tree_node **nodes; /* all, parents before their children */
+    size_t node_count;
+    const struct hp_site_sums *main; /* the 100 % row, or NULL */
+    bool has_sampled;                /* not all calls were timed, since sampling was asked for */
+    bool has_limited;                /* ... since they were too short */
+    struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
+    size_t known_count;
+    bool has_different_mains; /* the processes have different main functions: there is no such row */
+    void **records;           /* of every node of every thread, by place; private */
+    size_t record_count;
+};
+
+/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
+struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+
+/* The site that has this id in a session of the run, or NULL. */
+const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
+
+/*
+ * Ticks that one thread spent in one node by itself, up to now where it is open. Both are known by their offsets. False: not exactly
+ * known, since calls were not timed.
+ */
+bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
+                          uint64_t *ret_ticks);
+
+/* What measuring may have added to the times of a site, at most, in nanoseconds. */
+double hp_profile_overhead_ns(const struct hp_profile *profile, const struct hp_site_sums *site);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * A site of a run: what is known of it, and where its records are. profile.h makes them, site_table.h names them.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_SITE_SUMS_H
+#define HP_MODEL_SITE_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "labels.h"
+#include "snapshot.h"
+
+/* Sums that sites and places in the tree have in common. */
+struct hp_sums {
+    uint64_t calls;   /* all: ended, abandoned and open */
+    uint64_t open;    /* of which are open */
+    uint64_t untimed; /* of which have no duration, because of sampling: the times below are scaled up for them */
+    uint64_t total;   /* ticks of outermost calls */
+    uint64_t nested;  /* ticks of calls inside another call of the same node (recursion) */
+    uint64_t self;    /* ticks outside of zones inside; wraps while adding, read it with hp_sums_self */
+};
+
+static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
+
+/* A stat of a site, in one thread record of one session. */
+struct hp_stat_link {
+    struct hp_stat_link *next;
+    const struct hp_snapshot *session;
+    uint32_t offset;
+};
+
+/* What a call that is open has allocated up to now. */
+struct hp_open_allocs {
+    uint64_t measures[HP_ALLOC_MEASURES];
+    int64_t net_bytes; /* usable bytes that it has left behind so far */
+    int64_t net_blocks;
+};
+
+/* A call of a site that is open. */
+struct hp_open_link {
+    struct hp_open_link *next;
+    struct hp_open_link *around; /* the zone that it is in */
+    uint64_t ticks;
+    uint32_t index; /* of its frame */
+    bool is_timed;
+    bool is_inner;   /* within another call of the site */
+    bool has_allocs; /* it has allocated or freed something */
+    struct hp_open_allocs allocs;
+};
+
+/* A site, over all sessions, all threads and all places it was called from. */
+struct hp_site_sums {
+    struct hp_sums sums;
+    const char *name; /* as shown: alone among all sites */
+    struct hp_location location;
+    uint32_t session; /* index of the first session that has it ... */
+    uint32_t id;      /* ... and the number it has there */
+    uint32_t kind;
+    bool is_by_compiler;                  /* a function that the compiler measures */
+    bool is_self_scaled;                  /* its self time comes from calls of which not all were timed */
+    bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
+    const struct hp_thread_label *thread; /* NULL: all threads */
+    bool is_main;                         /* the main function of a process */
+    uint32_t threads;                     /* threads that called it */
+    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
+    uint64_t max;
+    uint64_t calls_inside;  /* zones of others that ran inside its calls */
+    const char *plain_name; /* the name alone, which others may have, too */
+    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
+    uint32_t name_level;
+    char *name_room; /* of names above level 0 */
+    bool is_named;
+    struct hp_site_sums *next;
+    struct hp_site_sums *same; /* the one that counts for it; by thread, the one that names it */
+    struct hp_stat_link *stats;
+    uint32_t open_in; /* number of the last thread in which it was open */
+    struct hp_open_link *opens;
+};
+
+/* Unlike that of any other site of the run; for those of the first session, their id. */
+static inline uint64_t hp_site_number(const struct hp_site_sums *site)
+{
+    return (uint64_t)site->session << 32 | site->id;
+}
+
+static inline uint32_t hp_thread_number(const struct hp_site_sums *site)
+{
+    return site->thread != NULL ? site->thread->number : 0;
+}
+
+#endif

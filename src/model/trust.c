@@ -1,0 +1,53 @@
+/* How far a report can be trusted. SPDX-License-Identifier: MIT */
+#include "trust.h"
+
+#include "cost.h"
+
+const char *hp_trust_clock_name(uint32_t kind)
+{
+    switch (kind) {
+    case HP_CLOCK_MONOTONIC:
+        return "monotonic";
+    case HP_CLOCK_TSC:
+        return "tsc";
+    case HP_CLOCK_CNTVCT:
+        return "cntvct";
+    case HP_CLOCK_RDTIME:
+        return "rdtime";
+    default:
+        return "unknown";
+    }
+}
+
+/* The share of the run that measuring may have taken. */
+static double share_of_run(const struct hp_run *run, double ns)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(run);
+    const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
+    return share < 100 ? share : 100;
+}
+
+static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust)
+{
+    const struct hp_run *run = profile->run;
+    const struct hp_cost cost = hp_cost_of(profile);
+    *ret_trust = (struct hp_trust){
+        .zone_cost_ns = run->zone_cost_ns,
+        .zone_inner_ns = run->zone_inner_ns,
+        .share_percent = share_of_run(run, cost.most_ns),
+        .least_percent = share_of_run(run, cost.least_ns),
+        .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
+        .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+        .cpu = cpu,
+        .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
+    };
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_header *header = &run->sessions[at]->header;
+        for (size_t loss = 0; loss < HP_LOSSES; loss++)
+            ret_trust->lost[loss] += header->losses[loss];
+        ret_trust->storage = higher(ret_trust->storage, header->storage);
+        ret_trust->refusal = higher(ret_trust->refusal, header->refusal);
+    }
+}
