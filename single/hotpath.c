@@ -8643,6 +8643,32 @@ HP_PRIVATE bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const 
 HP_PRIVATE bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
+/* The nodes of a thread, run by run, newest first. */
+HP_PRIVATE bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run);
+
+/* What of a node stays as it is for good. */
+struct hp_node_links {
+    uint32_t site;
+    uint32_t parent;
+    uint32_t stat;
+};
+
+/* Of a node of a run; likewise its numbers. */
+HP_PRIVATE void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
+HP_PRIVATE void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
 /* Copies the node at an offset that a call names. False: there cannot be one. */
 HP_PRIVATE bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
 
@@ -8749,6 +8775,29 @@ HP_PRIVATE bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_
 /* What threads waited for, in the order in which it was found first. `what` ends in a zero byte; it may hold any bytes. */
 HP_PRIVATE bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
 
+/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
+
+/* Arithmetic that many need, of numbers without a sign. */
+
+/* The difference, or 0 where it would be below. */
+static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
+static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
+
+/* The square root, without the library of mathematics: each step doubles the digits that are right. */
+static inline double hp_root(double number)
+{
+    double root = number > 1 ? number : 1;
+    for (int step = 0; number > 0 && step < 2000; step++) {
+        const double next = (root + number / root) / 2;
+        if (next >= root)
+            break;
+        root = next;
+    }
+    return number > 0 ? root : 0;
+}
+
 /* ---- src/session/snapshot.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -8771,7 +8820,6 @@ static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset,
            offset % alignment == 0;
 }
 
-/* Offsets within the header and arena alike; the caller has asked `has`. */
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
@@ -8850,11 +8898,18 @@ static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint3
 }
 
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
-bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
 {
     const unsigned char *from = snapshot->bytes + offset;
-    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hotpath_node_), 8))
-        return false;
+    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, site);
+    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, parent);
+    HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, stat);
+}
+
+/* The stat, which lies elsewhere, is looked at only where its answer is needed. */
+void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    const unsigned char *from = snapshot->bytes + offset;
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, stat);
@@ -8862,10 +8917,17 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, self);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, nested);
     HP_SNAPSHOT_COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = hp_snapshot_typical_of(snapshot, ret_node->stat);
+    ret_node->typical = ret_node->untimed != 0 ? hp_snapshot_typical_of(snapshot, ret_node->stat) : 0;
     ret_node->is_recursive = hp_snapshot_load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = hp_snapshot_load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
+}
+
+bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+        return false;
+    hp_snapshot_node_numbers(snapshot, offset, ret_node);
     return true;
 }
 
@@ -8972,6 +9034,24 @@ static bool hp_snapshot_enter_chunk(const struct hp_snapshot *snapshot, struct h
     walk->index = 0;
     return chunk != 0 && hp_snapshot_has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
            hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+}
+
+bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run)
+{
+    const uint32_t chunk =
+        walk->is_begun ? hp_snapshot_field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next)) : thread->node_chunks;
+    if (!hp_snapshot_enter_chunk(snapshot, walk, chunk))
+        return walk->is_begun = false;
+    const uint64_t first = (uint64_t)chunk + sizeof(struct hp_node_chunk);
+    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* that offsets can reach */
+    const uint64_t left = hp_less(snapshot->size / sizeof(struct hotpath_node_), walk->steps);
+    uint64_t count = hp_snapshot_nodes_in(snapshot, chunk);
+    count = count < most ? count : most;
+    count = count < left ? count : left;
+    walk->steps += count;
+    *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
+    return walk->is_begun = true;
 }
 
 bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
@@ -11763,6 +11843,7 @@ static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_
 struct hp_stat_link {
     struct hp_stat_link *next;
     const struct hp_snapshot *session;
+    uint32_t thread; /* offset of the record of the thread */
     uint32_t offset;
 };
 
@@ -11798,12 +11879,9 @@ struct hp_site_sums {
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
-    uint32_t threads;                     /* threads that called it */
-    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
-    uint64_t max;
-    uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* the name alone, which others may have, too */
-    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
+    uint64_t calls_inside;                /* zones of others that ran inside its calls */
+    const char *plain_name;               /* the name alone, which others may have, too */
+    const char *signature; /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     char *name_room; /* of names above level 0 */
     bool is_named;
@@ -11813,6 +11891,16 @@ struct hp_site_sums {
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
 };
+
+/* What is known of a site from its stats alone, of which each thread has its own. */
+struct hp_site_details {
+    uint64_t min; /* ticks of a call, open ones included; UINT64_MAX: none was timed */
+    uint64_t max;
+    uint32_t threads; /* that called it */
+};
+
+/* Read when it is asked for, since that takes a look at all threads. */
+HP_PRIVATE void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details);
 
 /* Unlike that of any other site of the run; for those of the first session, their id. */
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)
@@ -11836,6 +11924,7 @@ struct hp_durations {
     uint64_t counted; /* calls in the buckets */
     uint64_t min;
     uint64_t max;
+    uint32_t threads; /* that called the site */
 };
 
 HP_PRIVATE void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations);
@@ -11898,6 +11987,128 @@ HP_PRIVATE uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_
 /* Running while one of them runs, finished when all have finished, otherwise ended. */
 HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 
+/* ---- src/model/site_table.h ---------------------------------------------------------------------------------- */
+
+/*
+ * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
+ * place in code, and named so that no two rows look alike.
+ *
+ *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
+ *     hp_site_table_unify, from which on site->same counts
+ *     hp_site_table_name for those that are to be shown
+ */
+
+struct hp_arena;
+
+struct hp_site_table {
+    struct hp_arena *arena;
+    hp_read_name *read_name;           /* for names of the linker's, or NULL */
+    const struct hp_snapshot *session; /* the one that is being read */
+    uint32_t session_index;
+    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
+    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
+    struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
+    struct hp_site_sums *all;                     /* those of all sessions, by `next` */
+    size_t count;
+};
+
+/* Ids are those of the `index`th session from now on. */
+HP_PRIVATE void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index);
+
+/* Whether a node or a stat can have this id. */
+HP_PRIVATE bool hp_site_table_has_room_for(uint32_t id);
+
+/* The site with that id, made when it comes up for the first time. NULL: no memory. */
+HP_PRIVATE struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id);
+
+/*
+ * Makes sites of different sessions one if their name, function, file, line and kind are the same; ids are not, since
+ * they are given in the order of first use. Sets `same` of all. False: no memory.
+ */
+HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
+
+/*
+ * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
+ * readable before, if there is a way. False: no memory.
+ */
+HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
+
+/* ---- src/model/forest.h -------------------------------------------------------------------------------------- */
+
+/*
+ * The shape of a run: every node of every thread of every session, and the tree that they make together. It has no numbers;
+ * profile.h reads those, as often as somebody asks, while the shape is the same.
+ *
+ * Nothing of a session is believed, and what is done with n nodes takes n log n steps at most: offsets may have been chosen by
+ * an enemy. So parents are found by bisection, and what is hashed is hashed with a number that nobody knows beforehand.
+ */
+
+struct hp_arena;
+
+/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
+struct hp_place {
+    uint32_t session; /* its index */
+    uint32_t thread;
+    uint32_t offset;
+};
+
+/* A place in the merged call tree. */
+struct hp_tree_node {
+    struct hp_sums sums;
+    struct hp_site_sums *site;
+    struct hp_tree_node *parent;
+    struct hp_tree_node *first_child;
+    struct hp_tree_node *next_sibling;
+    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
+    uint64_t calls_inside;
+    bool is_self_scaled; /* as of sites */
+    uint32_t depth;
+    uint32_t index; /* in the forest's nodes */
+};
+
+/* One node of one thread's tree. */
+struct hp_record {
+    struct hp_sums sums;
+    struct hp_site_sums *site; /* NULL: the thread's root */
+    struct hp_record *parent;  /* NULL: the root, or none */
+    struct hp_tree_node *merged;
+    struct hp_place place;
+    uint32_t parent_offset;
+    uint32_t depth;   /* 0: not known yet; 1: below the root */
+    uint32_t visited; /* the last search that came by */
+};
+
+/* What of a session the shape was made from: if it is the same, so is the shape. */
+struct hp_shape {
+    uint64_t node_count;
+    uint32_t threads; /* offset of the newest */
+    uint32_t thread_count;
+};
+
+struct hp_forest {
+    struct hp_arena *arena;
+    const struct hp_run *run;
+    bool is_by_thread;
+    uint32_t label_count;
+    struct hp_site_table sites;
+    struct hp_shape *shapes;     /* one per session */
+    struct hp_site_sums **mains; /* one per session: its main function, or NULL */
+    struct hp_record **records;  /* by session, thread and offset */
+    size_t record_count;
+    struct hp_tree_node **nodes; /* all, parents before their children */
+    size_t node_count;
+    struct hp_tree_node *first_root;
+};
+
+/* By thread, the tree has the paths of each thread by themselves. False: no memory. */
+HP_PRIVATE bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+
+/* Whether the sessions of `run`, read anew, still have the shape. */
+HP_PRIVATE bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
+
+/* The record at a place, or NULL. */
+HP_PRIVATE struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place);
+
 /* ---- src/model/profile.h ------------------------------------------------------------------------------------- */
 
 /*
@@ -11911,20 +12122,6 @@ HP_PRIVATE enum hp_snapshot_state hp_run_state(const struct hp_run *run);
  */
 
 struct hp_arena;
-
-/* A place in the merged call tree. */
-struct hp_tree_node {
-    struct hp_sums sums;
-    struct hp_site_sums *site;
-    struct hp_tree_node *parent;
-    struct hp_tree_node *first_child;
-    struct hp_tree_node *next_sibling;
-    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
-    uint64_t calls_inside;
-    bool is_self_scaled; /* as of sites */
-    uint32_t depth;
-    uint32_t index; /* in the profile's nodes */
-};
 
 /* A session of the run, over all its threads. */
 struct hp_session_sums {
@@ -11946,6 +12143,8 @@ struct hp_thread_calls {
 };
 
 struct hp_profile {
+    struct hp_forest forest;
+    struct hp_arena *arena; /* for what is of this reading */
     const struct hp_run *run;
     struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
     struct hp_thread_calls *thread_calls; /* by session and thread */
@@ -11961,12 +12160,21 @@ struct hp_profile {
     struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
     size_t known_count;
     bool has_different_mains; /* the processes have different main functions: there is no such row */
-    void **records;           /* of every node of every thread, by place; private */
-    size_t record_count;
+    uint32_t thread_number;   /* of the thread whose open zones are added, from 1; private */
 };
 
-/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
-HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+/*
+ * By thread, the tree has the paths of each thread by themselves, and there is no main row. `kept` is for what stays when the
+ * sessions are read anew, `arena` for the rest; they may be one. NULL: no memory.
+ */
+HP_PRIVATE struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *arena, const struct hp_run *run,
+                                    bool is_by_thread);
+
+/*
+ * The same from sessions that were read anew: what was taken from `arena` before is gone. False: they have another shape now, or
+ * there is no memory, and it has to be built again.
+ */
+HP_PRIVATE bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run);
 
 /* The site that has this id in a session of the run, or NULL. */
 HP_PRIVATE const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);
@@ -12054,29 +12262,6 @@ HP_PRIVATE const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, cons
 
 /* Whether a session of the run has counted allocations. */
 HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
-
-/* ---- src/base/arith.h ---------------------------------------------------------------------------------------- */
-
-/* Arithmetic that many need, of numbers without a sign. */
-
-/* The difference, or 0 where it would be below. */
-static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
-/* Below, at or above zero, as hp_sort wants it: the smaller one comes first. */
-static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
-
-/* The square root, without the library of mathematics: each step doubles the digits that are right. */
-static inline double hp_root(double number)
-{
-    double root = number > 1 ? number : 1;
-    for (int step = 0; number > 0 && step < 2000; step++) {
-        const double next = (root + number / root) / 2;
-        if (next >= root)
-            break;
-        root = next;
-    }
-    return number > 0 ? root : 0;
-}
 
 /* ---- src/model/thread_list.h --------------------------------------------------------------------------------- */
 
@@ -13685,9 +13870,12 @@ static void hp_durations_add_stat_durations(const struct hp_stat_link *link, str
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
+    struct hp_site_details details;
+    hp_site_details(site, &details);
     memset(ret_durations, 0, sizeof *ret_durations);
-    ret_durations->min = site->min;
-    ret_durations->max = site->max;
+    ret_durations->min = details.min;
+    ret_durations->max = details.max;
+    ret_durations->threads = details.threads;
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
         hp_durations_add_stat_durations(link, ret_durations);
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
@@ -13764,6 +13952,512 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     }
     const double middle = line < HP_DURATION_LINES ? hp_durations_middle_of(line, step) : most;
     *ret_ticks = middle < least ? least : middle > most ? most : middle;
+    return true;
+}
+
+/* ---- src/model/forest.c -------------------------------------------------------------------------------------- */
+
+/*
+ * The shape of a run, in four steps:
+ *
+ *   1. gather   every node of every thread becomes a record, in the order of their places; stats are hung onto their sites
+ *   2. unify    sites that sessions have in common become one
+ *   3. link     parents are found, and depths
+ *   4. merge    level by level, records of one site below one merged parent become one node of the tree
+ */
+
+/* -------------------------------------------------------------------------------------------- gather */
+
+/* What a session has of nodes. */
+static struct hp_shape hp_forest_shape_of(const struct hp_snapshot *session)
+{
+    struct hp_shape shape = {.threads = 0};
+    struct hp_walk threads = {0}, runs = {0};
+    struct hp_thread thread;
+    struct hp_node_run run;
+    while (hp_snapshot_next_thread(session, &threads, &thread)) {
+        if (shape.thread_count++ == 0)
+            shape.threads = threads.offset;
+        hp_walk_rewind(&runs);
+        while (hp_snapshot_next_node_run(session, &thread, &runs, &run))
+            shape.node_count += run.count;
+    }
+    return shape;
+}
+
+/* Several nodes of a site share the stat that the thread has for it, and come one after the other here, thread by thread. */
+static bool hp_forest_add_stat(const struct hp_forest *forest, struct hp_site_sums *site, const struct hp_place *place,
+                     uint32_t stat)
+{
+    const struct hp_snapshot *session = forest->run->sessions[place->session];
+    if (stat == 0 || (site->stats != NULL && site->stats->session == session &&
+                      site->stats->thread == place->thread && site->stats->offset == stat))
+        return true;
+    struct hp_stat_link *link = hp_arena_take(forest->arena, sizeof *link);
+    if (link == NULL)
+        return false;
+    *link = (struct hp_stat_link){.next = site->stats, .session = session, .thread = place->thread, .offset = stat};
+    site->stats = link;
+    return true;
+}
+
+static bool hp_forest_add_record(struct hp_forest *forest, struct hp_record *record, const struct hp_place *place,
+                       const struct hp_node_links *node)
+{
+    record->place = *place;
+    record->parent_offset = node->parent;
+    if (node->site == HP_SITE_ROOT)
+        return true;
+    record->site = hp_site_table_find(&forest->sites, node->site);
+    return record->site != NULL && hp_forest_add_stat(forest, record->site, place, node->stat);
+}
+
+/* The runs of nodes of a thread. In the order of their offsets, so that records need not be sorted. */
+struct hp_forest_runs {
+    struct hp_node_run *all;
+    struct hp_node_run **order;
+    size_t count, capacity;
+};
+
+static int hp_forest_compare_runs(const void *a, const void *b)
+{
+    return hp_by_number(((const struct hp_node_run *)a)->first, ((const struct hp_node_run *)b)->first);
+}
+
+/* A thread has few: each is twice as large as the one before. */
+static bool hp_forest_read_runs(const struct hp_forest *forest, struct hp_forest_runs *runs, const struct hp_snapshot *session,
+                      const struct hp_thread *thread, struct hp_walk *walk)
+{
+    runs->count = 0;
+    hp_walk_rewind(walk);
+    for (struct hp_node_run run; hp_snapshot_next_node_run(session, thread, walk, &run); runs->count++) {
+        if (runs->count == runs->capacity) {
+            const size_t capacity = 2 * runs->capacity + 32;
+            struct hp_node_run *more = hp_arena_take_array(forest->arena, capacity, sizeof *more);
+            struct hp_node_run **order = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+            if (more == NULL || order == NULL)
+                return false;
+            if (runs->count > 0)
+                memcpy(more, runs->all, runs->count * sizeof *more);
+            runs->all = more;
+            runs->order = order;
+            runs->capacity = capacity;
+        }
+        runs->all[runs->count] = run;
+    }
+    for (size_t at = 0; at < runs->count; at++)
+        runs->order[at] = &runs->all[at];
+    hp_sort(runs->order, runs->count, hp_forest_compare_runs);
+    return true;
+}
+
+/* What all threads of a session have in common while they are gathered. */
+struct hp_forest_gathering {
+    struct hp_record *free; /* places for records, of which there are enough */
+    size_t left;
+    struct hp_forest_runs runs;
+    struct hp_walk walk;
+};
+
+static bool hp_forest_gather_thread(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
+                          const struct hp_thread *thread, uint32_t offset)
+{
+    const struct hp_snapshot *session = forest->run->sessions[index];
+    struct hp_node_links node;
+    if (!hp_forest_read_runs(forest, &gathering->runs, session, thread, &gathering->walk))
+        return false;
+    for (size_t run = 0; run < gathering->runs.count; run++)
+        for (uint32_t at = 0; at < gathering->runs.order[run]->count && gathering->left > 0; at++) {
+            const struct hp_place place = {index, offset, hp_node_run_offset(gathering->runs.order[run], at)};
+            hp_snapshot_node_links(session, place.offset, &node);
+            if (node.site != HP_SITE_ROOT && !hp_site_table_has_room_for(node.site))
+                continue;
+            struct hp_record *record = gathering->free++;
+            gathering->left--;
+            if (!hp_forest_add_record(forest, record, &place, &node))
+                return false;
+            forest->records[forest->record_count++] = record;
+        }
+    return true;
+}
+
+static int hp_forest_compare_offsets(const void *a, const void *b)
+{
+    return hp_by_number(((const struct hp_listed_thread *)a)->offset, ((const struct hp_listed_thread *)b)->offset);
+}
+
+static bool hp_forest_gather_session(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
+                           struct hp_thread_list *threads)
+{
+    hp_sort(threads->all, threads->count, hp_forest_compare_offsets);
+    for (size_t at = 0; at < threads->count; at++)
+        if (!hp_forest_gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
+            return false;
+    return true;
+}
+
+static bool hp_forest_gather_by_thread(struct hp_forest *forest, struct hp_forest_gathering *gathering, uint32_t index,
+                             const struct hp_thread_list *threads)
+{
+    for (size_t from = 0, to; from < threads->count; from = to) {
+        to = hp_thread_list_end(threads, from);
+        forest->sites.thread = hp_thread_list_label(threads, from, to, ++forest->label_count);
+        if (forest->sites.thread == NULL)
+            return false;
+        for (size_t at = from; at < to; at++)
+            if (!hp_forest_gather_thread(forest, gathering, index, &threads->all[at]->record, threads->all[at]->offset))
+                return false;
+    }
+    forest->sites.thread = NULL;
+    return true;
+}
+
+static bool hp_forest_find_main(struct hp_forest *forest, uint32_t index)
+{
+    const uint32_t id = forest->run->sessions[index]->header.main_site;
+    if (!hp_site_table_has_room_for(id))
+        return true;
+    forest->mains[index] = hp_site_table_find(&forest->sites, id);
+    return forest->mains[index] != NULL;
+}
+
+/* A node that appears meanwhile finds no place, and comes with the next reading. */
+static bool hp_forest_make_places(struct hp_forest *forest, struct hp_forest_gathering *gathering)
+{
+    const size_t sessions = forest->run->count;
+    forest->shapes = hp_arena_take_array(forest->arena, sessions + 1, sizeof *forest->shapes);
+    forest->mains = hp_arena_take_array(forest->arena, sessions + 1, sizeof(void *));
+    if (forest->shapes == NULL || forest->mains == NULL)
+        return false;
+    for (size_t index = 0; index < sessions; index++) {
+        forest->shapes[index] = hp_forest_shape_of(forest->run->sessions[index]);
+        gathering->left += forest->shapes[index].node_count;
+    }
+    gathering->free = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof *gathering->free);
+    forest->records = hp_arena_take_array(forest->arena, gathering->left + 1, sizeof(void *));
+    return gathering->free != NULL && forest->records != NULL;
+}
+
+static bool hp_forest_gather(struct hp_forest *forest)
+{
+    struct hp_forest_gathering gathering = {.left = 0};
+    if (!hp_forest_make_places(forest, &gathering))
+        return false;
+    for (uint32_t index = 0; index < forest->run->count; index++) {
+        struct hp_thread_list threads;
+        gathering.walk = (struct hp_walk){0};
+        hp_site_table_read(&forest->sites, forest->run->sessions[index], index);
+        if (!hp_thread_list_read(&threads, forest->arena, forest->run->sessions[index]) ||
+            !hp_forest_find_main(forest, index) ||
+            !(forest->is_by_thread ? hp_forest_gather_by_thread(forest, &gathering, index, &threads)
+                                   : hp_forest_gather_session(forest, &gathering, index, &threads)))
+            return false;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- unify */
+
+static void hp_forest_move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
+{
+    while (from->stats != NULL) {
+        struct hp_stat_link *link = from->stats;
+        from->stats = link->next;
+        link->next = to->stats;
+        to->stats = link;
+    }
+}
+
+static void hp_forest_mark_mains(const struct hp_forest *forest)
+{
+    for (size_t at = 0; at < forest->run->count; at++)
+        if (forest->mains[at] != NULL) {
+            forest->mains[at] = forest->mains[at]->same;
+            forest->mains[at]->is_main = true;
+        }
+}
+
+/* By thread, what is the same has the same name, and numbers of its own. */
+static bool hp_forest_unify(struct hp_forest *forest)
+{
+    if ((forest->run->count > 1 || forest->is_by_thread) && !hp_site_table_unify(&forest->sites))
+        return false;
+    hp_forest_mark_mains(forest);
+    if (forest->is_by_thread)
+        return true;
+    for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next)
+        if (site->same != site)
+            hp_forest_move_stats(site->same, site);
+    for (size_t at = 0; at < forest->record_count; at++)
+        if (forest->records[at]->site != NULL)
+            forest->records[at]->site = forest->records[at]->site->same;
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- link */
+
+static int hp_forest_by_place(const struct hp_place *x, const struct hp_place *y)
+{
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
+}
+
+static int hp_forest_compare_places(const void *a, const void *b)
+{
+    return hp_forest_by_place(&((const struct hp_record *)a)->place, &((const struct hp_record *)b)->place);
+}
+
+static struct hp_record *hp_forest_find_among(struct hp_record *const *records, size_t count, const struct hp_place *place)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = hp_forest_by_place(place, &records[middle]->place);
+        if (order == 0)
+            return records[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place)
+{
+    return hp_forest_find_among(forest->records, forest->record_count, place);
+}
+
+/* They are mostly gathered in order. */
+static void hp_forest_sort_by_place(struct hp_forest *forest)
+{
+    for (size_t at = 1; at < forest->record_count; at++)
+        if (hp_forest_compare_places(forest->records[at - 1], forest->records[at]) > 0) {
+            hp_sort(forest->records, forest->record_count, hp_forest_compare_places);
+            return;
+        }
+}
+
+/* A node that two chunks claim is one node. */
+static void hp_forest_drop_duplicates(struct hp_forest *forest)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < forest->record_count; at++)
+        if (kept == 0 || hp_forest_compare_places(forest->records[kept - 1], forest->records[at]) != 0)
+            forest->records[kept++] = forest->records[at];
+    forest->record_count = kept;
+}
+
+static bool hp_forest_is_same_thread(const struct hp_record *record, const struct hp_record *other)
+{
+    return record->place.session == other->place.session && record->place.thread == other->place.thread;
+}
+
+/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
+static void hp_forest_link_parents_of(struct hp_record *const *records, size_t count)
+{
+    struct hp_record *parent = NULL; /* that of the one before, which often has the same */
+    for (size_t at = 0; at < count; at++) {
+        struct hp_record *record = records[at];
+        const struct hp_place above = {record->place.session, record->place.thread, record->parent_offset};
+        if (parent == NULL || parent->place.offset != above.offset)
+            parent = above.offset == 0 ? NULL : hp_forest_find_among(records, count, &above);
+        if (parent != NULL && parent->site != NULL)
+            record->parent = parent;
+    }
+}
+
+/*
+ * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
+ * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
+ */
+static void hp_forest_set_depth(struct hp_record *record, uint32_t search)
+{
+    uint32_t steps = 1;
+    struct hp_record *top = record;
+    top->visited = search;
+    while (top->parent != NULL && top->parent->depth == 0) {
+        if (top->parent->visited == search) {
+            top->parent = NULL;
+            break;
+        }
+        top = top->parent;
+        top->visited = search;
+        steps++;
+    }
+    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
+    for (struct hp_record *at = record; steps > 0; steps--, at = at->parent)
+        at->depth = depth--;
+}
+
+static void hp_forest_link_records(struct hp_forest *forest)
+{
+    hp_forest_sort_by_place(forest);
+    hp_forest_drop_duplicates(forest);
+    for (size_t from = 0, to; from < forest->record_count; from = to) {
+        to = from + 1;
+        while (to < forest->record_count && hp_forest_is_same_thread(forest->records[from], forest->records[to]))
+            to++;
+        hp_forest_link_parents_of(forest->records + from, to - from);
+    }
+    for (size_t at = 0; at < forest->record_count; at++)
+        if (forest->records[at]->depth == 0)
+            hp_forest_set_depth(forest->records[at], (uint32_t)at + 1);
+}
+
+/* --------------------------------------------------------------------------------------------- merge */
+
+/* Tree nodes by parent and site: open addressing. */
+struct hp_forest_index {
+    struct hp_tree_node **places;
+    size_t mask;
+    uint64_t secret;
+};
+
+static size_t hp_forest_hash(const struct hp_forest_index *index, const struct hp_tree_node *parent, const struct hp_site_sums *site)
+{
+    uint64_t mixed = ((uint64_t)(uintptr_t)parent ^ index->secret) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 29 ^ (uint64_t)(uintptr_t)site ^ index->secret >> 7) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (size_t)(mixed ^ mixed >> 32) & index->mask;
+}
+
+/* The place of the node of this site below that parent; one that is empty where there is none yet. */
+static struct hp_tree_node **hp_forest_look_up(const struct hp_forest_index *index, const struct hp_tree_node *parent,
+                                     const struct hp_site_sums *site)
+{
+    size_t at = hp_forest_hash(index, parent, site);
+    while (index->places[at] != NULL && (index->places[at]->parent != parent || index->places[at]->site != site))
+        at = (at + 1) & index->mask;
+    return &index->places[at];
+}
+
+/* Addresses and the time a session was read are nothing that somebody who makes up a file can know. */
+static bool hp_forest_make_index(const struct hp_forest *forest, struct hp_forest_index *index)
+{
+    size_t capacity = 64;
+    while (capacity < 2 * forest->record_count)
+        capacity *= 2;
+    index->places = hp_arena_take_array(forest->arena, capacity, sizeof(void *));
+    index->mask = capacity - 1;
+    index->secret = (uint64_t)(uintptr_t)index->places * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t at = 0; at < forest->run->count; at++)
+        index->secret ^= forest->run->sessions[at]->now_ticks * UINT64_C(0xbf58476d1ce4e5b9);
+    return index->places != NULL;
+}
+
+static uint32_t hp_forest_index_of(const struct hp_tree_node *node) { return node != NULL ? node->index + 1 : 0; }
+
+/* The order is that of the sites, whatever thread was first to come by. */
+static int hp_forest_compare_paths(const void *a, const void *b)
+{
+    const struct hp_tree_node *x = a, *y = b;
+    int order = hp_by_number(hp_forest_index_of(x->parent), hp_forest_index_of(y->parent));
+    if (order == 0)
+        order = hp_by_number(hp_site_number(x->site), hp_site_number(y->site));
+    return order != 0 ? order : hp_by_number(hp_thread_number(x->site), hp_thread_number(y->site));
+}
+
+static void hp_forest_hang_up(struct hp_forest *forest, size_t from)
+{
+    hp_sort(forest->nodes + from, forest->node_count - from, hp_forest_compare_paths);
+    for (size_t at = from; at < forest->node_count; at++) {
+        struct hp_tree_node *node = forest->nodes[at];
+        struct hp_tree_node **list = node->parent != NULL ? &node->parent->first_child : &forest->first_root;
+        node->index = (uint32_t)at;
+        node->next_sibling = *list;
+        *list = node;
+    }
+}
+
+static bool hp_forest_merge_level(struct hp_forest *forest, const struct hp_forest_index *index, struct hp_record *const *records,
+                        size_t count)
+{
+    const size_t from = forest->node_count;
+    for (size_t at = 0; at < count; at++) {
+        struct hp_record *record = records[at];
+        if (record->site == NULL)
+            continue; /* a root */
+        struct hp_tree_node *parent = record->parent != NULL ? record->parent->merged : NULL;
+        struct hp_tree_node **place = hp_forest_look_up(index, parent, record->site);
+        if (*place == NULL) {
+            *place = hp_arena_take(forest->arena, sizeof **place);
+            if (*place == NULL)
+                return false;
+            **place = (struct hp_tree_node){.site = record->site, .parent = parent, .depth = record->depth - 1};
+            forest->nodes[forest->node_count++] = *place;
+        }
+        record->merged = *place;
+    }
+    hp_forest_hang_up(forest, from);
+    return true;
+}
+
+/* Records by depth: `ret_ends` has, for each depth, where those of it end. NULL: no memory. */
+static struct hp_record **hp_forest_sort_by_depth(const struct hp_forest *forest, size_t **ret_ends, uint32_t *ret_deepest)
+{
+    uint32_t deepest = 0;
+    for (size_t at = 0; at < forest->record_count; at++)
+        deepest = forest->records[at]->depth > deepest ? forest->records[at]->depth : deepest;
+    struct hp_record **order = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
+    size_t *ends = hp_arena_take_array(forest->arena, (size_t)deepest + 2, sizeof *ends);
+    if (order == NULL || ends == NULL)
+        return NULL;
+    for (size_t at = 0; at < forest->record_count; at++)
+        ends[forest->records[at]->depth + 1]++;
+    for (uint32_t depth = 1; depth <= deepest; depth++)
+        ends[depth + 1] += ends[depth];
+    for (size_t at = 0; at < forest->record_count; at++)
+        order[ends[forest->records[at]->depth]++] = forest->records[at];
+    *ret_ends = ends;
+    *ret_deepest = deepest;
+    return order;
+}
+
+static bool hp_forest_merge(struct hp_forest *forest)
+{
+    struct hp_forest_index index;
+    size_t *ends;
+    uint32_t deepest;
+    struct hp_record **order = hp_forest_sort_by_depth(forest, &ends, &deepest);
+    forest->nodes = hp_arena_take_array(forest->arena, forest->record_count + 1, sizeof(void *));
+    if (order == NULL || forest->nodes == NULL || !hp_forest_make_index(forest, &index))
+        return false;
+    for (uint32_t depth = 0; depth <= deepest; depth++) {
+        const size_t from = depth > 0 ? ends[depth - 1] : 0;
+        if (!hp_forest_merge_level(forest, &index, order + from, ends[depth] - from))
+            return false;
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------------- the whole */
+
+bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
+{
+    memset(forest, 0, sizeof *forest);
+    forest->arena = forest->sites.arena = arena;
+    forest->sites.read_name = run->read_name;
+    forest->run = run;
+    forest->is_by_thread = is_by_thread;
+    if (!hp_forest_gather(forest) || !hp_forest_unify(forest))
+        return false;
+    hp_forest_link_records(forest);
+    return hp_forest_merge(forest);
+}
+
+bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
+{
+    if (run->count != forest->run->count)
+        return false;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_shape shape = hp_forest_shape_of(run->sessions[at]), *known = &forest->shapes[at];
+        if (shape.node_count != known->node_count || shape.threads != known->threads ||
+            shape.thread_count != known->thread_count)
+            return false;
+    }
     return true;
 }
 
@@ -13910,14 +14604,14 @@ bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct
     model->arena = arena;
     if (!hp_run_init(&model->run, arena, snapshots))
         return false;
-    model->profile = hp_profile_build(arena, &model->run, false);
+    model->profile = hp_profile_build(arena, arena, &model->run, false);
     return model->profile != NULL;
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
 {
     if (model->by_thread == NULL)
-        model->by_thread = hp_profile_build(model->arena, &model->run, true);
+        model->by_thread = hp_profile_build(model->arena, model->arena, &model->run, true);
     return model->by_thread;
 }
 
@@ -14007,101 +14701,18 @@ void hp_open_allocs_settle(const struct hp_snapshot *session, const struct hp_th
     }
 }
 
-/* ---- src/model/site_table.h ---------------------------------------------------------------------------------- */
-
-/*
- * The sites of all sessions of a run: found by their ids while a session is read, made one where they are the same
- * place in code, and named so that no two rows look alike.
- *
- *     for each session: hp_site_table_read (by thread: and `thread` set for each of them), then hp_site_table_find for every id in it
- *     hp_site_table_unify, from which on site->same counts
- *     hp_site_table_name for those that are to be shown
- */
-
-struct hp_arena;
-
-struct hp_site_table {
-    struct hp_arena *arena;
-    hp_read_name *read_name;           /* for names of the linker's, or NULL */
-    const struct hp_snapshot *session; /* the one that is being read */
-    uint32_t session_index;
-    const struct hp_thread_label *thread;         /* whose sites are made; NULL: those of all threads */
-    struct hp_site_sums **chunks[HP_SITE_CHUNKS]; /* its sites by id; those of earlier sessions are void */
-    struct hp_site_sums *other;                   /* the same for HP_SITE_OTHER */
-    struct hp_site_sums *all;                     /* those of all sessions, by `next` */
-    size_t count;
-};
-
-/* Ids are those of the `index`th session from now on. */
-HP_PRIVATE void hp_site_table_read(struct hp_site_table *table, const struct hp_snapshot *session, uint32_t index);
-
-/* Whether a node or a stat can have this id. */
-HP_PRIVATE bool hp_site_table_has_room_for(uint32_t id);
-
-/* The site with that id, made when it comes up for the first time. NULL: no memory. */
-HP_PRIVATE struct hp_site_sums *hp_site_table_find(struct hp_site_table *table, uint32_t id);
-
-/*
- * Makes sites of different sessions one if their name, function, file, line and kind are the same; ids are not, since
- * they are given in the order of first use. Sets `same` of all. False: no memory.
- */
-HP_PRIVATE bool hp_site_table_unify(struct hp_site_table *table);
-
-/*
- * Gives each of these sites the shortest name that it alone has; their order is lost. Names of the linker's are made
- * readable before, if there is a way. False: no memory.
- */
-HP_PRIVATE bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count);
-
 /* ---- src/model/profile.c ------------------------------------------------------------------------------------- */
 
 /*
- * A run added up, in five steps:
+ * A run added up. The forest has the shape (forest.h); here its numbers are read, in this order:
  *
- *   1. gather   every node of every thread becomes a record; every stat is hung onto its site
- *   2. unify    sites that sessions have in common become one, with the stats of all
- *   3. link     records are sorted by session, thread and offset, so that a parent is found by bisection
- *   4. open     the zones that are open now are added to their records
- *   5. merge    level by level, records of one site below one merged parent become one node of the tree
- *
- * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen
- * by an enemy, and n log n is the worst they can get.
+ *   1. read     what each node of each thread says
+ *   2. open     the zones that are open now are added to their records
+ *   3. add      records to the nodes of the tree, to sites, sessions and threads
+ *   4. settle   what is scaled up where not all calls were timed
  */
 
-/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
-struct hp_profile_place {
-    uint32_t session; /* its index */
-    uint32_t thread;
-    uint32_t offset;
-};
-
-/* One node of one thread's tree. */
-struct hp_profile_record {
-    struct hp_sums sums;
-    struct hp_site_sums *site; /* NULL: the thread's root */
-    struct hp_profile_record *parent;
-    struct hp_profile_record *next; /* in order of arrival */
-    struct hp_tree_node *merged;
-    struct hp_profile_place place;
-    uint32_t parent_offset;
-    uint32_t depth;   /* 0: not known yet; 1: below the root */
-    uint32_t visited; /* the last search that came by */
-};
-
-struct hp_profile_builder {
-    struct hp_arena *arena;
-    const struct hp_run *run;
-    struct hp_profile *profile;
-    bool is_by_thread;
-    uint32_t label_count;
-    struct hp_site_table sites;
-    struct hp_profile_record *first;
-    struct hp_profile_record **records;
-    size_t record_count;
-    uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
-};
-
-/* -------------------------------------------------------------------------------------------- gather */
+/* ---------------------------------------------------------------------------------------------- read */
 
 /* As if the calls that were not timed had been like those that were, unless more is known of them. */
 static uint64_t hp_profile_scale_up(uint64_t ticks, const struct hp_node *node)
@@ -14114,303 +14725,36 @@ static uint64_t hp_profile_scale_up(uint64_t ticks, const struct hp_node *node)
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
-static bool hp_profile_add_record(struct hp_profile_builder *builder, const struct hp_profile_place *place, const struct hp_node *node)
+static void hp_profile_read_record(const struct hp_run *run, struct hp_record *record)
 {
-    if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
-        return true;
-    struct hp_profile_record *record = hp_arena_take(builder->arena, sizeof *record);
-    if (record == NULL)
-        return false;
-    if (node->site != HP_SITE_ROOT) {
-        record->site = hp_site_table_find(&builder->sites, node->site);
-        if (record->site == NULL)
-            return false;
-        /* Nobody asked for sampling: they were too short once, be they long by now. */
-        record->site->is_limited |=
-            node->untimed > 0 && builder->run->sessions[place->session]->header.time_period <= 1;
-    }
-    record->place = *place;
-    record->parent_offset = node->parent;
-    record->sums = (struct hp_sums){
-        .calls = node->calls,
-        .untimed = node->untimed < node->calls ? node->untimed : node->calls,
-        .total = node->is_recursive ? node->outermost : hp_profile_scale_up(node->outermost, node),
-        .nested = node->is_recursive || node->typical == 0 ? hp_profile_scale_up(node->nested, node) : node->nested,
-        .self = hp_profile_scale_up(node->self, node),
-    };
-    record->next = builder->first;
-    builder->first = record;
-    builder->record_count++;
-    return true;
-}
-
-static void hp_profile_add_extremes(struct hp_site_sums *site, uint64_t least, uint64_t most)
-{
-    site->min = least < site->min ? least : site->min;
-    site->max = most > site->max ? most : site->max;
-}
-
-static bool hp_profile_add_stat(struct hp_profile_builder *builder, const struct hp_snapshot *session, uint32_t offset,
-                     const struct hotpath_stat_ *stat)
-{
-    if (!hp_site_table_has_room_for(stat->site))
-        return true;
-    struct hp_site_sums *site = hp_site_table_find(&builder->sites, stat->site);
-    struct hp_stat_link *link = hp_arena_take(builder->arena, sizeof *link);
-    if (site == NULL || link == NULL)
-        return false;
-    *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
-    site->stats = link;
-    site->threads += stat->threads;
-    site->is_limited |= stat->typical != 0;
-    if (stat->min <= stat->max)
-        hp_profile_add_extremes(site, stat->min, stat->max);
-    return true;
-}
-
-/* The walks of one session. */
-struct hp_profile_walks {
-    struct hp_walk threads, nodes, stats;
-};
-
-static bool hp_profile_gather_thread(struct hp_profile_builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
-                          struct hp_profile_walks *walks)
-{
-    const struct hp_snapshot *session = builder->run->sessions[index];
+    const struct hp_snapshot *session = run->sessions[record->place.session];
     struct hp_node node;
-    struct hotpath_stat_ stat;
-    hp_walk_rewind(&walks->nodes);
-    while (hp_snapshot_next_node(session, thread, &walks->nodes, &node)) {
-        const struct hp_profile_place place = {index, offset, walks->nodes.offset};
-        if (!hp_profile_add_record(builder, &place, &node))
-            return false;
-    }
-    hp_walk_rewind(&walks->stats);
-    while (hp_snapshot_next_stat(session, thread, &walks->stats, &stat))
-        if (!hp_profile_add_stat(builder, session, walks->stats.offset, &stat))
-            return false;
-    return true;
+    hp_snapshot_node_numbers(session, record->place.offset, &node);
+    record->sums = (struct hp_sums){
+        .calls = node.calls,
+        .untimed = node.untimed < node.calls ? node.untimed : node.calls,
+        .total = node.is_recursive ? node.outermost : hp_profile_scale_up(node.outermost, &node),
+        .nested = node.is_recursive || node.typical == 0 ? hp_profile_scale_up(node.nested, &node) : node.nested,
+        .self = hp_profile_scale_up(node.self, &node),
+    };
+    /* Where nobody asked for sampling, they were too short once, be they long by now. */
+    if (record->site != NULL)
+        record->site->is_limited |= node.untimed > 0 && (node.typical != 0 || session->header.time_period <= 1);
 }
 
-static bool hp_profile_gather_session(struct hp_profile_builder *builder, uint32_t index)
+static void hp_profile_read_records(const struct hp_profile *profile)
 {
-    struct hp_profile_walks walks = {0};
-    struct hp_thread thread;
-    while (hp_snapshot_next_thread(builder->run->sessions[index], &walks.threads, &thread))
-        if (!hp_profile_gather_thread(builder, index, &thread, walks.threads.offset, &walks))
-            return false;
-    return true;
-}
-
-static bool hp_profile_gather_by_thread(struct hp_profile_builder *builder, uint32_t index)
-{
-    struct hp_profile_walks walks = {0};
-    struct hp_thread_list threads;
-    if (!hp_thread_list_read(&threads, builder->arena, builder->run->sessions[index]))
-        return false;
-    for (size_t from = 0, to; from < threads.count; from = to) {
-        to = hp_thread_list_end(&threads, from);
-        builder->sites.thread = hp_thread_list_label(&threads, from, to, ++builder->label_count);
-        if (builder->sites.thread == NULL)
-            return false;
-        for (size_t at = from; at < to; at++)
-            if (!hp_profile_gather_thread(builder, index, &threads.all[at]->record, threads.all[at]->offset, &walks))
-                return false;
-    }
-    builder->sites.thread = NULL;
-    return true;
-}
-
-static bool hp_profile_find_main(struct hp_profile_builder *builder, struct hp_session_sums *session)
-{
-    const uint32_t id = session->snapshot->header.main_site;
-    if (!hp_site_table_has_room_for(id))
-        return true;
-    session->main = hp_site_table_find(&builder->sites, id);
-    return session->main != NULL;
-}
-
-static bool hp_profile_gather(struct hp_profile_builder *builder)
-{
-    const struct hp_run *run = builder->run;
-    struct hp_session_sums *sums = hp_arena_take_array(builder->arena, run->count, sizeof *sums);
-    if (sums == NULL)
-        return false;
-    builder->profile->sessions = sums;
-    for (uint32_t index = 0; index < run->count; index++) {
-        sums[index].snapshot = run->sessions[index];
-        hp_site_table_read(&builder->sites, run->sessions[index], index);
-        if (!hp_profile_find_main(builder, &sums[index]) ||
-            !(builder->is_by_thread ? hp_profile_gather_by_thread(builder, index) : hp_profile_gather_session(builder, index)))
-            return false;
-    }
-    return true;
-}
-
-/* --------------------------------------------------------------------------------------------- unify */
-
-static void hp_profile_move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
-{
-    while (from->stats != NULL) {
-        struct hp_stat_link *link = from->stats;
-        from->stats = link->next;
-        link->next = to->stats;
-        to->stats = link;
-    }
-    to->threads += from->threads;
-    to->is_limited |= from->is_limited;
-    hp_profile_add_extremes(to, from->min, from->max);
-}
-
-static void hp_profile_mark_mains(struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->run->count; at++) {
-        struct hp_session_sums *session = &profile->sessions[at];
-        if (session->main == NULL)
-            continue;
-        session->main = session->main->same;
-        session->main->is_main = true;
-    }
-}
-
-/* By thread, what is the same has the same name, and numbers of its own. */
-static bool hp_profile_unify(struct hp_profile_builder *builder)
-{
-    if ((builder->run->count > 1 || builder->is_by_thread) && !hp_site_table_unify(&builder->sites))
-        return false;
-    hp_profile_mark_mains(builder->profile);
-    if (builder->is_by_thread)
-        return true;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
-        if (site->same != site)
-            hp_profile_move_stats(site->same, site);
-    for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
-        if (record->site != NULL)
-            record->site = record->site->same;
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- link */
-
-static int hp_profile_by_place(const struct hp_profile_place *x, const struct hp_profile_place *y)
-{
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-static int hp_profile_compare_places(const void *a, const void *b)
-{
-    return hp_profile_by_place(&((const struct hp_profile_record *)a)->place, &((const struct hp_profile_record *)b)->place);
-}
-
-static struct hp_profile_record *hp_profile_find_among(struct hp_profile_record *const *records, size_t count, const struct hp_profile_place *place)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = hp_profile_by_place(place, &records[middle]->place);
-        if (order == 0)
-            return records[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
-static struct hp_profile_record *hp_profile_find_record(const struct hp_profile_builder *builder, const struct hp_profile_place *place)
-{
-    return hp_profile_find_among(builder->records, builder->record_count, place);
+    for (size_t at = 0; at < profile->forest.record_count; at++)
+        hp_profile_read_record(profile->run, profile->forest.records[at]);
 }
 
 bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks)
 {
-    const struct hp_profile_place place = {session, thread, node};
-    const struct hp_profile_record *record =
-        hp_profile_find_among((struct hp_profile_record *const *)profile->records, profile->record_count, &place);
+    const struct hp_record *record = hp_forest_find(&profile->forest, &(struct hp_place){session, thread, node});
     if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
-    return true;
-}
-
-/* Merging has another order. False: no memory. */
-static bool hp_profile_keep_places(struct hp_profile_builder *builder)
-{
-    struct hp_profile *profile = builder->profile;
-    profile->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (profile->records == NULL)
-        return false;
-    for (size_t at = 0; at < builder->record_count; at++)
-        profile->records[at] = builder->records[at];
-    profile->record_count = builder->record_count;
-    return true;
-}
-
-/* A node that two chunks claim is one node. */
-static void hp_profile_drop_duplicates(struct hp_profile_builder *builder)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < builder->record_count; at++)
-        if (kept == 0 || hp_profile_compare_places(builder->records[kept - 1], builder->records[at]) != 0)
-            builder->records[kept++] = builder->records[at];
-    builder->record_count = kept;
-}
-
-/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
-static void hp_profile_link_parents(struct hp_profile_builder *builder)
-{
-    for (size_t at = 0; at < builder->record_count; at++) {
-        struct hp_profile_record *record = builder->records[at];
-        const struct hp_profile_place above = {record->place.session, record->place.thread, record->parent_offset};
-        struct hp_profile_record *parent = above.offset == 0 ? NULL : hp_profile_find_record(builder, &above);
-        if (parent != NULL && parent->site != NULL)
-            record->parent = parent;
-    }
-}
-
-/*
- * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
- * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
- */
-static void hp_profile_set_depth(struct hp_profile_record *record, uint32_t search)
-{
-    uint32_t steps = 1;
-    struct hp_profile_record *top = record;
-    top->visited = search;
-    while (top->parent != NULL && top->parent->depth == 0) {
-        if (top->parent->visited == search) {
-            top->parent = NULL;
-            break;
-        }
-        top = top->parent;
-        top->visited = search;
-        steps++;
-    }
-    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
-    for (struct hp_profile_record *at = record; steps > 0; steps--, at = at->parent)
-        at->depth = depth--;
-}
-
-static bool hp_profile_link_records(struct hp_profile_builder *builder)
-{
-    builder->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (builder->records == NULL)
-        return false;
-    size_t at = 0;
-    for (struct hp_profile_record *record = builder->first; record != NULL; record = record->next)
-        builder->records[at++] = record;
-    hp_sort(builder->records, builder->record_count, hp_profile_compare_places);
-    hp_profile_drop_duplicates(builder);
-    hp_profile_link_parents(builder);
-    for (at = 0; at < builder->record_count; at++)
-        if (builder->records[at]->depth == 0)
-            hp_profile_set_depth(builder->records[at], (uint32_t)at + 1);
     return true;
 }
 
@@ -14422,29 +14766,28 @@ static bool hp_profile_is_timed(const struct hotpath_frame_ *frame)
 }
 
 /* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
-static struct hp_open_link *hp_profile_add_open(struct hp_profile_builder *builder, struct hp_profile_record *record,
+static struct hp_open_link *hp_profile_add_open(struct hp_profile *profile, struct hp_record *record,
                                      const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
-    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
+    struct hp_open_link *link = hp_arena_take(profile->arena, sizeof *link);
     if (link == NULL)
         return NULL;
     *link = (struct hp_open_link){
         .next = site->opens,
         .ticks = ticks,
         .is_timed = hp_profile_is_timed(frame),
-        .is_inner = site->open_in == builder->thread_number,
+        .is_inner = site->open_in == profile->thread_number,
         .has_allocs = frame->stat & HOTPATH_ALLOCATES_,
     };
     site->opens = link;
-    site->open_in = builder->thread_number;
+    site->open_in = profile->thread_number;
     record->sums.calls++;
     record->sums.open++;
     if (!link->is_timed) {
         record->sums.untimed++;
         return link;
     }
-    hp_profile_add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
     if (link->is_inner)
         record->sums.nested += ticks;
@@ -14458,22 +14801,22 @@ static struct hp_open_link *hp_profile_add_open(struct hp_profile_builder *build
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32_t index, uint32_t offset, const struct hp_thread *thread,
-                           struct hp_walk *walk)
+static bool hp_profile_add_open_zones(struct hp_profile *profile, uint32_t index, uint32_t offset,
+                           const struct hp_thread *thread, struct hp_walk *walk)
 {
-    const struct hp_snapshot *session = builder->run->sessions[index];
+    const struct hp_snapshot *session = profile->run->sessions[index];
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
-    struct hp_profile_record *around = NULL;
+    struct hp_record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
-        const struct hp_profile_place place = {index, offset, frame.node};
-        struct hp_profile_record *record = hp_profile_find_record(builder, &place);
+        const struct hp_place place = {index, offset, frame.node};
+        struct hp_record *record = hp_forest_find(&profile->forest, &place);
         if (record == NULL || record->site == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        struct hp_open_link *link = hp_profile_add_open(builder, record, &frame, ticks);
+        struct hp_open_link *link = hp_profile_add_open(profile, record, &frame, ticks);
         if (link == NULL)
             return false;
         link->around = innermost;
@@ -14490,22 +14833,22 @@ static bool hp_profile_add_open_zones(struct hp_profile_builder *builder, uint32
     return true;
 }
 
-static bool hp_profile_add_all_open(struct hp_profile_builder *builder)
+static bool hp_profile_add_all_open(struct hp_profile *profile)
 {
     struct hp_thread thread;
-    for (uint32_t index = 0; index < builder->run->count; index++) {
+    for (uint32_t index = 0; index < profile->run->count; index++) {
         struct hp_walk threads = {0}, opens = {0};
-        while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
+        while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
             hp_walk_rewind(&opens);
-            builder->thread_number++;
-            if (!hp_profile_add_open_zones(builder, index, threads.offset, &thread, &opens))
+            profile->thread_number++;
+            if (!hp_profile_add_open_zones(profile, index, threads.offset, &thread, &opens))
                 return false;
         }
     }
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------- merge */
+/* ---------------------------------------------------------------------------------------------- add */
 
 static void hp_profile_add_sums(struct hp_sums *to, const struct hp_sums *from)
 {
@@ -14517,79 +14860,15 @@ static void hp_profile_add_sums(struct hp_sums *to, const struct hp_sums *from)
     to->self += from->self;
 }
 
-static uint32_t hp_profile_parent_index(const struct hp_profile_record *record)
+static void hp_profile_add_records(const struct hp_profile *profile)
 {
-    return record->parent != NULL && record->parent->merged != NULL ? record->parent->merged->index + 1 : 0;
-}
-
-static int hp_profile_compare_depths(const void *a, const void *b)
-{
-    const uint32_t x = ((const struct hp_profile_record *)a)->depth, y = ((const struct hp_profile_record *)b)->depth;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-static int hp_profile_compare_paths(const void *a, const void *b)
-{
-    const struct hp_profile_record *x = a, *y = b;
-    const uint32_t xp = hp_profile_parent_index(x), yp = hp_profile_parent_index(y);
-    if (xp != yp)
-        return xp < yp ? -1 : 1;
-    const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
-    const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
-    if (xs != ys || x->site == NULL || y->site == NULL)
-        return xs == ys ? 0 : xs < ys ? -1 : 1;
-    const uint32_t xt = hp_thread_number(x->site), yt = hp_thread_number(y->site);
-    return xt == yt ? 0 : xt < yt ? -1 : 1;
-}
-
-static struct hp_tree_node *hp_profile_new_tree_node(struct hp_profile_builder *builder, const struct hp_profile_record *record)
-{
-    struct hp_profile *profile = builder->profile;
-    struct hp_tree_node *node = hp_arena_take(builder->arena, sizeof *node);
-    if (node == NULL)
-        return NULL;
-    node->site = record->site;
-    node->parent = record->parent ? record->parent->merged : NULL;
-    node->depth = record->depth - 1;
-    node->index = (uint32_t)profile->node_count;
-    profile->nodes[profile->node_count++] = node;
-    struct hp_tree_node **list = node->parent ? &node->parent->first_child : &profile->first_root;
-    node->next_sibling = *list;
-    *list = node;
-    return node;
-}
-
-static bool hp_profile_merge_level(struct hp_profile_builder *builder, struct hp_profile_record **records, size_t count)
-{
-    hp_sort(records, count, hp_profile_compare_paths);
-    for (size_t at = 0; at < count; at++) {
-        struct hp_profile_record *record = records[at];
-        if (record->site == NULL)
-            continue; /* a root; the roots of all threads come last */
-        const bool is_same = at > 0 && hp_profile_compare_paths(records[at - 1], record) == 0;
-        record->merged = is_same ? records[at - 1]->merged : hp_profile_new_tree_node(builder, record);
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
         if (record->merged == NULL)
-            return false;
+            continue;
         hp_profile_add_sums(&record->merged->sums, &record->sums);
         hp_profile_add_sums(&record->site->sums, &record->sums);
     }
-    return true;
-}
-
-static bool hp_profile_merge(struct hp_profile_builder *builder)
-{
-    builder->profile->nodes = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (builder->profile->nodes == NULL)
-        return false;
-    hp_sort(builder->records, builder->record_count, hp_profile_compare_depths);
-    for (size_t from = 0, to; from < builder->record_count; from = to) {
-        to = from + 1;
-        while (to < builder->record_count && hp_profile_compare_depths(builder->records[from], builder->records[to]) == 0)
-            to++;
-        if (!hp_profile_merge_level(builder, builder->records + from, to - from))
-            return false;
-    }
-    return true;
 }
 
 /* What the others cost is next to nothing. */
@@ -14621,6 +14900,58 @@ static void hp_profile_count_calls_inside(struct hp_profile *profile)
         node->site->calls_inside += hp_profile_calls_perhaps_inside(node);
     }
 }
+
+static void hp_profile_add_thread_calls(struct hp_thread_calls *calls, const struct hp_record *record)
+{
+    const bool is_function = record->site != NULL && record->site->is_by_compiler;
+    *(is_function ? &calls->functions_timed : &calls->timed) += hp_profile_timed_calls(&record->sums);
+    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
+}
+
+static bool hp_profile_is_same_thread(const struct hp_record *record, const struct hp_record *other)
+{
+    return record->place.session == other->place.session && record->place.thread == other->place.thread;
+}
+
+/* Records are in the order of their places here: session by session, thread by thread. */
+static bool hp_profile_count_by_thread(struct hp_profile *profile)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->forest.record_count; at++)
+        count += at == 0 || !hp_profile_is_same_thread(profile->forest.records[at - 1], profile->forest.records[at]);
+    profile->thread_calls = hp_arena_take_array(profile->arena, count + 1, sizeof *profile->thread_calls);
+    if (profile->thread_calls == NULL)
+        return false;
+    struct hp_thread_calls *calls = profile->thread_calls;
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
+        if (at == 0 || !hp_profile_is_same_thread(profile->forest.records[at - 1], record)) {
+            calls = &profile->thread_calls[profile->thread_calls_count++];
+            calls->session = record->place.session;
+            calls->thread = record->place.thread;
+        }
+        hp_profile_add_thread_calls(calls, record);
+    }
+    return true;
+}
+
+static void hp_profile_count_by_session(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
+        struct hp_session_sums *session = &profile->sessions[record->place.session];
+        session->calls += record->sums.calls;
+        session->open += record->sums.open;
+        if (record->parent == NULL && record->site != NULL) {
+            session->total += record->sums.total;
+            session->is_scaled |= record->sums.untimed > 0;
+        }
+        if (record->site != NULL && record->site->is_main)
+            session->in_main += record->sums.self;
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- settle */
 
 static void hp_profile_set_self(struct hp_tree_node *node, uint64_t self)
 {
@@ -14707,57 +15038,6 @@ static void hp_profile_settle_selfs(struct hp_profile *profile)
     }
 }
 
-static void hp_profile_add_thread_calls(struct hp_thread_calls *calls, const struct hp_profile_record *record)
-{
-    const bool is_function = record->site != NULL && record->site->is_by_compiler;
-    *(is_function ? &calls->functions_timed : &calls->timed) += hp_profile_timed_calls(&record->sums);
-    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
-}
-
-static bool hp_profile_is_same_thread(const struct hp_profile_record *record, const struct hp_profile_record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* Records are in the order of their places here: session by session, thread by thread. */
-static bool hp_profile_count_by_thread(struct hp_profile_builder *builder)
-{
-    struct hp_profile *profile = builder->profile;
-    size_t count = 0;
-    for (size_t at = 0; at < builder->record_count; at++)
-        count += at == 0 || !hp_profile_is_same_thread(builder->records[at - 1], builder->records[at]);
-    profile->thread_calls = hp_arena_take_array(builder->arena, count + 1, sizeof *profile->thread_calls);
-    if (profile->thread_calls == NULL)
-        return false;
-    struct hp_thread_calls *calls = profile->thread_calls;
-    for (size_t at = 0; at < builder->record_count; at++) {
-        const struct hp_profile_record *record = builder->records[at];
-        if (at == 0 || !hp_profile_is_same_thread(builder->records[at - 1], record)) {
-            calls = &profile->thread_calls[profile->thread_calls_count++];
-            calls->session = record->place.session;
-            calls->thread = record->place.thread;
-        }
-        hp_profile_add_thread_calls(calls, record);
-    }
-    return true;
-}
-
-static void hp_profile_count_by_session(struct hp_profile_builder *builder)
-{
-    for (size_t at = 0; at < builder->record_count; at++) {
-        const struct hp_profile_record *record = builder->records[at];
-        struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
-        session->calls += record->sums.calls;
-        session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL) {
-            session->total += record->sums.total;
-            session->is_scaled |= record->sums.untimed > 0;
-        }
-        if (record->site != NULL && record->site->is_main)
-            session->in_main += record->sums.self;
-    }
-}
-
 /* ------------------------------------------------------------------------------------------- results */
 
 /* The main function that all processes have in common, as far as they have one. */
@@ -14781,34 +15061,52 @@ static int hp_profile_compare_numbers(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-static bool hp_profile_list_sites(struct hp_profile_builder *builder)
+/* Those with calls, each with a name that it alone has among them: where one has none yet, all are named anew. */
+static bool hp_profile_name_sites(struct hp_profile *profile)
 {
-    struct hp_profile *profile = builder->profile;
-    struct hp_site_sums **named = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    size_t named_count = 0;
-    profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL || profile->known == NULL || named == NULL)
+    bool has_unnamed = false;
+    for (size_t at = 0; at < profile->site_count; at++)
+        has_unnamed |= !profile->sites[at]->same->is_named;
+    if (!has_unnamed)
+        return true;
+    struct hp_site_sums **named = hp_arena_take_array(profile->arena, profile->site_count + 1, sizeof(void *));
+    size_t count = 0;
+    if (named == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
-        profile->known[profile->known_count++] = site;
-        if (site->sums.calls == 0)
-            continue;
-        profile->sites[profile->site_count++] = site;
-        if (!site->same->is_named)
-            named[named_count++] = site->same;
-        site->same->is_named = true;
-        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
-        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    for (size_t at = 0; at < profile->site_count; at++)
+        profile->sites[at]->same->is_named = false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        struct hp_site_sums *site = profile->sites[at]->same;
+        if (!site->is_named)
+            named[count++] = site;
+        site->is_named = true;
     }
-    hp_sort(profile->known, profile->known_count, hp_profile_compare_numbers);
-    if (!hp_site_table_name(&builder->sites, named, named_count))
+    if (!hp_site_table_name(&profile->forest.sites, named, count))
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
         profile->sites[at]->name = profile->sites[at]->same->name;
         profile->sites[at]->is_main = profile->sites[at]->same->is_main;
     }
     return true;
+}
+
+static bool hp_profile_list_sites(struct hp_profile *profile)
+{
+    const struct hp_site_table *table = &profile->forest.sites;
+    profile->sites = hp_arena_take_array(profile->arena, table->count + 1, sizeof(void *));
+    profile->known = hp_arena_take_array(profile->arena, table->count + 1, sizeof(void *));
+    if (profile->sites == NULL || profile->known == NULL)
+        return false;
+    for (struct hp_site_sums *site = table->all; site != NULL; site = site->next) {
+        profile->known[profile->known_count++] = site;
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
+        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    }
+    hp_sort(profile->known, profile->known_count, hp_profile_compare_numbers);
+    return hp_profile_name_sites(profile);
 }
 
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
@@ -14828,29 +15126,79 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
+static bool hp_profile_make_sessions(struct hp_profile *profile)
 {
-    struct hp_profile_builder *builder = hp_arena_take(arena, sizeof *builder);
-    struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
-    if (builder == NULL || profile == NULL)
-        return NULL;
+    const struct hp_run *run = profile->run;
+    profile->sessions = hp_arena_take_array(profile->arena, run->count, sizeof *profile->sessions);
+    if (profile->sessions == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++) {
+        profile->sessions[at].snapshot = run->sessions[at];
+        profile->sessions[at].main = profile->forest.mains[at];
+    }
+    return true;
+}
+
+/* What of sites and nodes is of an earlier reading. */
+static void hp_profile_forget(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        memset(&node->sums, 0, sizeof node->sums);
+        node->folded = NULL;
+        node->calls_inside = 0;
+        node->is_self_scaled = false;
+    }
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        memset(&site->sums, 0, sizeof site->sums);
+        site->is_limited = site->is_self_scaled = false;
+        site->calls_inside = 0;
+        site->opens = NULL;
+    }
+}
+
+static bool hp_profile_read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
+{
+    profile->arena = arena;
     profile->run = run;
-    builder->arena = builder->sites.arena = arena;
-    builder->sites.read_name = run->read_name;
-    builder->run = run;
-    builder->is_by_thread = is_by_thread;
-    builder->profile = profile;
-    if (!hp_profile_gather(builder) || !hp_profile_unify(builder) || !hp_profile_link_records(builder) || !hp_profile_add_all_open(builder))
-        return NULL;
-    hp_profile_count_by_session(builder);
-    if (!hp_profile_count_by_thread(builder) || !hp_profile_keep_places(builder) || !hp_profile_merge(builder))
-        return NULL;
+    profile->nodes = profile->forest.nodes;
+    profile->node_count = profile->forest.node_count;
+    profile->first_root = profile->forest.first_root;
+    if (!hp_profile_make_sessions(profile))
+        return false;
+    hp_profile_read_records(profile);
+    if (!hp_profile_add_all_open(profile))
+        return false;
+    hp_profile_count_by_session(profile);
+    if (!hp_profile_count_by_thread(profile))
+        return false;
+    hp_profile_add_records(profile);
     hp_profile_count_calls_inside(profile);
     hp_profile_bound_by_parents(profile);
     hp_profile_settle_selfs(profile);
-    if (!is_by_thread)
+    if (!profile->forest.is_by_thread)
         hp_profile_choose_main(profile);
-    return hp_profile_list_sites(builder) ? profile : NULL;
+    return hp_profile_list_sites(profile);
+}
+
+struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *arena, const struct hp_run *run,
+                                    bool is_by_thread)
+{
+    struct hp_profile *profile = hp_arena_take(kept, sizeof *profile);
+    return profile != NULL && hp_forest_build(&profile->forest, kept, run, is_by_thread) &&
+                   hp_profile_read_all(profile, arena, run)
+               ? profile
+               : NULL;
+}
+
+bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
+{
+    if (!hp_forest_is_of(&profile->forest, run))
+        return false;
+    hp_profile_forget(profile);
+    *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
+    profile->forest.run = run;
+    return hp_profile_read_all(profile, arena, run);
 }
 
 /*
@@ -15023,6 +15371,32 @@ bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
     return false;
 }
 
+/* ---- src/model/site_sums.c ----------------------------------------------------------------------------------- */
+
+/* What is known of a site from its stats. */
+
+static void hp_site_sums_add_extremes(struct hp_site_details *details, uint64_t least, uint64_t most)
+{
+    details->min = least < details->min ? least : details->min;
+    details->max = most > details->max ? most : details->max;
+}
+
+void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details)
+{
+    struct hotpath_stat_ stat;
+    *ret_details = (struct hp_site_details){.min = UINT64_MAX};
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next) {
+        if (!hp_snapshot_stat(link->session, link->offset, &stat))
+            continue;
+        ret_details->threads += stat.threads;
+        if (stat.min <= stat.max)
+            hp_site_sums_add_extremes(ret_details, stat.min, stat.max);
+    }
+    for (const struct hp_open_link *link = site->opens; link != NULL; link = link->next)
+        if (link->is_timed)
+            hp_site_sums_add_extremes(ret_details, link->ticks, link->ticks);
+}
+
 /* ---- src/model/site_table.c ---------------------------------------------------------------------------------- */
 
 /* The sites of all sessions of a run. */
@@ -15083,7 +15457,6 @@ static struct hp_site_sums *hp_site_table_new_site(struct hp_site_table *table, 
     site->session = table->session_index;
     site->thread = table->thread;
     site->same = site;
-    site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
     site->name = site->plain_name = hp_site_table_describe_site(table, site);
     if (site->name == NULL)
@@ -15317,9 +15690,9 @@ static void hp_site_table_put_place(struct hp_text *text, const char *file, uint
 static bool hp_site_table_keep_name(const struct hp_site_table *table, struct hp_site_sums *site, const char *bytes,
                       size_t length)
 {
-    if (site->name_level == 0) {
-        site->name = hp_arena_copy(table->arena, bytes, length);
-        return site->name != NULL;
+    if (site->name_level == 0 && strcmp(bytes, site->plain_name) == 0) {
+        site->name = site->plain_name;
+        return true;
     }
     if (site->name_room == NULL)
         site->name_room = hp_arena_take(table->arena, HP_SITE_TABLE_NAME_MAX_BYTES);
@@ -15392,9 +15765,11 @@ static bool hp_site_table_tell_apart(const struct hp_site_table *table, struct h
 
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
 {
-    for (size_t at = 0; at < count; at++)
+    for (size_t at = 0; at < count; at++) {
+        sites[at]->name_level = 0;
         if (!hp_site_table_make_readable(table, sites[at]) || !hp_site_table_set_name(table, sites[at]))
             return false;
+    }
     bool has_moved = true;
     for (unsigned round = 0; has_moved && round < HP_SITE_TABLE_NAME_LEVELS; round++)
         if (!hp_site_table_tell_apart(table, sites, count, &has_moved))
@@ -20788,6 +21163,7 @@ struct hp_slowest_part {
 /* A function whose slowest call is asked for. */
 struct hp_slowest_function {
     const struct hp_site_sums *site;
+    struct hp_site_details details;
     const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
     uint32_t session_index;
     uint32_t record_tid; /* of the thread record, to which the name belongs */
@@ -20858,6 +21234,7 @@ static bool hp_slowest_find_functions(struct hp_slowest_view *view)
     hp_sort(sites, view->count, hp_slowest_compare_sites);
     for (size_t at = 0; at < view->count; at++) {
         view->functions[at].site = sites[at];
+        hp_site_details(sites[at], &view->functions[at].details);
         view->order[at] = &view->functions[at];
     }
     return true;
@@ -20897,7 +21274,7 @@ static void hp_slowest_take_if_slower(struct hp_slowest_function *function, cons
 
 static uint64_t hp_slowest_longest(const struct hp_slowest_function *function)
 {
-    return function->session != NULL ? function->ticks : function->site->max;
+    return function->session != NULL ? function->ticks : function->details.max;
 }
 
 static int hp_slowest_compare_functions(const void *a, const void *b)
@@ -21166,8 +21543,8 @@ static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_r
     hp_section_set_count(row, columns->calls, 1);
     hp_section_set_number(row, columns->percent, 100);
     if (function->session == NULL) {
-        if (function->site->min <= function->site->max)
-            hp_slowest_set_ns(view, row, columns->total, function->site->max);
+        if (function->details.min <= function->details.max)
+            hp_slowest_set_ns(view, row, columns->total, function->details.max);
         return true;
     }
     hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
@@ -21350,7 +21727,7 @@ static void hp_slowest_note_slower(const struct hp_slowest_view *view)
     struct hp_text line;
     size_t at = 0;
     while (at < view->shown &&
-           (view->order[at]->session == NULL || view->order[at]->site->max <= view->order[at]->copy.call.ticks))
+           (view->order[at]->session == NULL || view->order[at]->details.max <= view->order[at]->copy.call.ticks))
         at++;
     if (at == view->shown)
         return;
@@ -21358,7 +21735,7 @@ static void hp_slowest_note_slower(const struct hp_slowest_view *view)
     hp_text_string(&line, "a call of ");
     hp_slowest_put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->site->max));
+    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->details.max));
     hp_text_string(&line, ", and is not over or was not looked into");
     hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
 }
@@ -21581,6 +21958,7 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
     if (timed > 0)
         hp_timing_set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
     hp_section_set_count(row, columns->timed, timed);
+    hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
@@ -21605,7 +21983,6 @@ static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, 
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
     hp_timing_set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->threads, site->threads);
     hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,

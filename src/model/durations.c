@@ -23,9 +23,12 @@ static void add_stat_durations(const struct hp_stat_link *link, struct hp_durati
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations)
 {
+    struct hp_site_details details;
+    hp_site_details(site, &details);
     memset(ret_durations, 0, sizeof *ret_durations);
-    ret_durations->min = site->min;
-    ret_durations->max = site->max;
+    ret_durations->min = details.min;
+    ret_durations->max = details.max;
+    ret_durations->threads = details.threads;
     for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
         add_stat_durations(link, ret_durations);
     for (size_t line = 0; line < HP_DURATION_LINES; line++)

@@ -11,6 +11,7 @@ struct hp_durations {
     uint64_t counted; /* calls in the buckets */
     uint64_t min;
     uint64_t max;
+    uint32_t threads; /* that called the site */
 };
 
 void hp_durations_of_site(const struct hp_site_sums *site, struct hp_durations *ret_durations);

@@ -16,14 +16,14 @@ bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct
     model->arena = arena;
     if (!hp_run_init(&model->run, arena, snapshots))
         return false;
-    model->profile = hp_profile_build(arena, &model->run, false);
+    model->profile = hp_profile_build(arena, arena, &model->run, false);
     return model->profile != NULL;
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
 {
     if (model->by_thread == NULL)
-        model->by_thread = hp_profile_build(model->arena, &model->run, true);
+        model->by_thread = hp_profile_build(model->arena, model->arena, &model->run, true);
     return model->by_thread;
 }
 

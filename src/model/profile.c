@@ -1,14 +1,12 @@
 /*
- * A run added up, in five steps:
+ * A run added up. The forest has the shape (forest.h); here its numbers are read, in this order:
  *
- *   1. gather   every node of every thread becomes a record; every stat is hung onto its site
- *   2. unify    sites that sessions have in common become one, with the stats of all
- *   3. link     records are sorted by session, thread and offset, so that a parent is found by bisection
- *   4. open     the zones that are open now are added to their records
- *   5. merge    level by level, records of one site below one merged parent become one node of the tree
+ *   1. read     what each node of each thread says
+ *   2. open     the zones that are open now are added to their records
+ *   3. add      records to the nodes of the tree, to sites, sessions and threads
+ *   4. settle   what is scaled up where not all calls were timed
  *
- * Everything is sorting and bisection, never hashing or walking lists of siblings: the offsets may have been chosen
- * by an enemy, and n log n is the worst they can get. SPDX-License-Identifier: MIT
+ * SPDX-License-Identifier: MIT
  */
 #include "profile.h"
 
@@ -16,44 +14,9 @@
 
 #include "arena.h"
 #include "open_allocs.h"
-#include "site_table.h"
 #include "sort.h"
-#include "thread_list.h"
 
-/* Where a node is. Threads are known by the offset of their record, which stays when other threads appear. */
-struct place {
-    uint32_t session; /* its index */
-    uint32_t thread;
-    uint32_t offset;
-};
-
-/* One node of one thread's tree. */
-struct record {
-    struct hp_sums sums;
-    struct hp_site_sums *site; /* NULL: the thread's root */
-    struct record *parent;
-    struct record *next; /* in order of arrival */
-    struct hp_tree_node *merged;
-    struct place place;
-    uint32_t parent_offset;
-    uint32_t depth;   /* 0: not known yet; 1: below the root */
-    uint32_t visited; /* the last search that came by */
-};
-
-struct builder {
-    struct hp_arena *arena;
-    const struct hp_run *run;
-    struct hp_profile *profile;
-    bool is_by_thread;
-    uint32_t label_count;
-    struct hp_site_table sites;
-    struct record *first;
-    struct record **records;
-    size_t record_count;
-    uint32_t thread_number; /* of the thread whose open zones are added, from 1 */
-};
-
-/* -------------------------------------------------------------------------------------------- gather */
+/* ---------------------------------------------------------------------------------------------- read */
 
 /* As if the calls that were not timed had been like those that were, unless more is known of them. */
 static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
@@ -66,303 +29,36 @@ static uint64_t scale_up(uint64_t ticks, const struct hp_node *node)
     return scaled >= 0x1p63 || scaled <= -0x1p63 ? ticks : (uint64_t)(int64_t)scaled;
 }
 
-static bool add_record(struct builder *builder, const struct place *place, const struct hp_node *node)
+static void read_record(const struct hp_run *run, struct hp_record *record)
 {
-    if (node->site != HP_SITE_ROOT && !hp_site_table_has_room_for(node->site))
-        return true;
-    struct record *record = hp_arena_take(builder->arena, sizeof *record);
-    if (record == NULL)
-        return false;
-    if (node->site != HP_SITE_ROOT) {
-        record->site = hp_site_table_find(&builder->sites, node->site);
-        if (record->site == NULL)
-            return false;
-        /* Nobody asked for sampling: they were too short once, be they long by now. */
-        record->site->is_limited |=
-            node->untimed > 0 && builder->run->sessions[place->session]->header.time_period <= 1;
-    }
-    record->place = *place;
-    record->parent_offset = node->parent;
-    record->sums = (struct hp_sums){
-        .calls = node->calls,
-        .untimed = node->untimed < node->calls ? node->untimed : node->calls,
-        .total = node->is_recursive ? node->outermost : scale_up(node->outermost, node),
-        .nested = node->is_recursive || node->typical == 0 ? scale_up(node->nested, node) : node->nested,
-        .self = scale_up(node->self, node),
-    };
-    record->next = builder->first;
-    builder->first = record;
-    builder->record_count++;
-    return true;
-}
-
-static void add_extremes(struct hp_site_sums *site, uint64_t least, uint64_t most)
-{
-    site->min = least < site->min ? least : site->min;
-    site->max = most > site->max ? most : site->max;
-}
-
-static bool add_stat(struct builder *builder, const struct hp_snapshot *session, uint32_t offset,
-                     const struct hotpath_stat_ *stat)
-{
-    if (!hp_site_table_has_room_for(stat->site))
-        return true;
-    struct hp_site_sums *site = hp_site_table_find(&builder->sites, stat->site);
-    struct hp_stat_link *link = hp_arena_take(builder->arena, sizeof *link);
-    if (site == NULL || link == NULL)
-        return false;
-    *link = (struct hp_stat_link){.next = site->stats, .session = session, .offset = offset};
-    site->stats = link;
-    site->threads += stat->threads;
-    site->is_limited |= stat->typical != 0;
-    if (stat->min <= stat->max)
-        add_extremes(site, stat->min, stat->max);
-    return true;
-}
-
-/* The walks of one session. */
-struct walks {
-    struct hp_walk threads, nodes, stats;
-};
-
-static bool gather_thread(struct builder *builder, uint32_t index, const struct hp_thread *thread, uint32_t offset,
-                          struct walks *walks)
-{
-    const struct hp_snapshot *session = builder->run->sessions[index];
+    const struct hp_snapshot *session = run->sessions[record->place.session];
     struct hp_node node;
-    struct hotpath_stat_ stat;
-    hp_walk_rewind(&walks->nodes);
-    while (hp_snapshot_next_node(session, thread, &walks->nodes, &node)) {
-        const struct place place = {index, offset, walks->nodes.offset};
-        if (!add_record(builder, &place, &node))
-            return false;
-    }
-    hp_walk_rewind(&walks->stats);
-    while (hp_snapshot_next_stat(session, thread, &walks->stats, &stat))
-        if (!add_stat(builder, session, walks->stats.offset, &stat))
-            return false;
-    return true;
+    hp_snapshot_node_numbers(session, record->place.offset, &node);
+    record->sums = (struct hp_sums){
+        .calls = node.calls,
+        .untimed = node.untimed < node.calls ? node.untimed : node.calls,
+        .total = node.is_recursive ? node.outermost : scale_up(node.outermost, &node),
+        .nested = node.is_recursive || node.typical == 0 ? scale_up(node.nested, &node) : node.nested,
+        .self = scale_up(node.self, &node),
+    };
+    /* Where nobody asked for sampling, they were too short once, be they long by now. */
+    if (record->site != NULL)
+        record->site->is_limited |= node.untimed > 0 && (node.typical != 0 || session->header.time_period <= 1);
 }
 
-static bool gather_session(struct builder *builder, uint32_t index)
+static void read_records(const struct hp_profile *profile)
 {
-    struct walks walks = {0};
-    struct hp_thread thread;
-    while (hp_snapshot_next_thread(builder->run->sessions[index], &walks.threads, &thread))
-        if (!gather_thread(builder, index, &thread, walks.threads.offset, &walks))
-            return false;
-    return true;
-}
-
-static bool gather_by_thread(struct builder *builder, uint32_t index)
-{
-    struct walks walks = {0};
-    struct hp_thread_list threads;
-    if (!hp_thread_list_read(&threads, builder->arena, builder->run->sessions[index]))
-        return false;
-    for (size_t from = 0, to; from < threads.count; from = to) {
-        to = hp_thread_list_end(&threads, from);
-        builder->sites.thread = hp_thread_list_label(&threads, from, to, ++builder->label_count);
-        if (builder->sites.thread == NULL)
-            return false;
-        for (size_t at = from; at < to; at++)
-            if (!gather_thread(builder, index, &threads.all[at]->record, threads.all[at]->offset, &walks))
-                return false;
-    }
-    builder->sites.thread = NULL;
-    return true;
-}
-
-static bool find_main(struct builder *builder, struct hp_session_sums *session)
-{
-    const uint32_t id = session->snapshot->header.main_site;
-    if (!hp_site_table_has_room_for(id))
-        return true;
-    session->main = hp_site_table_find(&builder->sites, id);
-    return session->main != NULL;
-}
-
-static bool gather(struct builder *builder)
-{
-    const struct hp_run *run = builder->run;
-    struct hp_session_sums *sums = hp_arena_take_array(builder->arena, run->count, sizeof *sums);
-    if (sums == NULL)
-        return false;
-    builder->profile->sessions = sums;
-    for (uint32_t index = 0; index < run->count; index++) {
-        sums[index].snapshot = run->sessions[index];
-        hp_site_table_read(&builder->sites, run->sessions[index], index);
-        if (!find_main(builder, &sums[index]) ||
-            !(builder->is_by_thread ? gather_by_thread(builder, index) : gather_session(builder, index)))
-            return false;
-    }
-    return true;
-}
-
-/* --------------------------------------------------------------------------------------------- unify */
-
-static void move_stats(struct hp_site_sums *to, struct hp_site_sums *from)
-{
-    while (from->stats != NULL) {
-        struct hp_stat_link *link = from->stats;
-        from->stats = link->next;
-        link->next = to->stats;
-        to->stats = link;
-    }
-    to->threads += from->threads;
-    to->is_limited |= from->is_limited;
-    add_extremes(to, from->min, from->max);
-}
-
-static void mark_mains(struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->run->count; at++) {
-        struct hp_session_sums *session = &profile->sessions[at];
-        if (session->main == NULL)
-            continue;
-        session->main = session->main->same;
-        session->main->is_main = true;
-    }
-}
-
-/* By thread, what is the same has the same name, and numbers of its own. */
-static bool unify(struct builder *builder)
-{
-    if ((builder->run->count > 1 || builder->is_by_thread) && !hp_site_table_unify(&builder->sites))
-        return false;
-    mark_mains(builder->profile);
-    if (builder->is_by_thread)
-        return true;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next)
-        if (site->same != site)
-            move_stats(site->same, site);
-    for (struct record *record = builder->first; record != NULL; record = record->next)
-        if (record->site != NULL)
-            record->site = record->site->same;
-    return true;
-}
-
-/* ---------------------------------------------------------------------------------------------- link */
-
-static int by_place(const struct place *x, const struct place *y)
-{
-    if (x->session != y->session)
-        return x->session < y->session ? -1 : 1;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    return by_place(&((const struct record *)a)->place, &((const struct record *)b)->place);
-}
-
-static struct record *find_among(struct record *const *records, size_t count, const struct place *place)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = by_place(place, &records[middle]->place);
-        if (order == 0)
-            return records[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
-static struct record *find_record(const struct builder *builder, const struct place *place)
-{
-    return find_among(builder->records, builder->record_count, place);
+    for (size_t at = 0; at < profile->forest.record_count; at++)
+        read_record(profile->run, profile->forest.records[at]);
 }
 
 bool hp_profile_node_self(const struct hp_profile *profile, uint32_t session, uint32_t thread, uint32_t node,
                           uint64_t *ret_ticks)
 {
-    const struct place place = {session, thread, node};
-    const struct record *record =
-        find_among((struct record *const *)profile->records, profile->record_count, &place);
+    const struct hp_record *record = hp_forest_find(&profile->forest, &(struct hp_place){session, thread, node});
     if (record == NULL || record->site == NULL || record->sums.untimed > 0 || (int64_t)record->sums.self < 0)
         return false;
     *ret_ticks = record->sums.self;
-    return true;
-}
-
-/* Merging has another order. False: no memory. */
-static bool keep_places(struct builder *builder)
-{
-    struct hp_profile *profile = builder->profile;
-    profile->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (profile->records == NULL)
-        return false;
-    for (size_t at = 0; at < builder->record_count; at++)
-        profile->records[at] = builder->records[at];
-    profile->record_count = builder->record_count;
-    return true;
-}
-
-/* A node that two chunks claim is one node. */
-static void drop_duplicates(struct builder *builder)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < builder->record_count; at++)
-        if (kept == 0 || compare_places(builder->records[kept - 1], builder->records[at]) != 0)
-            builder->records[kept++] = builder->records[at];
-    builder->record_count = kept;
-}
-
-/* A parent that is the root, or not there, counts as none: such a node stands at the top. */
-static void link_parents(struct builder *builder)
-{
-    for (size_t at = 0; at < builder->record_count; at++) {
-        struct record *record = builder->records[at];
-        const struct place above = {record->place.session, record->place.thread, record->parent_offset};
-        struct record *parent = above.offset == 0 ? NULL : find_record(builder, &above);
-        if (parent != NULL && parent->site != NULL)
-            record->parent = parent;
-    }
-}
-
-/*
- * Depths, each record looked at twice at most: up to the first ancestor whose depth is known, then up again to
- * write them down. An ancestor met for the second time in one search closes a circle, which is cut there.
- */
-static void set_depth(struct record *record, uint32_t search)
-{
-    uint32_t steps = 1;
-    struct record *top = record;
-    top->visited = search;
-    while (top->parent != NULL && top->parent->depth == 0) {
-        if (top->parent->visited == search) {
-            top->parent = NULL;
-            break;
-        }
-        top = top->parent;
-        top->visited = search;
-        steps++;
-    }
-    uint32_t depth = steps + (top->parent != NULL ? top->parent->depth : 0);
-    for (struct record *at = record; steps > 0; steps--, at = at->parent)
-        at->depth = depth--;
-}
-
-static bool link_records(struct builder *builder)
-{
-    builder->records = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (builder->records == NULL)
-        return false;
-    size_t at = 0;
-    for (struct record *record = builder->first; record != NULL; record = record->next)
-        builder->records[at++] = record;
-    hp_sort(builder->records, builder->record_count, compare_places);
-    drop_duplicates(builder);
-    link_parents(builder);
-    for (at = 0; at < builder->record_count; at++)
-        if (builder->records[at]->depth == 0)
-            set_depth(builder->records[at], (uint32_t)at + 1);
     return true;
 }
 
@@ -374,29 +70,28 @@ static bool is_timed(const struct hotpath_frame_ *frame)
 }
 
 /* Frames come outermost first: a site that is open already in this thread is inside itself. NULL: no memory. */
-static struct hp_open_link *add_open(struct builder *builder, struct record *record,
+static struct hp_open_link *add_open(struct hp_profile *profile, struct hp_record *record,
                                      const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     struct hp_site_sums *site = record->site;
-    struct hp_open_link *link = hp_arena_take(builder->arena, sizeof *link);
+    struct hp_open_link *link = hp_arena_take(profile->arena, sizeof *link);
     if (link == NULL)
         return NULL;
     *link = (struct hp_open_link){
         .next = site->opens,
         .ticks = ticks,
         .is_timed = is_timed(frame),
-        .is_inner = site->open_in == builder->thread_number,
+        .is_inner = site->open_in == profile->thread_number,
         .has_allocs = frame->stat & HOTPATH_ALLOCATES_,
     };
     site->opens = link;
-    site->open_in = builder->thread_number;
+    site->open_in = profile->thread_number;
     record->sums.calls++;
     record->sums.open++;
     if (!link->is_timed) {
         record->sums.untimed++;
         return link;
     }
-    add_extremes(site, ticks, ticks);
     record->sums.self += ticks - frame->child;
     if (link->is_inner)
         record->sums.nested += ticks;
@@ -410,22 +105,22 @@ static struct hp_open_link *add_open(struct builder *builder, struct record *rec
  * being moved to a larger one. And a frame may show up a moment before its fields do, with the start of an earlier
  * zone; no zone begins before the one around it.
  */
-static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t offset, const struct hp_thread *thread,
-                           struct hp_walk *walk)
+static bool add_open_zones(struct hp_profile *profile, uint32_t index, uint32_t offset,
+                           const struct hp_thread *thread, struct hp_walk *walk)
 {
-    const struct hp_snapshot *session = builder->run->sessions[index];
+    const struct hp_snapshot *session = profile->run->sessions[index];
     struct hotpath_frame_ frame;
     struct hp_open_link *innermost = NULL;
-    struct record *around = NULL;
+    struct hp_record *around = NULL;
     uint64_t around_start = 0;
     while (hp_snapshot_next_open(session, thread, walk, &frame)) {
-        const struct place place = {index, offset, frame.node};
-        struct record *record = find_record(builder, &place);
+        const struct hp_place place = {index, offset, frame.node};
+        struct hp_record *record = hp_forest_find(&profile->forest, &place);
         if (record == NULL || record->site == NULL)
             break;
         const uint64_t start = frame.start > around_start ? frame.start : around_start;
         const uint64_t ticks = start < session->now_ticks ? session->now_ticks - start : 0;
-        struct hp_open_link *link = add_open(builder, record, &frame, ticks);
+        struct hp_open_link *link = add_open(profile, record, &frame, ticks);
         if (link == NULL)
             return false;
         link->around = innermost;
@@ -442,22 +137,22 @@ static bool add_open_zones(struct builder *builder, uint32_t index, uint32_t off
     return true;
 }
 
-static bool add_all_open(struct builder *builder)
+static bool add_all_open(struct hp_profile *profile)
 {
     struct hp_thread thread;
-    for (uint32_t index = 0; index < builder->run->count; index++) {
+    for (uint32_t index = 0; index < profile->run->count; index++) {
         struct hp_walk threads = {0}, opens = {0};
-        while (hp_snapshot_next_thread(builder->run->sessions[index], &threads, &thread)) {
+        while (hp_snapshot_next_thread(profile->run->sessions[index], &threads, &thread)) {
             hp_walk_rewind(&opens);
-            builder->thread_number++;
-            if (!add_open_zones(builder, index, threads.offset, &thread, &opens))
+            profile->thread_number++;
+            if (!add_open_zones(profile, index, threads.offset, &thread, &opens))
                 return false;
         }
     }
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------- merge */
+/* ---------------------------------------------------------------------------------------------- add */
 
 static void add_sums(struct hp_sums *to, const struct hp_sums *from)
 {
@@ -469,79 +164,15 @@ static void add_sums(struct hp_sums *to, const struct hp_sums *from)
     to->self += from->self;
 }
 
-static uint32_t parent_index(const struct record *record)
+static void add_records(const struct hp_profile *profile)
 {
-    return record->parent != NULL && record->parent->merged != NULL ? record->parent->merged->index + 1 : 0;
-}
-
-static int compare_depths(const void *a, const void *b)
-{
-    const uint32_t x = ((const struct record *)a)->depth, y = ((const struct record *)b)->depth;
-    return x == y ? 0 : x < y ? -1 : 1;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    const struct record *x = a, *y = b;
-    const uint32_t xp = parent_index(x), yp = parent_index(y);
-    if (xp != yp)
-        return xp < yp ? -1 : 1;
-    const uint64_t xs = x->site ? hp_site_number(x->site) : UINT64_MAX;
-    const uint64_t ys = y->site ? hp_site_number(y->site) : UINT64_MAX;
-    if (xs != ys || x->site == NULL || y->site == NULL)
-        return xs == ys ? 0 : xs < ys ? -1 : 1;
-    const uint32_t xt = hp_thread_number(x->site), yt = hp_thread_number(y->site);
-    return xt == yt ? 0 : xt < yt ? -1 : 1;
-}
-
-static struct hp_tree_node *new_tree_node(struct builder *builder, const struct record *record)
-{
-    struct hp_profile *profile = builder->profile;
-    struct hp_tree_node *node = hp_arena_take(builder->arena, sizeof *node);
-    if (node == NULL)
-        return NULL;
-    node->site = record->site;
-    node->parent = record->parent ? record->parent->merged : NULL;
-    node->depth = record->depth - 1;
-    node->index = (uint32_t)profile->node_count;
-    profile->nodes[profile->node_count++] = node;
-    struct hp_tree_node **list = node->parent ? &node->parent->first_child : &profile->first_root;
-    node->next_sibling = *list;
-    *list = node;
-    return node;
-}
-
-static bool merge_level(struct builder *builder, struct record **records, size_t count)
-{
-    hp_sort(records, count, compare_paths);
-    for (size_t at = 0; at < count; at++) {
-        struct record *record = records[at];
-        if (record->site == NULL)
-            continue; /* a root; the roots of all threads come last */
-        const bool is_same = at > 0 && compare_paths(records[at - 1], record) == 0;
-        record->merged = is_same ? records[at - 1]->merged : new_tree_node(builder, record);
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
         if (record->merged == NULL)
-            return false;
+            continue;
         add_sums(&record->merged->sums, &record->sums);
         add_sums(&record->site->sums, &record->sums);
     }
-    return true;
-}
-
-static bool merge(struct builder *builder)
-{
-    builder->profile->nodes = hp_arena_take_array(builder->arena, builder->record_count + 1, sizeof(void *));
-    if (builder->profile->nodes == NULL)
-        return false;
-    hp_sort(builder->records, builder->record_count, compare_depths);
-    for (size_t from = 0, to; from < builder->record_count; from = to) {
-        to = from + 1;
-        while (to < builder->record_count && compare_depths(builder->records[from], builder->records[to]) == 0)
-            to++;
-        if (!merge_level(builder, builder->records + from, to - from))
-            return false;
-    }
-    return true;
 }
 
 /* What the others cost is next to nothing. */
@@ -573,6 +204,58 @@ static void count_calls_inside(struct hp_profile *profile)
         node->site->calls_inside += calls_perhaps_inside(node);
     }
 }
+
+static void add_thread_calls(struct hp_thread_calls *calls, const struct hp_record *record)
+{
+    const bool is_function = record->site != NULL && record->site->is_by_compiler;
+    *(is_function ? &calls->functions_timed : &calls->timed) += timed_calls(&record->sums);
+    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
+}
+
+static bool is_same_thread(const struct hp_record *record, const struct hp_record *other)
+{
+    return record->place.session == other->place.session && record->place.thread == other->place.thread;
+}
+
+/* Records are in the order of their places here: session by session, thread by thread. */
+static bool count_by_thread(struct hp_profile *profile)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < profile->forest.record_count; at++)
+        count += at == 0 || !is_same_thread(profile->forest.records[at - 1], profile->forest.records[at]);
+    profile->thread_calls = hp_arena_take_array(profile->arena, count + 1, sizeof *profile->thread_calls);
+    if (profile->thread_calls == NULL)
+        return false;
+    struct hp_thread_calls *calls = profile->thread_calls;
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
+        if (at == 0 || !is_same_thread(profile->forest.records[at - 1], record)) {
+            calls = &profile->thread_calls[profile->thread_calls_count++];
+            calls->session = record->place.session;
+            calls->thread = record->place.thread;
+        }
+        add_thread_calls(calls, record);
+    }
+    return true;
+}
+
+static void count_by_session(struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->forest.record_count; at++) {
+        const struct hp_record *record = profile->forest.records[at];
+        struct hp_session_sums *session = &profile->sessions[record->place.session];
+        session->calls += record->sums.calls;
+        session->open += record->sums.open;
+        if (record->parent == NULL && record->site != NULL) {
+            session->total += record->sums.total;
+            session->is_scaled |= record->sums.untimed > 0;
+        }
+        if (record->site != NULL && record->site->is_main)
+            session->in_main += record->sums.self;
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- settle */
 
 static void set_self(struct hp_tree_node *node, uint64_t self)
 {
@@ -659,57 +342,6 @@ static void settle_selfs(struct hp_profile *profile)
     }
 }
 
-static void add_thread_calls(struct hp_thread_calls *calls, const struct record *record)
-{
-    const bool is_function = record->site != NULL && record->site->is_by_compiler;
-    *(is_function ? &calls->functions_timed : &calls->timed) += timed_calls(&record->sums);
-    *(is_function ? &calls->functions_counted : &calls->counted) += record->sums.untimed;
-}
-
-static bool is_same_thread(const struct record *record, const struct record *other)
-{
-    return record->place.session == other->place.session && record->place.thread == other->place.thread;
-}
-
-/* Records are in the order of their places here: session by session, thread by thread. */
-static bool count_by_thread(struct builder *builder)
-{
-    struct hp_profile *profile = builder->profile;
-    size_t count = 0;
-    for (size_t at = 0; at < builder->record_count; at++)
-        count += at == 0 || !is_same_thread(builder->records[at - 1], builder->records[at]);
-    profile->thread_calls = hp_arena_take_array(builder->arena, count + 1, sizeof *profile->thread_calls);
-    if (profile->thread_calls == NULL)
-        return false;
-    struct hp_thread_calls *calls = profile->thread_calls;
-    for (size_t at = 0; at < builder->record_count; at++) {
-        const struct record *record = builder->records[at];
-        if (at == 0 || !is_same_thread(builder->records[at - 1], record)) {
-            calls = &profile->thread_calls[profile->thread_calls_count++];
-            calls->session = record->place.session;
-            calls->thread = record->place.thread;
-        }
-        add_thread_calls(calls, record);
-    }
-    return true;
-}
-
-static void count_by_session(struct builder *builder)
-{
-    for (size_t at = 0; at < builder->record_count; at++) {
-        const struct record *record = builder->records[at];
-        struct hp_session_sums *session = &builder->profile->sessions[record->place.session];
-        session->calls += record->sums.calls;
-        session->open += record->sums.open;
-        if (record->parent == NULL && record->site != NULL) {
-            session->total += record->sums.total;
-            session->is_scaled |= record->sums.untimed > 0;
-        }
-        if (record->site != NULL && record->site->is_main)
-            session->in_main += record->sums.self;
-    }
-}
-
 /* ------------------------------------------------------------------------------------------- results */
 
 /* The main function that all processes have in common, as far as they have one. */
@@ -733,34 +365,52 @@ static int compare_numbers(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-static bool list_sites(struct builder *builder)
+/* Those with calls, each with a name that it alone has among them: where one has none yet, all are named anew. */
+static bool name_sites(struct hp_profile *profile)
 {
-    struct hp_profile *profile = builder->profile;
-    struct hp_site_sums **named = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    size_t named_count = 0;
-    profile->sites = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    profile->known = hp_arena_take_array(builder->arena, builder->sites.count + 1, sizeof(void *));
-    if (profile->sites == NULL || profile->known == NULL || named == NULL)
+    bool has_unnamed = false;
+    for (size_t at = 0; at < profile->site_count; at++)
+        has_unnamed |= !profile->sites[at]->same->is_named;
+    if (!has_unnamed)
+        return true;
+    struct hp_site_sums **named = hp_arena_take_array(profile->arena, profile->site_count + 1, sizeof(void *));
+    size_t count = 0;
+    if (named == NULL)
         return false;
-    for (struct hp_site_sums *site = builder->sites.all; site != NULL; site = site->next) {
-        profile->known[profile->known_count++] = site;
-        if (site->sums.calls == 0)
-            continue;
-        profile->sites[profile->site_count++] = site;
-        if (!site->same->is_named)
-            named[named_count++] = site->same;
-        site->same->is_named = true;
-        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
-        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    for (size_t at = 0; at < profile->site_count; at++)
+        profile->sites[at]->same->is_named = false;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        struct hp_site_sums *site = profile->sites[at]->same;
+        if (!site->is_named)
+            named[count++] = site;
+        site->is_named = true;
     }
-    hp_sort(profile->known, profile->known_count, compare_numbers);
-    if (!hp_site_table_name(&builder->sites, named, named_count))
+    if (!hp_site_table_name(&profile->forest.sites, named, count))
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
         profile->sites[at]->name = profile->sites[at]->same->name;
         profile->sites[at]->is_main = profile->sites[at]->same->is_main;
     }
     return true;
+}
+
+static bool list_sites(struct hp_profile *profile)
+{
+    const struct hp_site_table *table = &profile->forest.sites;
+    profile->sites = hp_arena_take_array(profile->arena, table->count + 1, sizeof(void *));
+    profile->known = hp_arena_take_array(profile->arena, table->count + 1, sizeof(void *));
+    if (profile->sites == NULL || profile->known == NULL)
+        return false;
+    for (struct hp_site_sums *site = table->all; site != NULL; site = site->next) {
+        profile->known[profile->known_count++] = site;
+        if (site->sums.calls == 0)
+            continue;
+        profile->sites[profile->site_count++] = site;
+        profile->has_sampled |= site->sums.untimed > 0 && !site->is_limited;
+        profile->has_limited |= site->sums.untimed > 0 && site->is_limited;
+    }
+    hp_sort(profile->known, profile->known_count, compare_numbers);
+    return name_sites(profile);
 }
 
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id)
@@ -780,29 +430,79 @@ const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uin
     return NULL;
 }
 
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread)
+static bool make_sessions(struct hp_profile *profile)
 {
-    struct builder *builder = hp_arena_take(arena, sizeof *builder);
-    struct hp_profile *profile = hp_arena_take(arena, sizeof *profile);
-    if (builder == NULL || profile == NULL)
-        return NULL;
+    const struct hp_run *run = profile->run;
+    profile->sessions = hp_arena_take_array(profile->arena, run->count, sizeof *profile->sessions);
+    if (profile->sessions == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++) {
+        profile->sessions[at].snapshot = run->sessions[at];
+        profile->sessions[at].main = profile->forest.mains[at];
+    }
+    return true;
+}
+
+/* What of sites and nodes is of an earlier reading. */
+static void forget(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->node_count; at++) {
+        struct hp_tree_node *node = profile->nodes[at];
+        memset(&node->sums, 0, sizeof node->sums);
+        node->folded = NULL;
+        node->calls_inside = 0;
+        node->is_self_scaled = false;
+    }
+    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
+        memset(&site->sums, 0, sizeof site->sums);
+        site->is_limited = site->is_self_scaled = false;
+        site->calls_inside = 0;
+        site->opens = NULL;
+    }
+}
+
+static bool read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
+{
+    profile->arena = arena;
     profile->run = run;
-    builder->arena = builder->sites.arena = arena;
-    builder->sites.read_name = run->read_name;
-    builder->run = run;
-    builder->is_by_thread = is_by_thread;
-    builder->profile = profile;
-    if (!gather(builder) || !unify(builder) || !link_records(builder) || !add_all_open(builder))
-        return NULL;
-    count_by_session(builder);
-    if (!count_by_thread(builder) || !keep_places(builder) || !merge(builder))
-        return NULL;
+    profile->nodes = profile->forest.nodes;
+    profile->node_count = profile->forest.node_count;
+    profile->first_root = profile->forest.first_root;
+    if (!make_sessions(profile))
+        return false;
+    read_records(profile);
+    if (!add_all_open(profile))
+        return false;
+    count_by_session(profile);
+    if (!count_by_thread(profile))
+        return false;
+    add_records(profile);
     count_calls_inside(profile);
     bound_by_parents(profile);
     settle_selfs(profile);
-    if (!is_by_thread)
+    if (!profile->forest.is_by_thread)
         choose_main(profile);
-    return list_sites(builder) ? profile : NULL;
+    return list_sites(profile);
+}
+
+struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *arena, const struct hp_run *run,
+                                    bool is_by_thread)
+{
+    struct hp_profile *profile = hp_arena_take(kept, sizeof *profile);
+    return profile != NULL && hp_forest_build(&profile->forest, kept, run, is_by_thread) &&
+                   read_all(profile, arena, run)
+               ? profile
+               : NULL;
+}
+
+bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
+{
+    if (!hp_forest_is_of(&profile->forest, run))
+        return false;
+    forget(profile);
+    *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
+    profile->forest.run = run;
+    return read_all(profile, arena, run);
 }
 
 /*

@@ -15,24 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "forest.h"
 #include "run.h"
 #include "site_sums.h"
 
 struct hp_arena;
-
-/* A place in the merged call tree. */
-struct hp_tree_node {
-    struct hp_sums sums;
-    struct hp_site_sums *site;
-    struct hp_tree_node *parent;
-    struct hp_tree_node *first_child;
-    struct hp_tree_node *next_sibling;
-    struct hp_tree_node *folded; /* the outermost node from here up that calls were folded onto, or NULL */
-    uint64_t calls_inside;
-    bool is_self_scaled; /* as of sites */
-    uint32_t depth;
-    uint32_t index; /* in the profile's nodes */
-};
 
 /* A session of the run, over all its threads. */
 struct hp_session_sums {
@@ -54,6 +41,8 @@ struct hp_thread_calls {
 };
 
 struct hp_profile {
+    struct hp_forest forest;
+    struct hp_arena *arena; /* for what is of this reading */
     const struct hp_run *run;
     struct hp_session_sums *sessions;     /* as many as the run has, in the same order */
     struct hp_thread_calls *thread_calls; /* by session and thread */
@@ -69,12 +58,21 @@ struct hp_profile {
     struct hp_site_sums **known;     /* of every session, with calls or without, by session and id */
     size_t known_count;
     bool has_different_mains; /* the processes have different main functions: there is no such row */
-    void **records;           /* of every node of every thread, by place; private */
-    size_t record_count;
+    uint32_t thread_number;   /* of the thread whose open zones are added, from 1; private */
 };
 
-/* By thread, the tree has the paths of each thread by themselves, and there is no main row. NULL: no memory. */
-struct hp_profile *hp_profile_build(struct hp_arena *arena, const struct hp_run *run, bool is_by_thread);
+/*
+ * By thread, the tree has the paths of each thread by themselves, and there is no main row. `kept` is for what stays when the
+ * sessions are read anew, `arena` for the rest; they may be one. NULL: no memory.
+ */
+struct hp_profile *hp_profile_build(struct hp_arena *kept, struct hp_arena *arena, const struct hp_run *run,
+                                    bool is_by_thread);
+
+/*
+ * The same from sessions that were read anew: what was taken from `arena` before is gone. False: they have another shape now, or
+ * there is no memory, and it has to be built again.
+ */
+bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run);
 
 /* The site that has this id in a session of the run, or NULL. */
 const struct hp_site_sums *hp_profile_site(const struct hp_profile *profile, uint32_t session, uint32_t id);

@@ -28,6 +28,7 @@ static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_
 struct hp_stat_link {
     struct hp_stat_link *next;
     const struct hp_snapshot *session;
+    uint32_t thread; /* offset of the record of the thread */
     uint32_t offset;
 };
 
@@ -63,12 +64,9 @@ struct hp_site_sums {
     bool is_limited;                      /* calls were too short to be timed all: see HOTPATH_MEASURING_BOUND */
     const struct hp_thread_label *thread; /* NULL: all threads */
     bool is_main;                         /* the main function of a process */
-    uint32_t threads;                     /* threads that called it */
-    uint64_t min;                         /* ticks; UINT64_MAX: no call was timed */
-    uint64_t max;
-    uint64_t calls_inside;  /* zones of others that ran inside its calls */
-    const char *plain_name; /* the name alone, which others may have, too */
-    const char *signature;  /* the whole of a name that was made readable, or NULL; private from here on */
+    uint64_t calls_inside;                /* zones of others that ran inside its calls */
+    const char *plain_name;               /* the name alone, which others may have, too */
+    const char *signature; /* the whole of a name that was made readable, or NULL; private from here on */
     uint32_t name_level;
     char *name_room; /* of names above level 0 */
     bool is_named;
@@ -78,6 +76,16 @@ struct hp_site_sums {
     uint32_t open_in; /* number of the last thread in which it was open */
     struct hp_open_link *opens;
 };
+
+/* What is known of a site from its stats alone, of which each thread has its own. */
+struct hp_site_details {
+    uint64_t min; /* ticks of a call, open ones included; UINT64_MAX: none was timed */
+    uint64_t max;
+    uint32_t threads; /* that called it */
+};
+
+/* Read when it is asked for, since that takes a look at all threads. */
+void hp_site_details(const struct hp_site_sums *site, struct hp_site_details *ret_details);
 
 /* Unlike that of any other site of the run; for those of the first session, their id. */
 static inline uint64_t hp_site_number(const struct hp_site_sums *site)

@@ -65,7 +65,6 @@ static struct hp_site_sums *new_site(struct hp_site_table *table, uint32_t id)
     site->session = table->session_index;
     site->thread = table->thread;
     site->same = site;
-    site->min = UINT64_MAX;
     site->location = (struct hp_location){.file = "", .function = ""};
     site->name = site->plain_name = describe_site(table, site);
     if (site->name == NULL)
@@ -299,9 +298,9 @@ static void put_place(struct hp_text *text, const char *file, uint32_t line)
 static bool keep_name(const struct hp_site_table *table, struct hp_site_sums *site, const char *bytes,
                       size_t length)
 {
-    if (site->name_level == 0) {
-        site->name = hp_arena_copy(table->arena, bytes, length);
-        return site->name != NULL;
+    if (site->name_level == 0 && strcmp(bytes, site->plain_name) == 0) {
+        site->name = site->plain_name;
+        return true;
     }
     if (site->name_room == NULL)
         site->name_room = hp_arena_take(table->arena, NAME_MAX_BYTES);
@@ -374,9 +373,11 @@ static bool tell_apart(const struct hp_site_table *table, struct hp_site_sums **
 
 bool hp_site_table_name(const struct hp_site_table *table, struct hp_site_sums **sites, size_t count)
 {
-    for (size_t at = 0; at < count; at++)
+    for (size_t at = 0; at < count; at++) {
+        sites[at]->name_level = 0;
         if (!make_readable(table, sites[at]) || !set_name(table, sites[at]))
             return false;
+    }
     bool has_moved = true;
     for (unsigned round = 0; has_moved && round < NAME_LEVELS; round++)
         if (!tell_apart(table, sites, count, &has_moved))

@@ -45,6 +45,7 @@ struct part {
 /* A function whose slowest call is asked for. */
 struct function {
     const struct hp_site_sums *site;
+    struct hp_site_details details;
     const struct hp_snapshot *session; /* of its slowest call; NULL: none was kept */
     uint32_t session_index;
     uint32_t record_tid; /* of the thread record, to which the name belongs */
@@ -115,6 +116,7 @@ static bool find_functions(struct view *view)
     hp_sort(sites, view->count, compare_sites);
     for (size_t at = 0; at < view->count; at++) {
         view->functions[at].site = sites[at];
+        hp_site_details(sites[at], &view->functions[at].details);
         view->order[at] = &view->functions[at];
     }
     return true;
@@ -154,7 +156,7 @@ static void take_if_slower(struct function *function, const struct hp_stat_walk 
 
 static uint64_t longest(const struct function *function)
 {
-    return function->session != NULL ? function->ticks : function->site->max;
+    return function->session != NULL ? function->ticks : function->details.max;
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -423,8 +425,8 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     hp_section_set_count(row, columns->calls, 1);
     hp_section_set_number(row, columns->percent, 100);
     if (function->session == NULL) {
-        if (function->site->min <= function->site->max)
-            set_ns(view, row, columns->total, function->site->max);
+        if (function->details.min <= function->details.max)
+            set_ns(view, row, columns->total, function->details.max);
         return true;
     }
     set_ns(view, row, columns->total, function->copy.call.ticks);
@@ -607,7 +609,7 @@ static void note_slower(const struct view *view)
     struct hp_text line;
     size_t at = 0;
     while (at < view->shown &&
-           (view->order[at]->session == NULL || view->order[at]->site->max <= view->order[at]->copy.call.ticks))
+           (view->order[at]->session == NULL || view->order[at]->details.max <= view->order[at]->copy.call.ticks))
         at++;
     if (at == view->shown)
         return;
@@ -615,7 +617,7 @@ static void note_slower(const struct view *view)
     hp_text_string(&line, "a call of ");
     put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->site->max));
+    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->details.max));
     hp_text_string(&line, ", and is not over or was not looked into");
     hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not looked into"));
 }

@@ -196,6 +196,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
     if (timed > 0)
         set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
     hp_section_set_count(row, columns->timed, timed);
+    hp_section_set_count(row, columns->threads, view->durations->threads);
     if (settings->show.time_exclusive)
         return;
     for (size_t at = 0; at < columns->percentile_count; at++)
@@ -220,7 +221,6 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
     set_ticks(view, row, columns->self, (double)self);
-    hp_section_set_count(row, columns->threads, site->threads);
     hp_section_set_count(row, columns->open, site->sums.open);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "arith.h"
 #include "text.h"
 #include "units.h"
 
@@ -26,7 +27,6 @@ static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t byte
            offset % alignment == 0;
 }
 
-/* Offsets within the header and arena alike; the caller has asked `has`. */
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
@@ -105,11 +105,18 @@ static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 }
 
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
-bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
 {
     const unsigned char *from = snapshot->bytes + offset;
-    if (!has(snapshot, offset, sizeof(struct hotpath_node_), 8))
-        return false;
+    COPY32(ret_links, from, struct hotpath_node_, site);
+    COPY32(ret_links, from, struct hotpath_node_, parent);
+    COPY32(ret_links, from, struct hotpath_node_, stat);
+}
+
+/* The stat, which lies elsewhere, is looked at only where its answer is needed. */
+void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    const unsigned char *from = snapshot->bytes + offset;
     COPY32(ret_node, from, struct hotpath_node_, site);
     COPY32(ret_node, from, struct hotpath_node_, parent);
     COPY32(ret_node, from, struct hotpath_node_, stat);
@@ -117,10 +124,17 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
     COPY64(ret_node, from, struct hotpath_node_, self);
     COPY64(ret_node, from, struct hotpath_node_, nested);
     COPY64(ret_node, from, struct hotpath_node_, untimed);
-    ret_node->typical = typical_of(snapshot, ret_node->stat);
+    ret_node->typical = ret_node->untimed != 0 ? typical_of(snapshot, ret_node->stat) : 0;
     ret_node->is_recursive = load32(from + offsetof(struct hotpath_node_, is_folded)) != 0;
     const uint64_t total = load64(from + offsetof(struct hotpath_node_, total));
     ret_node->outermost = total > ret_node->nested ? total - ret_node->nested : 0;
+}
+
+bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
+{
+    if (!has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+        return false;
+    hp_snapshot_node_numbers(snapshot, offset, ret_node);
     return true;
 }
 
@@ -227,6 +241,24 @@ static bool enter_chunk(const struct hp_snapshot *snapshot, struct hp_walk *walk
     walk->index = 0;
     return chunk != 0 && has(snapshot, chunk, sizeof(struct hp_node_chunk), 8) &&
            may_step(snapshot, walk, sizeof(struct hp_node_chunk));
+}
+
+bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run)
+{
+    const uint32_t chunk =
+        walk->is_begun ? field32(snapshot, walk->chunk, offsetof(struct hp_node_chunk, next)) : thread->node_chunks;
+    if (!enter_chunk(snapshot, walk, chunk))
+        return walk->is_begun = false;
+    const uint64_t first = (uint64_t)chunk + sizeof(struct hp_node_chunk);
+    const uint64_t most = (UINT32_MAX - first) / sizeof(struct hotpath_node_); /* that offsets can reach */
+    const uint64_t left = hp_less(snapshot->size / sizeof(struct hotpath_node_), walk->steps);
+    uint64_t count = nodes_in(snapshot, chunk);
+    count = count < most ? count : most;
+    count = count < left ? count : left;
+    walk->steps += count;
+    *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
+    return walk->is_begun = true;
 }
 
 bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,

@@ -143,6 +143,32 @@ bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_open(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_frame_ *ret_frame);
 
+/* Nodes that lie side by side, all of them within the bytes. */
+struct hp_node_run {
+    uint32_t first; /* offset */
+    uint32_t count;
+};
+
+static inline uint32_t hp_node_run_offset(const struct hp_node_run *run, uint32_t index)
+{
+    return run->first + index * (uint32_t)sizeof(struct hotpath_node_);
+}
+
+/* The nodes of a thread, run by run, newest first. */
+bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                               struct hp_walk *walk, struct hp_node_run *ret_run);
+
+/* What of a node stays as it is for good. */
+struct hp_node_links {
+    uint32_t site;
+    uint32_t parent;
+    uint32_t stat;
+};
+
+/* Of a node of a run; likewise its numbers. */
+void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links);
+void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
+
 /* Copies the node at an offset that a call names. False: there cannot be one. */
 bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node);
 
