@@ -2951,8 +2951,9 @@ size_t hp_utf8_put_fitted(struct hp_text *text, const char *bytes, size_t length
 struct hp_arena_chunk;
 
 struct hp_arena {
-    struct hp_arena_chunk *chunks;
-    char *free; /* the next free byte of the newest chunk */
+    struct hp_arena_chunk *chunks;  /* in the order in which they are used */
+    struct hp_arena_chunk *current; /* the one that is handed out from */
+    char *free;                     /* its next free byte */
     char *end;
     size_t mapped;
     size_t taken;
@@ -2965,6 +2966,9 @@ HP_PRIVATE void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_
 
 /* A copy of `length` bytes, ended by a zero. */
 HP_PRIVATE char *hp_arena_copy(struct hp_arena *arena, const char *bytes, size_t length);
+
+/* Everything that was taken is free again; the memory is kept for what is taken next, in work that is done again and again. */
+HP_PRIVATE void hp_arena_reset(struct hp_arena *arena);
 
 /* Gives everything back; the arena is empty and can be used again. */
 HP_PRIVATE void hp_arena_release(struct hp_arena *arena);
@@ -2993,9 +2997,10 @@ HP_PRIVATE bool hp_memory_barrier_everywhere(void);
 struct hp_arena_chunk {
     struct hp_arena_chunk *next;
     size_t size;
+    char *dirty; /* up to here it has been used before, and is not zero */
 };
 
-_Static_assert(sizeof(struct hp_arena_chunk) <= HP_ARENA_ALIGNMENT, "the first piece of a chunk must be aligned");
+#define HP_ARENA_HEAD_BYTES ((sizeof(struct hp_arena_chunk) + HP_ARENA_ALIGNMENT - 1) & ~(size_t)(HP_ARENA_ALIGNMENT - 1))
 
 static size_t hp_arena_chunk_size(const struct hp_arena *arena, size_t at_least)
 {
@@ -3004,19 +3009,50 @@ static size_t hp_arena_chunk_size(const struct hp_arena *arena, size_t at_least)
     return size < at_least ? (at_least + 4095) & ~(size_t)4095 : size;
 }
 
-static void *hp_arena_add_chunk(struct hp_arena *arena, size_t size)
+static void hp_arena_use_chunk(struct hp_arena *arena, struct hp_arena_chunk *chunk)
 {
-    const size_t bytes = hp_arena_chunk_size(arena, size + HP_ARENA_ALIGNMENT);
+    arena->current = chunk;
+    arena->free = (char *)chunk + HP_ARENA_HEAD_BYTES;
+    arena->end = (char *)chunk + chunk->size;
+}
+
+static bool hp_arena_add_chunk(struct hp_arena *arena, size_t size)
+{
+    const size_t bytes = hp_arena_chunk_size(arena, size + HP_ARENA_HEAD_BYTES);
     struct hp_arena_chunk *chunk = hp_memory_map(bytes);
     if (chunk == NULL)
-        return NULL;
-    chunk->next = arena->chunks;
+        return false;
+    struct hp_arena_chunk **place = arena->current != NULL ? &arena->current->next : &arena->chunks;
+    chunk->next = *place;
     chunk->size = bytes;
-    arena->chunks = chunk;
+    chunk->dirty = (char *)chunk + HP_ARENA_HEAD_BYTES;
+    *place = chunk;
     arena->mapped += bytes;
-    arena->free = (char *)chunk + HP_ARENA_ALIGNMENT;
-    arena->end = (char *)chunk + bytes;
-    return chunk;
+    hp_arena_use_chunk(arena, chunk);
+    return true;
+}
+
+/* Where so much fits: in a chunk of earlier times, or a new one. Chunks that are too small are passed over. */
+static bool hp_arena_find_chunk(struct hp_arena *arena, size_t size)
+{
+    struct hp_arena_chunk *chunk = arena->current != NULL ? arena->current->next : arena->chunks;
+    while (chunk != NULL && chunk->size - HP_ARENA_HEAD_BYTES < size) {
+        arena->current = chunk;
+        chunk = chunk->next;
+    }
+    if (chunk == NULL)
+        return hp_arena_add_chunk(arena, size);
+    hp_arena_use_chunk(arena, chunk);
+    return true;
+}
+
+/* What was used before is not zero any more. */
+static void hp_arena_clean(struct hp_arena_chunk *chunk, char *from, char *to)
+{
+    if (from < chunk->dirty)
+        memset(from, 0, (size_t)((to < chunk->dirty ? to : chunk->dirty) - from));
+    if (to > chunk->dirty)
+        chunk->dirty = to;
 }
 
 void *hp_arena_take(struct hp_arena *arena, size_t size)
@@ -3026,13 +3062,20 @@ void *hp_arena_take(struct hp_arena *arena, size_t size)
     size = (size + HP_ARENA_ALIGNMENT - 1) & ~(size_t)(HP_ARENA_ALIGNMENT - 1);
     if (arena->limit != 0 && size > arena->limit - arena->taken)
         return NULL;
-    if (arena->free == NULL || size > (size_t)(arena->end - arena->free))
-        if (hp_arena_add_chunk(arena, size) == NULL)
-            return NULL;
-    void *piece = arena->free;
+    if ((arena->free == NULL || size > (size_t)(arena->end - arena->free)) && !hp_arena_find_chunk(arena, size))
+        return NULL;
+    char *piece = arena->free;
     arena->free += size;
     arena->taken += size;
+    hp_arena_clean(arena->current, piece, arena->free);
     return piece;
+}
+
+void hp_arena_reset(struct hp_arena *arena)
+{
+    arena->current = NULL;
+    arena->free = arena->end = NULL;
+    arena->taken = 0;
 }
 
 void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size)
@@ -6412,6 +6455,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
+#define HP_FEATURE_CALLS 8u /* latest calls were kept */
 #define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
 /*
  * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
@@ -8528,9 +8572,14 @@ enum hp_snapshot_state {
 /* Reads bytes of a session's file anew. False: they cannot be had. */
 typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
 
+/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
+typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
+
 struct hp_snapshot {
     const unsigned char *bytes;
     size_t size;
+    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
+    void *fetch_context;
     /*
      * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
      * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
@@ -8567,6 +8616,10 @@ struct hp_snapshots {
  */
 HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
+
+/* The same of bytes that `fetch` brings when they are asked for; the header is there already. */
+HP_PRIVATE const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context);
 
 /*
  * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
@@ -8817,13 +8870,14 @@ static inline double hp_root(double number)
 static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
 {
     return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
-           offset % alignment == 0;
+           offset % alignment == 0 &&
+           (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool hp_snapshot_has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
-    return bytes <= snapshot->size && hp_snapshot_has(snapshot, offset, record, 8) && bytes <= snapshot->size - offset - record;
+    return bytes <= snapshot->size && hp_snapshot_has(snapshot, offset, record + (size_t)bytes, 8);
 }
 
 static uint32_t hp_snapshot_load32(const unsigned char *at)
@@ -9050,6 +9104,8 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
     count = count < most ? count : most;
     count = count < left ? count : left;
     walk->steps += count;
+    if (!hp_snapshot_has(snapshot, first, (size_t)count * sizeof(struct hotpath_node_), 8))
+        count = 0;
     *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
     return walk->is_begun = true;
 }
@@ -9609,9 +9665,17 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now)
 {
+    return hp_snapshot_open_piecemeal(snapshot, bytes, size, now, NULL, NULL);
+}
+
+const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context)
+{
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->bytes = bytes;
     snapshot->size = size;
+    snapshot->fetch = fetch;
+    snapshot->fetch_context = context;
     const char *problem = hp_snapshot_check_opening(snapshot);
     if (problem != NULL)
         return problem;
@@ -12091,6 +12155,8 @@ struct hp_forest {
     bool is_by_thread;
     uint32_t label_count;
     struct hp_site_table sites;
+    const struct hp_snapshot **sessions; /* those it was made from */
+    size_t session_count;
     struct hp_shape *shapes;     /* one per session */
     struct hp_site_sums **mains; /* one per session: its main function, or NULL */
     struct hp_record **records;  /* by session, thread and offset */
@@ -14127,9 +14193,12 @@ static bool hp_forest_make_places(struct hp_forest *forest, struct hp_forest_gat
     const size_t sessions = forest->run->count;
     forest->shapes = hp_arena_take_array(forest->arena, sessions + 1, sizeof *forest->shapes);
     forest->mains = hp_arena_take_array(forest->arena, sessions + 1, sizeof(void *));
-    if (forest->shapes == NULL || forest->mains == NULL)
+    forest->sessions = hp_arena_take_array(forest->arena, sessions + 1, sizeof(void *));
+    if (forest->shapes == NULL || forest->mains == NULL || forest->sessions == NULL)
         return false;
+    forest->session_count = sessions;
     for (size_t index = 0; index < sessions; index++) {
+        forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = hp_forest_shape_of(forest->run->sessions[index]);
         gathering->left += forest->shapes[index].node_count;
     }
@@ -14450,12 +14519,12 @@ bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const str
 
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
 {
-    if (run->count != forest->run->count)
+    if (run->count != forest->session_count)
         return false;
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_shape shape = hp_forest_shape_of(run->sessions[at]), *known = &forest->shapes[at];
-        if (shape.node_count != known->node_count || shape.threads != known->threads ||
-            shape.thread_count != known->thread_count)
+        if (run->sessions[at] != forest->sessions[at] || shape.node_count != known->node_count ||
+            shape.threads != known->threads || shape.thread_count != known->thread_count)
             return false;
     }
     return true;
@@ -14466,9 +14535,9 @@ bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
 /*
  * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
  *
- * The parts are made by the first who asks for them, and stay. Everything is carved out of one arena of mapped memory, so a
- * model can be built in a signal handler. A function here that returns a pointer returns NULL when the memory does not
- * suffice.
+ * The parts are made by the first who asks for them, and stay until the sessions are read anew. Everything is carved out of
+ * arenas of mapped memory, so a model can be built in a signal handler. A function here that returns a pointer returns NULL
+ * when the memory does not suffice.
  */
 
 struct hp_allocs;
@@ -14479,7 +14548,8 @@ struct hp_run_waits;
 struct hp_trust;
 
 struct hp_model {
-    struct hp_arena *arena;
+    struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
+    struct hp_arena *arena; /* for what is of this reading */
     struct hp_run run;
     struct hp_profile *profile; /* functions and the call tree: always there */
     /* Private, from here on: see the functions below. */
@@ -14490,8 +14560,18 @@ struct hp_model {
     const struct hp_trust *trust;
 };
 
-/* Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. */
-HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+/*
+ * Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. The arenas
+ * may be one, if nothing is ever read anew.
+ */
+HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
+                    const struct hp_snapshots *snapshots);
+
+/*
+ * The same after the snapshots were read anew; there may be more or fewer of them. All that was made before is void. With
+ * `has_moved` texts are elsewhere, too.
+ */
+HP_PRIVATE bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
 
 /* The profile with sites kept apart by thread. */
 HP_PRIVATE const struct hp_profile *hp_model_by_thread(struct hp_model *model);
@@ -14598,14 +14678,34 @@ HP_PRIVATE const char *hp_wait_cause_name(uint32_t cause);
 
 /* What the sessions of a run say. */
 
-bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
+                    const struct hp_snapshots *snapshots)
 {
     memset(model, 0, sizeof *model);
+    model->kept = kept;
     model->arena = arena;
     if (!hp_run_init(&model->run, arena, snapshots))
         return false;
-    model->profile = hp_profile_build(arena, arena, &model->run, false);
+    model->profile = hp_profile_build(kept, arena, &model->run, false);
     return model->profile != NULL;
+}
+
+bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved)
+{
+    struct hp_profile *const profile = model->profile;
+    struct hp_arena *const kept = model->kept, *const arena = model->arena;
+    hp_arena_reset(arena);
+    memset(model, 0, sizeof *model);
+    model->kept = kept;
+    model->arena = arena;
+    if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
+        hp_profile_refresh(profile, arena, &model->run)) {
+        model->profile = profile;
+        return true;
+    }
+    hp_arena_release(kept);
+    hp_arena_reset(arena);
+    return hp_model_build(model, kept, arena, snapshots);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -16448,7 +16548,7 @@ struct hotpath_section {
 };
 
 struct hotpath_results {
-    struct hp_model model;
+    struct hp_model *model;
     const struct hp_settings *settings;
     const struct hp_trust *trust;
     struct hp_pattern_list *focus;
@@ -16485,6 +16585,9 @@ HP_SHARED const size_t hotpath_section_type_count_;
  */
 HP_PRIVATE const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings);
+
+/* The same from a model that there is already, with memory of its arena. */
+HP_PRIVATE const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings);
 
 /* For sections: describing and filling (section.c). */
 
@@ -16602,7 +16705,7 @@ struct hp_alloc_pools_view {
 
 static bool hp_alloc_pools_add_pool(struct hp_alloc_pools_view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
 {
-    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->model.arena, sizeof *pool);
+    struct hp_alloc_pools_pool *pool = hp_arena_take(view->results->model->arena, sizeof *pool);
     const char *name = hp_snapshot_text(session, stored->name);
     if (pool == NULL)
         return false;
@@ -16643,7 +16746,7 @@ static int hp_alloc_pools_compare_bytes(const void *a, const void *b)
 
 static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     struct hp_pool stored;
     for (size_t at = 0; at < run->count; at++) {
         struct hp_walk walk = {0};
@@ -16651,7 +16754,7 @@ static bool hp_alloc_pools_gather(struct hp_alloc_pools_view *view)
             if (!hp_alloc_pools_add_pool(view, run->sessions[at], &stored))
                 return false;
     }
-    view->all = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    view->all = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
     if (view->all == NULL)
         return false;
     size_t count = 0, kept = 0;
@@ -16707,8 +16810,8 @@ static void hp_alloc_pools_fill_row(struct hp_row *row, const struct hp_alloc_po
 
 static bool hp_alloc_pools_has_data(const struct hotpath_results *results)
 {
-    for (size_t at = 0; at < results->model.run.count; at++)
-        if (results->model.run.sessions[at]->header.pools != 0)
+    for (size_t at = 0; at < results->model->run.count; at++)
+        if (results->model->run.sessions[at]->header.pools != 0)
             return true;
     return false;
 }
@@ -16900,7 +17003,7 @@ static bool hp_alloc_table_add_measured(struct hp_alloc_table_view *view, struct
                                               are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
     for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->model.arena, settings->show.percentiles[at],
+        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
                                 are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
             return false;
         measured->percentiles[at] =
@@ -17068,8 +17171,8 @@ static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
 {
     const struct hotpath_results *results = view->results;
     const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
-    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->model.arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(results->model.arena, most, sizeof(void *));
+    struct hp_alloc_table_entry *entries = hp_arena_take_array(results->model->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->model->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < most; at++)
@@ -17240,7 +17343,7 @@ static void hp_alloc_table_put_count_total(struct hp_text *line, const struct hp
 
 static const char *hp_alloc_table_keep_line(const struct hp_alloc_table_view *view, struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static bool hp_alloc_table_set_summary(struct hp_alloc_table_view *view)
@@ -17351,21 +17454,21 @@ static bool hp_alloc_table_set_description(struct hp_alloc_table_view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
-static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+static bool hp_alloc_table_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
 
 static struct hp_alloc_table_view *hp_alloc_table_make_view(struct hotpath_results *results, struct hotpath_section *section,
                               const struct hp_alloc_table_kind *kind)
 {
-    struct hp_alloc_table_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct hp_alloc_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
     if (view == NULL)
         return NULL;
     *view = (struct hp_alloc_table_view){.results = results,
                           .section = section,
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_model_allocs(&results->model),
+                          .allocs = hp_model_allocs(results->model),
                           .is_peak_first = hp_alloc_table_is_peak(results->settings->show.alloc_metric)};
-    view->values = hp_arena_take(results->model.arena, sizeof *view->values);
+    view->values = hp_arena_take(results->model->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }
 
@@ -17378,7 +17481,7 @@ static bool hp_alloc_table_fill(struct hotpath_results *results, struct hotpath_
         section->if_empty = HP_NO_ALLOCS;
         return hp_section_make_rows(results, section, 0);
     }
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     hp_alloc_table_choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "nothing was allocated while the session was active");
@@ -17453,7 +17556,8 @@ static struct hp_alloc_threads_columns hp_alloc_threads_describe(const struct ho
     columns.peak_blocks =
         hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model.run.count > 1);
+    columns.pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
     return columns;
 }
@@ -17513,15 +17617,15 @@ static void hp_alloc_threads_add_notes(struct hotpath_section *section, const st
         hp_section_note(section, HP_ALLOC_THREADS_NO_THREAD " are threads that had no record yet, or none any more");
 }
 
-static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+static bool hp_alloc_threads_has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
 
 static bool hp_alloc_threads_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_allocs *allocs = hp_model_allocs(&results->model);
+    const struct hp_allocs *allocs = hp_model_allocs(results->model);
     if (allocs == NULL)
         return false;
     const struct hp_thread_allocs **order =
-        hp_arena_take_array(results->model.arena, allocs->thread_count + 1, sizeof(void *));
+        hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
     if (order == NULL)
         return false;
     const struct hp_alloc_threads_columns columns = hp_alloc_threads_describe(results, section);
@@ -17619,7 +17723,7 @@ static bool hp_bottlenecks_has_samples(const struct hp_cpu *cpu)
 /* What has been measured beside time. */
 static bool hp_bottlenecks_has_data(const struct hotpath_results *results)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
 }
 
@@ -17670,7 +17774,7 @@ static void hp_bottlenecks_describe(struct hp_bottlenecks_view *view)
 /* NULL: no memory. */
 static const char *hp_bottlenecks_keep_line(const struct hp_bottlenecks_view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static void hp_bottlenecks_put_name(struct hp_text *line, const struct hp_site_sums *site)
@@ -17794,8 +17898,8 @@ static bool hp_bottlenecks_weigh(const struct hp_bottlenecks_view *view, struct 
 {
     struct hp_evidence *evidence = &entry->evidence;
     struct hp_site_waits waits = {0};
-    entry->site = view->results->model.profile->sites[site];
-    entry->wall_ns = hp_run_ns(&view->results->model.run, hp_sums_self(&entry->site->sums));
+    entry->site = view->results->model->profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->model->run, hp_sums_self(&entry->site->sums));
     entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
     if (view->allocs != NULL)
         hp_allocs_of_site(entry->site, &entry->allocs);
@@ -17849,7 +17953,7 @@ static bool hp_bottlenecks_is_left_out(const struct hp_bottlenecks_view *view, c
 static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     uint64_t inside = 0;
     for (size_t at = 0; at < profile->site_count; at++)
         if (!hp_bottlenecks_is_left_out(view, profile->sites[at]))
@@ -17861,8 +17965,8 @@ static void hp_bottlenecks_set_whole(struct hp_bottlenecks_view *view)
         whole = inside;
         view->section->percent_of = "threads";
     }
-    view->inside_ns = hp_run_ns(&results->model.run, inside);
-    view->whole_ns = hp_run_ns(&results->model.run, whole);
+    view->inside_ns = hp_run_ns(&results->model->run, inside);
+    view->whole_ns = hp_run_ns(&results->model->run, whole);
 }
 
 /* Idle time is in no share. */
@@ -17877,9 +17981,9 @@ static void hp_bottlenecks_leave_out_idle(struct hp_bottlenecks_view *view)
 /* What is known of each site, shown or not. NULL: no memory. */
 static struct hp_bottlenecks_entry *hp_bottlenecks_weigh_all(struct hp_bottlenecks_view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     struct hp_bottlenecks_entry *entries =
-        hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *entries);
+        hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *entries);
     for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
         if (!hp_bottlenecks_weigh(view, &entries[at], at))
             return NULL;
@@ -17893,9 +17997,9 @@ static struct hp_bottlenecks_entry *hp_bottlenecks_weigh_all(struct hp_bottlenec
 /* Leaves what is to be shown, in order. False: no memory. */
 static bool hp_bottlenecks_gather(struct hp_bottlenecks_view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     struct hp_bottlenecks_entry *entries = hp_bottlenecks_weigh_all(view);
-    view->entries = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    view->entries = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
@@ -18174,7 +18278,7 @@ static struct hp_bottlenecks_outside hp_bottlenecks_outside_of(const struct hp_b
 /* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
 static double hp_bottlenecks_idle_part_of_run(const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
     const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
     const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
                          work < HP_VERDICT_IDLE_RUN * elapsed;
@@ -18207,7 +18311,7 @@ struct hp_bottlenecks_idling {
 /* Short ones are nobody's reason, however deep. */
 static void hp_bottlenecks_find_deeper(const struct hp_bottlenecks_view *view, const struct hp_site_sums *site, struct hp_bottlenecks_idling *deepest)
 {
-    const uint64_t least = hp_run_elapsed_ns(&view->results->model.run) / 4;
+    const uint64_t least = hp_run_elapsed_ns(&view->results->model->run) / 4;
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
@@ -18240,8 +18344,8 @@ static bool hp_bottlenecks_put_idle(struct hp_text *line, const struct hp_bottle
 {
     struct hp_bottlenecks_idling idling = {0};
     hp_bottlenecks_find_deeper(view, NULL, &idling);
-    for (size_t at = 0; at < view->results->model.profile->site_count; at++)
-        hp_bottlenecks_find_deeper(view, view->results->model.profile->sites[at], &idling);
+    for (size_t at = 0; at < view->results->model->profile->site_count; at++)
+        hp_bottlenecks_find_deeper(view, view->results->model->profile->sites[at], &idling);
     const char *cause = hp_bottlenecks_name_idling(view, &idling);
     hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
                                                        : "The program is idle for ");
@@ -18283,7 +18387,7 @@ static bool hp_bottlenecks_is_same_program(const struct hp_run *run, size_t one,
 /* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
 static void hp_bottlenecks_put_process(struct hp_text *line, const struct hp_bottlenecks_view *view, size_t session, bool is_one_of_many)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     if (session == 0 || session >= run->count)
         return;
     const char *name = hp_bottlenecks_program_of(run, session);
@@ -18332,8 +18436,8 @@ static void hp_bottlenecks_put_first(struct hp_text *line, const struct hp_bottl
 /* Processor time of a process without measured functions; 0: it has some. */
 static double hp_bottlenecks_unmeasured_ns(const struct hp_bottlenecks_view *view, size_t session)
 {
-    const struct hp_header *header = &view->results->model.run.sessions[session]->header;
-    const bool has_calls = view->results->model.profile->sessions[session].calls != 0;
+    const struct hp_header *header = &view->results->model->run.sessions[session]->header;
+    const bool has_calls = view->results->model->profile->sessions[session].calls != 0;
     return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
 }
 
@@ -18343,7 +18447,7 @@ static double hp_bottlenecks_unmeasured_ns(const struct hp_bottlenecks_view *vie
  */
 static size_t hp_bottlenecks_busiest_program(const struct hp_bottlenecks_view *view, double ns, bool *ret_is_one_of_many)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     size_t front = 0, processes = 0;
     double lead = 0, sum = 0;
     for (size_t at = 1; at < run->count; at++) {
@@ -18392,7 +18496,7 @@ static bool hp_bottlenecks_put_outside(struct hp_text *line, const struct hp_bot
 /* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
 static void hp_bottlenecks_put_waited(struct hp_text *line, const struct hp_bottlenecks_view *view, double waited_ns)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
     if (waited_ns <= elapsed || elapsed <= 0) {
         hp_text_string(line, "waited ");
         hp_units_ns(line, waited_ns);
@@ -18438,7 +18542,7 @@ static const struct hp_bottlenecks_entry *hp_bottlenecks_first_at_work(const str
 
 static void hp_bottlenecks_put_work(struct hp_text *line, const struct hp_bottlenecks_view *view, const struct hp_bottlenecks_outside *outside)
 {
-    if (view->results->model.profile->site_count == 0) {
+    if (view->results->model->profile->site_count == 0) {
         hp_bottlenecks_put_program(line, view);
         return;
     }
@@ -18472,7 +18576,7 @@ static bool hp_bottlenecks_set_summary(struct hp_bottlenecks_view *view)
     struct hp_text line;
     const struct hp_bottlenecks_outside outside = hp_bottlenecks_outside_of(view);
     const double idle_part = hp_bottlenecks_idle_part_of_run(view, &outside);
-    if (view->results->model.profile->site_count > 0 && view->count == 0)
+    if (view->results->model->profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     if (idle_part == 0)
@@ -18497,9 +18601,9 @@ static void hp_bottlenecks_add_notes(struct hp_bottlenecks_view *view)
         has_scaled |= section->rows[at].is_self_sampled;
     }
     if (has_open)
-        hp_section_note(section, hp_share_open_note(view->results->model.profile));
+        hp_section_note(section, hp_share_open_note(view->results->model->profile));
     if (has_scaled)
-        hp_share_note_scaled(view->results->model.profile, section);
+        hp_share_note_scaled(view->results->model->profile, section);
     if (section->row_count > 0)
         hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
                                  : view->allocs != NULL
@@ -18530,12 +18634,12 @@ static bool hp_bottlenecks_is_mostly_shut_in(const struct hp_run *run)
 static bool hp_bottlenecks_take_measures(struct hp_bottlenecks_view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_run *run = &results->model.run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(&results->model) : NULL;
+    const struct hp_run *run = &results->model->run;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!hp_bottlenecks_has_samples(cpu) || hp_bottlenecks_is_mostly_shut_in(run));
     view->cpu = view->is_unsampled ? NULL : cpu;
-    view->waits = hp_run_has_waits(run) ? hp_model_waits(&results->model) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(&results->model) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
     view->observations = hp_bottlenecks_observations_of(view);
     return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
            (view->allocs != NULL || !hp_run_has_allocs(run));
@@ -18559,8 +18663,8 @@ static bool hp_bottlenecks_fill(struct hotpath_results *results, struct hotpath_
     }
     if (!hp_bottlenecks_gather(&view))
         return false;
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->model.profile->site_count,
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
+    section->if_empty = hp_section_why_empty(section, results->model->profile->site_count,
                                              "no function was measured, so nobody knows where in it");
     if (!hp_bottlenecks_set_summary(&view) || !hp_bottlenecks_fill_rows(&view))
         return false;
@@ -18624,7 +18728,7 @@ static bool hp_calls_copy_text(struct hp_arena *arena, const char *text, size_t 
 
 static bool hp_calls_add_call(struct hp_calls_view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
 {
-    struct hp_arena *arena = view->results->model.arena;
+    struct hp_arena *arena = view->results->model->arena;
     struct hp_calls_call *call = hp_arena_take(arena, sizeof *call);
     const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
     if (call == NULL || !hp_calls_copy_text(arena, kept->note, kept->note_length, &call->note) ||
@@ -18647,7 +18751,7 @@ static bool hp_calls_gather(struct hp_calls_view *view)
 {
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
         if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
         while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
@@ -18704,7 +18808,7 @@ static size_t hp_calls_cut(struct hp_calls_view *view)
 static bool hp_calls_rank(struct hp_calls_view *view)
 {
     size_t at = 0;
-    view->order = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    view->order = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
     if (view->order == NULL)
         return false;
     for (struct hp_calls_call *call = view->first; call != NULL; call = call->next)
@@ -18734,7 +18838,7 @@ static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section
     columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns->duration =
         hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
         columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
@@ -18744,14 +18848,14 @@ static void hp_calls_describe(struct hp_calls_view *view, struct hotpath_section
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
     columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model.run.count > 1);
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
     hp_section_show_columns(view->results, section);
 }
 
 static void hp_calls_fill_row(const struct hp_calls_view *view, struct hp_row *row, const struct hp_calls_call *call)
 {
     const struct hp_calls_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, call->site->name);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
@@ -18771,7 +18875,9 @@ static bool hp_calls_has_data(const struct hotpath_results *results)
 {
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, results->model.profile))
+    if (!hp_run_has_feature(&results->model->run, HP_FEATURE_CALLS))
+        return false;
+    while (hp_stat_walk_next(&walk, results->model->profile))
         if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
             return true;
     return false;
@@ -18781,9 +18887,9 @@ static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_sectio
 {
     struct hp_calls_view view = {.results = results};
     section->description = "The latest calls, newest first.";
-    for (size_t at = 0; at < results->model.run.count; at++)
-        view.now = results->model.run.sessions[at]->now_ticks > view.now
-                       ? results->model.run.sessions[at]->now_ticks
+    for (size_t at = 0; at < results->model->run.count; at++)
+        view.now = results->model->run.sessions[at]->now_ticks > view.now
+                       ? results->model->run.sessions[at]->now_ticks
                        : view.now;
     if (!hp_calls_gather(&view) || !hp_calls_rank(&view))
         return false;
@@ -18798,7 +18904,7 @@ static bool hp_calls_fill(struct hotpath_results *results, struct hotpath_sectio
         return false;
     for (size_t at = 0; at < count; at++)
         hp_calls_fill_row(&view, &section->rows[at], view.order[at]);
-    if (count > 0 && hp_run_state(&results->model.run) != HP_SNAPSHOT_RUNNING)
+    if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
         hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
     return true;
 }
@@ -18855,7 +18961,7 @@ static struct hp_calltree_place *hp_calltree_place_of(const struct hp_calltree_v
 /* Children come first, so a match has reached the parent when the parent's turn comes. */
 static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct hp_calltree_place *place = &view->places[at];
@@ -18870,13 +18976,13 @@ static void hp_calltree_mark_wanted(struct hp_calltree_view *view)
 static bool hp_calltree_is_small(const struct hp_calltree_view *view, const struct hp_calltree_place *place)
 {
     const struct hotpath_results *results = view->results;
-    return place->node->site != results->model.profile->main &&
+    return place->node->site != results->model->profile->main &&
            hp_share_is_small(place->heat, view->whole, &results->settings->show);
 }
 
 static void hp_calltree_collect_wanted(struct hp_calltree_view *view)
 {
-    for (size_t at = 0; at < view->results->model.profile->node_count; at++) {
+    for (size_t at = 0; at < view->results->model->profile->node_count; at++) {
         struct hp_calltree_place *place = &view->places[at];
         const struct hp_tree_node *parent = place->node->parent;
         place->heat = place->node->sums.total;
@@ -18961,9 +19067,9 @@ static struct hp_tree_node *hp_calltree_sort_siblings(const struct hp_calltree_v
 
 static bool hp_calltree_sort_tree(struct hp_calltree_view *view)
 {
-    struct hp_profile *profile = view->results->model.profile;
+    struct hp_profile *profile = view->results->model->profile;
     struct hp_calltree_place **scratch =
-        hp_arena_take_array(view->results->model.arena, profile->node_count + 1, sizeof(void *));
+        hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
     for (size_t at = 0; at < profile->node_count; at++) {
@@ -19005,7 +19111,7 @@ static struct hp_calltree_columns hp_calltree_describe(struct hotpath_section *s
 static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct hp_calltree_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
@@ -19015,7 +19121,7 @@ static void hp_calltree_fill_row(const struct hp_calltree_view *view, struct hp_
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->model.profile->main;
+    row->is_main = node->site == view->results->model->profile->main;
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
@@ -19029,7 +19135,7 @@ static void hp_calltree_add_notes(const struct hp_calltree_view *view, struct ho
         has_open |= section->rows[at].is_open;
         has_scaled |= section->rows[at].is_self_sampled;
     }
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     const char *share_note = hp_share_note(profile, section->percent_of);
     if (has_open)
         hp_section_note(section, hp_share_open_note(profile));
@@ -19045,7 +19151,7 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->model.profile->first_root; node != NULL;
+    for (const struct hp_tree_node *node = view->results->model->profile->first_root; node != NULL;
          node = hp_calltree_next_in_order(view, node))
         if (hp_calltree_place_of(view, node)->is_kept && at < section->row_count)
             hp_calltree_fill_row(view, &section->rows[at++], node);
@@ -19056,7 +19162,7 @@ static bool hp_calltree_fill_rows(struct hp_calltree_view *view, struct hotpath_
 
 static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     struct hp_calltree_view view = {.results = results, .section = section, .columns = hp_calltree_describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
@@ -19066,8 +19172,8 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
-    view.places = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof(void *));
+    view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !hp_calltree_sort_tree(&view))
         return false;
     hp_calltree_mark_wanted(&view);
@@ -19078,7 +19184,7 @@ static bool hp_calltree_fill(struct hotpath_results *results, struct hotpath_sec
     return hp_calltree_fill_rows(&view, section);
 }
 
-static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model.profile->node_count > 0; }
+static bool hp_calltree_has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
 const struct hp_section_type hotpath_section_calltree_ = {
     .name = "calltree", .is_on_request = true, .has_data = hp_calltree_has_data, .fill = hp_calltree_fill};
@@ -19205,9 +19311,9 @@ static int hp_cold_compare_known(const void *a, const void *b)
 /* Functions that the compiler measures have no line. */
 static bool hp_cold_gather_called(struct hp_cold_view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
-    struct hp_cold_called *all = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *all);
-    view->called = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    const struct hp_profile *profile = view->results->model->profile;
+    struct hp_cold_called *all = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
     if (all == NULL || view->called == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
@@ -19241,7 +19347,7 @@ static bool hp_cold_was_called(const struct hp_cold_view *view, const struct hp_
 
 static bool hp_cold_add_known(struct hp_cold_view *view, const struct hp_snapshot *session, const struct hp_site *site)
 {
-    struct hp_cold_known *known = hp_arena_take(view->results->model.arena, sizeof *known);
+    struct hp_cold_known *known = hp_arena_take(view->results->model->arena, sizeof *known);
     if (known == NULL)
         return false;
     *known = (struct hp_cold_known){
@@ -19261,12 +19367,12 @@ static uint32_t hp_cold_sites_of(const struct hp_snapshot *session)
 
 static bool hp_cold_gather_known(struct hp_cold_view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     struct hp_site site;
     size_t count = 0;
     for (size_t at = 0; at < run->count; at++)
         count += hp_cold_sites_of(run->sessions[at]);
-    view->known = hp_arena_take_array(view->results->model.arena, count + 1, sizeof(void *));
+    view->known = hp_arena_take_array(view->results->model->arena, count + 1, sizeof(void *));
     if (view->known == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++)
@@ -19313,18 +19419,18 @@ static bool hp_cold_is_the_same(struct hp_cold_view *view, struct hp_cold_known 
 static bool hp_cold_read_choice(struct hp_cold_view *view, uint32_t session, uint32_t offset, bool is_skip,
                         struct hp_pattern_list **ret_list)
 {
-    const char *text = hp_snapshot_text(view->results->model.run.sessions[session], offset);
+    const char *text = hp_snapshot_text(view->results->model->run.sessions[session], offset);
     *ret_list = NULL;
     if (text[0] == '\0')
         return true;
-    *ret_list = hp_arena_take(view->results->model.arena, sizeof **ret_list);
+    *ret_list = hp_arena_take(view->results->model->arena, sizeof **ret_list);
     return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
 }
 
 static bool hp_cold_read_choices(struct hp_cold_view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
-    view->choices = hp_arena_take_array(view->results->model.arena, run->count, sizeof *view->choices);
+    const struct hp_run *run = &view->results->model->run;
+    view->choices = hp_arena_take_array(view->results->model->arena, run->count, sizeof *view->choices);
     if (view->choices == NULL)
         return false;
     for (uint32_t at = 0; at < run->count; at++)
@@ -19337,7 +19443,7 @@ static bool hp_cold_read_choices(struct hp_cold_view *view)
 /* Only what every session would have recorded could have been seen. */
 static bool hp_cold_could_be_recorded(const struct hp_cold_view *view, const struct hp_pattern_subject *subject)
 {
-    for (size_t at = 0; at < view->results->model.run.count; at++) {
+    for (size_t at = 0; at < view->results->model->run.count; at++) {
         const struct hp_cold_choice *choice = &view->choices[at];
         if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
             (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
@@ -19351,7 +19457,7 @@ static bool hp_cold_make_room(struct hp_cold_view *view)
     if (view->row_count < view->row_room)
         return true;
     const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
-    struct hp_cold_cold **rows = hp_arena_take_array(view->results->model.arena, room, sizeof(void *));
+    struct hp_cold_cold **rows = hp_arena_take_array(view->results->model->arena, room, sizeof(void *));
     if (rows == NULL)
         return false;
     if (view->row_count > 0)
@@ -19373,7 +19479,7 @@ static bool hp_cold_add_cold(struct hp_cold_view *view, const struct hp_function
                                                    .files = {function->source, image}};
         if (!hp_results_show_subject(view->results, &subject) || !hp_cold_could_be_recorded(view, &subject))
             continue;
-        struct hp_cold_cold *cold = hp_arena_take(view->results->model.arena, sizeof *cold);
+        struct hp_cold_cold *cold = hp_arena_take(view->results->model->arena, sizeof *cold);
         if (cold == NULL || !hp_cold_make_room(view))
             return false;
         *cold = (struct hp_cold_cold){function, image};
@@ -19387,7 +19493,7 @@ static bool hp_cold_add_image(struct hp_cold_view *view, struct hp_cold_known **
     const char *image = known[0]->image;
     struct hp_functions functions = {0};
     char problem[160] = ": its functions are not listed, since it ";
-    const char *reason = hotpath_cold_reader_(view->results->model.arena, image, &functions);
+    const char *reason = hotpath_cold_reader_(view->results->model->arena, image, &functions);
     if (reason == NULL && !hp_cold_is_the_same(view, known, count, &functions))
         reason = "was built anew after this run: what was called is not where it was";
     if (reason == NULL) {
@@ -19445,7 +19551,7 @@ static int hp_cold_compare_sizes(const void *a, const void *b)
 static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linked)
 {
     if (linked != view->long_name) {
-        const char *copy = hp_arena_copy(view->results->model.arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
+        const char *copy = hp_arena_copy(view->results->model->arena, linked, HP_COLD_NAME_MAX_BYTES - 1);
         view->cut_name = copy != NULL ? copy : "";
         view->long_name = linked;
     }
@@ -19456,11 +19562,11 @@ static const char *hp_cold_cut_name(struct hp_cold_view *view, const char *linke
 static const char *hp_cold_readable_name(struct hp_cold_view *view, const char *linked)
 {
     char signature[HP_COLD_NAME_MAX_BYTES], name[HP_COLD_NAME_MAX_BYTES];
-    hp_read_name *read_name = view->results->model.run.read_name;
+    hp_read_name *read_name = view->results->model->run.read_name;
     if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
         return strnlen(linked, HP_COLD_NAME_MAX_BYTES) < HP_COLD_NAME_MAX_BYTES ? linked : hp_cold_cut_name(view, linked);
     hp_cxx_short_name(signature, name, sizeof name);
-    const char *copy = hp_arena_copy(view->results->model.arena, name, strlen(name));
+    const char *copy = hp_arena_copy(view->results->model->arena, name, strlen(name));
     return copy != NULL ? copy : linked;
 }
 
@@ -19495,7 +19601,7 @@ static void hp_cold_add_notes(const struct hp_cold_view *view)
         hp_section_note(view->section,
                         "not everything could be recorded (see the last line): some of these may have "
                         "been called");
-    if (hp_cold_has_filter(&results->model.run))
+    if (hp_cold_has_filter(&results->model->run))
         hp_section_note(view->section,
                         "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
     if (view->unrecognised > 0)
@@ -19672,8 +19778,8 @@ static void hp_cpu_table_add_other(struct hp_cpu_table_view *view, const char *n
 static bool hp_cpu_table_gather(struct hp_cpu_table_view *view)
 {
     const size_t most = view->profile->site_count + 2;
-    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->model.arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(view->results->model.arena, most, sizeof(void *));
+    struct hp_cpu_table_entry *entries = hp_arena_take_array(view->results->model->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->model->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < most; at++)
@@ -19797,7 +19903,7 @@ static bool hp_cpu_table_set_summary(struct hp_cpu_table_view *view)
     hp_text_u64(&line, total->samples);
     hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
     hp_text_string(&line, hp_cpu_engine_name(view->cpu));
-    view->section->summary = hp_arena_copy(view->results->model.arena, bytes, line.length);
+    view->section->summary = hp_arena_copy(view->results->model->arena, bytes, line.length);
     return view->section->summary != NULL;
 }
 
@@ -19850,7 +19956,7 @@ static void hp_cpu_table_add_notes(struct hp_cpu_table_view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
-static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->model.run); }
+static bool hp_cpu_table_has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->model->run); }
 
 static const char *hp_cpu_table_description_of(const struct hp_settings *settings)
 {
@@ -19865,13 +19971,13 @@ static const char *hp_cpu_table_description_of(const struct hp_settings *setting
 /* The profile of the results has its own; one by thread has it made anew. */
 static const struct hp_cpu *hp_cpu_table_cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
 {
-    return profile == results->model.profile ? hp_model_cpu(&results->model)
-                                             : hp_cpu_of_profile(results->model.arena, profile);
+    return profile == results->model->profile ? hp_model_cpu(results->model)
+                                              : hp_cpu_of_profile(results->model->arena, profile);
 }
 
 static struct hp_cpu_table_view *hp_cpu_table_make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_cpu_table_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct hp_cpu_table_view *view = hp_arena_take(results->model->arena, sizeof *view);
     const struct hp_profile *profile = hp_results_profile_of_rows(results);
     if (view == NULL || profile == NULL)
         return NULL;
@@ -19893,7 +19999,7 @@ static bool hp_cpu_table_fill(struct hotpath_results *results, struct hotpath_se
         section->if_empty = HP_NO_CPU;
         return hp_section_make_rows(results, section, 0);
     }
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     hp_cpu_table_choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "no processor time was found to be used while the session was active");
@@ -19925,7 +20031,7 @@ static bool hp_order_add_note(struct hotpath_results *results, struct hotpath_se
     hp_text_string(&line, " are sorted by ");
     hp_text_string(&line, section->columns[section->order.column].shown.title);
     hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
-    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)
         hp_section_note(section, copy);
     return copy != NULL;
@@ -19997,8 +20103,8 @@ static struct hp_order_key hp_order_key_of(const struct hotpath_section *section
 static bool hp_order_sort_rows(struct hotpath_results *results, struct hotpath_section *section)
 {
     const size_t count = section->row_count;
-    struct hp_order_key *keys = hp_arena_take_array(results->model.arena, count + 1, sizeof *keys);
-    struct hp_order_key **order = hp_arena_take_array(results->model.arena, count + 1, sizeof(void *));
+    struct hp_order_key *keys = hp_arena_take_array(results->model->arena, count + 1, sizeof *keys);
+    struct hp_order_key **order = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
     if (keys == NULL || order == NULL)
         return false;
     for (size_t at = 0; at < count; at++) {
@@ -20190,10 +20296,10 @@ static const char *hp_processes_state_of(const struct hp_snapshot *snapshot)
 static bool hp_processes_fill_row(const struct hp_processes_view *view, struct hp_row *row, const struct hp_processes_process *process)
 {
     const struct hp_processes_columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     const struct hp_snapshot *snapshot = process->snapshot;
     const struct hp_header *header = &snapshot->header;
-    const char *name = hp_processes_name_process(view->results->model.arena, process);
+    const char *name = hp_processes_name_process(view->results->model->arena, process);
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
@@ -20231,7 +20337,7 @@ static uint64_t hp_processes_higher(uint64_t a, uint64_t b) { return a > b ? a :
 
 static void hp_processes_fill_process(struct hp_processes_process *process, const struct hotpath_results *results, size_t at)
 {
-    const struct hp_session_sums *sums = &results->model.profile->sessions[at];
+    const struct hp_session_sums *sums = &results->model->profile->sessions[at];
     const struct hp_header *header = &sums->snapshot->header;
     *process = (struct hp_processes_process){
         .snapshot = sums->snapshot,
@@ -20239,7 +20345,7 @@ static void hp_processes_fill_process(struct hp_processes_process *process, cons
         .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
         .calls = sums->calls,
         .threads = header->threads_seen,
-        .began_ns = hp_run_started_ns(&results->model.run, sums->snapshot),
+        .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
         .elapsed = hp_snapshot_elapsed(sums->snapshot),
         .count = hp_processes_higher(header->losses[HP_LOSS_PROCESSES], 1),
         .number = at,
@@ -20309,9 +20415,9 @@ static size_t hp_processes_merge(const struct hp_run *run, struct hp_processes_p
 static struct hp_processes_process **hp_processes_rank(struct hp_processes_view *view, size_t *ret_count)
 {
     const struct hotpath_results *results = view->results;
-    const size_t count = results->model.run.count;
-    struct hp_processes_process *processes = hp_arena_take_array(results->model.arena, count, sizeof *processes);
-    struct hp_processes_process **order = hp_arena_take_array(results->model.arena, count, sizeof(void *));
+    const size_t count = results->model->run.count;
+    struct hp_processes_process *processes = hp_arena_take_array(results->model->arena, count, sizeof *processes);
+    struct hp_processes_process **order = hp_arena_take_array(results->model->arena, count, sizeof(void *));
     if (processes == NULL || order == NULL)
         return NULL;
     for (size_t at = 0; at < count; at++) {
@@ -20319,7 +20425,7 @@ static struct hp_processes_process **hp_processes_rank(struct hp_processes_view 
         view->whole += processes[at].measured;
         order[at] = &processes[at];
     }
-    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->model.run, order, count) : count;
+    *ret_count = count > HP_PROCESSES_MOST_SINGLE ? hp_processes_merge(&results->model->run, order, count) : count;
     hp_sort(order, *ret_count, hp_processes_compare_processes);
     return order;
 }
@@ -20344,12 +20450,12 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
                       struct hp_processes_process **order, size_t count)
 {
     size_t named = 0, outside = 0;
-    if (results->model.run.states[HP_SNAPSHOT_ENDED] > 0)
+    if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
     for (size_t at = 0; at < count; at++) {
         if (order[at]->snapshot->header.outside == 0)
             continue;
-        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->model.arena, order[at]) : NULL;
+        const char *note = named < HP_PROCESSES_MOST_REASONS ? hp_processes_explain(results->model->arena, order[at]) : NULL;
         if (note != NULL)
             hp_section_note(section, note);
         named += note != NULL;
@@ -20361,14 +20467,14 @@ static void hp_processes_add_notes(const struct hotpath_results *results, struct
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;
     if (has_scaled)
-        hp_share_note_scaled(results->model.profile, section);
+        hp_share_note_scaled(results->model->profile, section);
     if (results->settings->show.exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }
 
 static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model.run, section)};
+    struct hp_processes_view view = {.results = results, .columns = hp_processes_describe(&results->model->run, section)};
     size_t count = 0;
     hp_section_show_columns(results, section);
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
@@ -20388,7 +20494,7 @@ static bool hp_processes_fill(struct hotpath_results *results, struct hotpath_se
 
 static bool hp_processes_has_data(const struct hotpath_results *results)
 {
-    return results->model.run.count > 1 || results->model.run.sessions[0]->header.outside != 0;
+    return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
 const struct hp_section_type hotpath_section_processes_ = {.name = "processes", .has_data = hp_processes_has_data, .fill = hp_processes_fill};
@@ -20574,7 +20680,7 @@ static void hp_results_note_linked_names(const struct hotpath_results *results, 
 {
     if (hp_results_has_linked_names(section))
         hp_section_note(section,
-                        results->model.run.read_name == NULL
+                        results->model->run.read_name == NULL
                             ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
                             : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
                               "there is something to read it with");
@@ -20587,7 +20693,7 @@ static bool hp_results_fill_chosen(struct hotpath_results *results)
     for (size_t at = 0; at < hotpath_section_type_count_; at++) {
         if (!chosen[at])
             continue;
-        struct hotpath_section *section = hp_arena_take(results->model.arena, sizeof *section);
+        struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
         if (section == NULL)
             return false;
         section->name = hotpath_section_types_[at]->name;
@@ -20612,7 +20718,7 @@ static const char *hp_results_first_text(const char *asked, const char *recorded
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
 static void hp_results_warn_no_allocs(struct hotpath_results *results)
 {
-    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model.run))
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
         hp_results_warn_line(results,
                              "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
@@ -20631,7 +20737,7 @@ static bool hp_results_has_called(const struct hp_profile *profile)
 static void hp_results_warn_no_match(struct hotpath_results *results)
 {
     const char *filter = results->settings->record.filter;
-    if (filter[0] != '\0' && !hp_results_has_called(results->model.profile))
+    if (filter[0] != '\0' && !hp_results_has_called(results->model->profile))
         hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
                         "");
 }
@@ -20673,7 +20779,7 @@ static bool hp_results_set_focus(struct hotpath_results *results)
     const char *focus = results->settings->show.focus;
     char bytes[256];
     struct hp_text after;
-    results->focus = focus[0] != '\0' ? hp_arena_take(results->model.arena, sizeof *results->focus) : NULL;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->model->arena, sizeof *results->focus) : NULL;
     if (results->focus == NULL)
         return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
@@ -20687,8 +20793,8 @@ static bool hp_results_set_focus(struct hotpath_results *results)
 
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
 {
-    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(&results->model)
-                                                      : results->model.profile;
+    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(results->model)
+                                                      : results->model->profile;
 }
 
 void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
@@ -20700,7 +20806,7 @@ void hp_section_note_sites(const struct hotpath_results *results, struct hotpath
         has_outside |= !section->rows[at].cells[of_sites].has_value;
     }
     if (has_open)
-        hp_section_note(section, hp_share_open_note(results->model.profile));
+        hp_section_note(section, hp_share_open_note(results->model->profile));
     if (has_outside)
         hp_section_note(section, outside);
 }
@@ -20728,9 +20834,9 @@ static void hp_results_warn_left_out(struct hotpath_results *results, bool is_sa
     struct hp_text pids;
     size_t count = 0;
     hp_text_init(&pids, bytes, sizeof bytes);
-    for (size_t at = 0; at < results->model.run.left_out_count; at++) {
-        const struct hp_snapshot *session = results->model.run.left_out[at];
-        if (hp_snapshot_has_same_boot(session, results->model.run.sessions[0]) != is_same_boot)
+    for (size_t at = 0; at < results->model->run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->model->run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->model->run.sessions[0]) != is_same_boot)
             continue;
         if (count++ < HP_RESULTS_MOST_PIDS) {
             hp_text_string(&pids, count > 1 ? ", " : "");
@@ -20757,15 +20863,23 @@ static void hp_results_warn_all_left_out(struct hotpath_results *results)
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings)
 {
-    const struct hp_snapshot *principal = snapshots->all[0];
-    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
-    if (results == NULL || !hp_model_build(&results->model, arena, snapshots))
+    struct hp_model *model = hp_arena_take(arena, sizeof *model);
+    return model != NULL && hp_model_build(model, arena, arena, snapshots) ? hp_results_of_model(model, settings)
+                                                                           : NULL;
+}
+
+const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
+{
+    const struct hp_snapshot *principal = model->run.sessions[0];
+    struct hotpath_results *results = hp_arena_take(model->arena, sizeof *results);
+    if (results == NULL)
         return NULL;
+    results->model = model;
     results->settings = settings;
     results->label = hp_results_first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
     results->metadata =
         hp_results_first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->trust = hp_model_trust(&results->model);
+    results->trust = hp_model_trust(model);
     if (results->trust == NULL)
         return NULL;
     hp_results_warn_all_left_out(results);
@@ -20782,7 +20896,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
 
 uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {
-    return hp_run_elapsed_ns(&results->model.run);
+    return hp_run_elapsed_ns(&results->model->run);
 }
 
 const char *hotpath_results_label(const hotpath_results *results) { return results->label; }
@@ -20895,9 +21009,9 @@ void hp_section_show_columns(struct hotpath_results *results, struct hotpath_sec
 
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
 {
-    struct hp_row *rows = hp_arena_take_array(results->model.arena, count + 1, sizeof *rows);
+    struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
     struct hp_cell *cells =
-        hp_arena_take_array(results->model.arena, count + 1, section->column_count * sizeof *cells);
+        hp_arena_take_array(results->model->arena, count + 1, section->column_count * sizeof *cells);
     if (rows == NULL || cells == NULL)
         return false;
     for (size_t at = 0; at < count; at++)
@@ -20936,7 +21050,7 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     hp_text_init(&number, line, sizeof line);
     hp_text_char(&number, ':');
     hp_text_u64(&number, location->line);
-    char *text = hp_arena_take(results->model.arena, length + number.length + 1);
+    char *text = hp_arena_take(results->model->arena, length + number.length + 1);
     if (text == NULL)
         return false;
     memcpy(text, location->file, length);
@@ -20954,7 +21068,7 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, thread->name);
     hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
-    if (results->model.run.count > 1) {
+    if (results->model->run.count > 1) {
         hp_text_u64(&text, thread->pid);
         hp_text_char(&text, '/');
     }
@@ -20964,7 +21078,7 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
         hp_text_u64(&text, thread->threads);
         hp_text_string(&text, " threads)");
     }
-    const char *copy = hp_arena_copy(results->model.arena, bytes, text.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, text.length);
     if (copy == NULL)
         return false;
     hp_section_cell_of(row, column)->text = copy;
@@ -21030,7 +21144,7 @@ void hp_results_warn(struct hotpath_results *results, const char *before, const 
     hp_text_string(&line, "'");
     hp_text_string(&line, after);
     hp_text_end(&line);
-    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)
         results->warnings[results->warning_count++] = copy;
 }
@@ -21218,8 +21332,8 @@ static size_t hp_slowest_choose(const struct hp_profile *profile, const char *na
 
 static bool hp_slowest_find_functions(struct hp_slowest_view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
-    struct hp_arena *arena = view->results->model.arena;
+    const struct hp_profile *profile = view->results->model->profile;
+    struct hp_arena *arena = view->results->model->arena;
     const char *name = view->results->settings->show.slowest;
     struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
     const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
@@ -21295,7 +21409,7 @@ static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest
         return true;
     }
     view->bytes_left -= bytes;
-    void *memory = hp_arena_take(view->results->model.arena, bytes + 8);
+    void *memory = hp_arena_take(view->results->model->arena, bytes + 8);
     if (memory == NULL)
         return false;
     if (!hp_snapshot_copy_slowest(function->session, &function->stat, memory, bytes, &function->copy))
@@ -21306,10 +21420,10 @@ static bool hp_slowest_copy_call(struct hp_slowest_view *view, struct hp_slowest
 
 static bool hp_slowest_find_calls(struct hp_slowest_view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     const uint32_t limit = view->results->settings->show.functions_limit;
     struct hp_stat_walk walk = {0};
-    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
         struct hp_slowest_function *function = walk.site != NULL ? hp_slowest_function_of(view, walk.site) : NULL;
         if (function != NULL)
             hp_slowest_take_if_slower(function, &walk);
@@ -21368,7 +21482,7 @@ static struct hp_slowest_part *hp_slowest_parent_of(const struct hp_slowest_func
 static const char *hp_slowest_name_of(const struct hp_slowest_view *view, const struct hp_slowest_function *function, uint32_t id)
 {
     struct hp_site stored;
-    const struct hp_site_sums *site = hp_profile_site(view->results->model.profile, function->session_index, id);
+    const struct hp_site_sums *site = hp_profile_site(view->results->model->profile, function->session_index, id);
     if (site != NULL)
         return site->name;
     const char *name =
@@ -21400,8 +21514,8 @@ static bool hp_slowest_make_parts(struct hp_slowest_view *view, struct hp_slowes
 {
     const size_t rows = function->session != NULL ? function->copy.row_count : 0;
     function->part_count = rows + 1;
-    function->parts = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof *function->parts);
-    function->by_node = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof(void *));
+    function->parts = hp_arena_take_array(view->results->model->arena, rows + 1, sizeof *function->parts);
+    function->by_node = hp_arena_take_array(view->results->model->arena, rows + 1, sizeof(void *));
     if (function->parts == NULL || function->by_node == NULL)
         return false;
     function->parts[0] = (struct hp_slowest_part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
@@ -21485,7 +21599,7 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
         columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
@@ -21497,7 +21611,7 @@ static void hp_slowest_describe(struct hp_slowest_view *view, bool hp_slowest_ha
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
     columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
-                                         !is_one && view->results->model.run.count > 1);
+                                         !is_one && view->results->model->run.count > 1);
     columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
@@ -21525,7 +21639,7 @@ static bool hp_slowest_set_note(const struct hp_slowest_view *view, struct hp_ro
 {
     if (length == 0)
         return true;
-    const char *copy = hp_arena_copy(view->results->model.arena, note, length);
+    const char *copy = hp_arena_copy(view->results->model->arena, note, length);
     if (copy != NULL)
         hp_section_set_text(row, view->columns.note, copy);
     return copy != NULL;
@@ -21533,7 +21647,7 @@ static bool hp_slowest_set_note(const struct hp_slowest_view *view, struct hp_ro
 
 static void hp_slowest_set_ns(const struct hp_slowest_view *view, struct hp_row *row, size_t column, uint64_t ticks)
 {
-    hp_section_set_number(row, column, hp_run_ns(&view->results->model.run, ticks));
+    hp_section_set_number(row, column, hp_run_ns(&view->results->model->run, ticks));
 }
 
 static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_row *row, const struct hp_slowest_function *function)
@@ -21549,7 +21663,7 @@ static bool hp_slowest_fill_call(const struct hp_slowest_view *view, struct hp_r
     }
     hp_slowest_set_ns(view, row, columns->total, function->copy.call.ticks);
     hp_slowest_set_ns(view, row, columns->self, function->copy.self);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
         hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
     }
@@ -21634,7 +21748,7 @@ static void hp_slowest_put_name(struct hp_text *line, const char *name)
 /* A line that was put together, or where that did not go another one. */
 static const char *hp_slowest_keep_line(const struct hp_slowest_view *view, struct hp_text *line, const char *otherwise)
 {
-    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model->arena, line->bytes, line->length);
     return copy != NULL ? copy : otherwise;
 }
 
@@ -21644,7 +21758,7 @@ static const char *hp_slowest_description(const struct hp_slowest_view *view)
     char bytes[HP_SLOWEST_LINE_BYTES];
     struct hp_text line;
     const struct hp_slowest_function *function = view->order[0];
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     if (view->shown != 1 || function->session == NULL)
         return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
     hp_text_init(&line, bytes, sizeof bytes);
@@ -21735,7 +21849,7 @@ static void hp_slowest_note_slower(const struct hp_slowest_view *view)
     hp_text_string(&line, "a call of ");
     hp_slowest_put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->details.max));
+    hp_units_ns(&line, hp_run_ns(&view->results->model->run, view->order[at]->details.max));
     hp_text_string(&line, ", and is not over or was not looked into");
     hp_section_note(view->section, hp_slowest_keep_line(view, &line, "other calls took longer and were not looked into"));
 }
@@ -21803,7 +21917,7 @@ struct hp_timing_view {
 static bool hp_timing_add_percentile(struct hp_timing_view *view, double percentile)
 {
     struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->model.arena, percentile, "_ns", "", &names))
+    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
         hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
@@ -21878,7 +21992,7 @@ static int hp_timing_compare_selfs(const void *a, const void *b)
 /* The row of the main function, where the run has one; by thread, that of the first process. */
 static bool hp_timing_is_main_row(const struct hp_timing_view *view, const struct hp_site_sums *site)
 {
-    return view->results->model.profile->main != NULL && site->is_main &&
+    return view->results->model->profile->main != NULL && site->is_main &&
            (site->thread == NULL || site->session == 0);
 }
 
@@ -21942,7 +22056,7 @@ static size_t hp_timing_cut(const struct hp_timing_view *view, const struct hp_s
 
 static void hp_timing_set_ticks(struct hp_timing_view *view, struct hp_row *row, size_t column, double ticks)
 {
-    hp_section_set_number(row, column, ticks * view->results->model.run.ns_per_tick);
+    hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
 static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -21973,7 +22087,7 @@ static void hp_timing_fill_durations(struct hp_timing_view *view, struct hp_row 
 static bool hp_timing_fill_row(struct hp_timing_view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct hp_timing_columns *columns = &view->columns;
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     const uint64_t self = hp_sums_self(&site->sums);
     const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
@@ -22012,7 +22126,7 @@ static bool hp_timing_has_shared_thread(const struct hotpath_section *section, c
 static void hp_timing_add_notes(const struct hp_timing_view *view)
 {
     struct hotpath_section *section = view->section;
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     bool has_open = false, has_rough = false, has_marked = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -22048,21 +22162,21 @@ static const char *hp_timing_describe_rows(const struct hp_settings *settings)
 
 static struct hp_timing_view *hp_timing_make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct hp_timing_view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct hp_timing_view *view = hp_arena_take(results->model->arena, sizeof *view);
     if (view == NULL)
         return NULL;
     *view = (struct hp_timing_view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
-    view->durations = hp_arena_take(results->model.arena, sizeof *view->durations);
-    view->whole = hp_share_whole(results->model.profile, &results->settings->show, &section->percent_of);
+    view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
+    view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && hp_timing_describe(view) ? view : NULL;
 }
 
 static bool hp_timing_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     struct hp_timing_view *view = hp_timing_make_view(results, section);
     const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->model.arena, view->profile->site_count + 1, sizeof(void *))
+        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
                      : NULL;
     if (sites == NULL)
         return false;
@@ -22368,7 +22482,7 @@ static struct hp_wait_table_columns hp_wait_table_describe(struct hotpath_sectio
 /* NULL: no memory. */
 static const char *hp_wait_table_keep_line(const struct hp_wait_table_view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static double hp_wait_table_share(const struct hp_wait_table_view *view, uint64_t ns)
@@ -22460,7 +22574,7 @@ static bool hp_wait_table_is_shown(const struct hp_wait_table_view *view, const 
 
 static bool hp_wait_table_choose(struct hp_wait_table_view *view)
 {
-    view->shown = hp_arena_take_array(view->results->model.arena, view->waits->count + 1, sizeof(void *));
+    view->shown = hp_arena_take_array(view->results->model->arena, view->waits->count + 1, sizeof(void *));
     for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
         if (hp_wait_table_is_shown(view, view->waits->all[at]))
             view->shown[view->count++] = view->waits->all[at];
@@ -22507,7 +22621,7 @@ static bool hp_wait_table_fill_row(void *context, struct hp_row *row, const void
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }
 
-static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model.run); }
+static bool hp_wait_table_has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model->run); }
 
 static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_section *section)
 {
@@ -22515,7 +22629,7 @@ static bool hp_wait_table_fill(struct hotpath_results *results, struct hotpath_s
     hp_section_show_columns(results, section);
     section->description = "What threads waited for.";
     section->percent_of = "watched";
-    view.waits = hp_model_waits(&results->model);
+    view.waits = hp_model_waits(results->model);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
         !hp_wait_table_choose(&view))
         return false;
@@ -22577,11 +22691,11 @@ static void hp_json_report_put_moment(struct hp_json *json, const struct hp_run 
 
 static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results *results)
 {
-    const struct hp_snapshot *snapshot = results->model.run.sessions[0];
+    const struct hp_snapshot *snapshot = results->model->run.sessions[0];
     const struct hp_header *header = &snapshot->header;
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
-    hp_json_report_put_moment(json, &results->model.run);
+    hp_json_report_put_moment(json, &results->model->run);
     hp_json_put_string(json, "command", hp_snapshot_text(snapshot, header->command));
     hp_json_put_string(json, "executable", hp_snapshot_text(snapshot, header->executable));
     hp_json_put_u64(json, "pid", header->pid);
@@ -22600,7 +22714,7 @@ static void hp_json_report_put_meta(struct hp_json *json, const hotpath_results 
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_put_u64(json, "processes", results->model.run.process_count);
+    hp_json_put_u64(json, "processes", results->model->run.process_count);
     hp_json_end_object(json);
 }
 
@@ -22834,8 +22948,8 @@ static void hp_json_report_put_warnings(struct hp_json *json, const hotpath_resu
 {
     hp_json_key(json, "warnings");
     hp_json_begin_array(json);
-    if (results->model.run.cut_off > 0)
-        hp_json_report_put_cut_off(json, &results->model.run);
+    if (results->model->run.cut_off > 0)
+        hp_json_report_put_cut_off(json, &results->model->run);
     for (size_t at = 0; at < results->warning_count; at++)
         hp_json_string(json, results->warnings[at]);
     hp_json_end_array(json);
@@ -22860,16 +22974,16 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_key(&json, "min_percent");
         hp_json_number(&json, results->settings->show.min_percent, 15);
     }
-    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model.run)));
+    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
     hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
-    if (hp_run_has_allocs(&results->model.run)) {
+    if (hp_run_has_allocs(&results->model->run)) {
         hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
     }
-    if (hp_run_has_cpu(&results->model.run))
+    if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model.run));
+    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)
@@ -23109,7 +23223,7 @@ static bool hp_table_make_cell(struct hp_table_table *table, const struct hp_col
     struct hp_text text;
     hp_text_init(&text, table->scratch, HP_TABLE_CELL_BYTES);
     hp_table_put_cell(&text, column, row, cell);
-    const char *copy = hp_arena_copy(table->results->model.arena, table->scratch, text.length);
+    const char *copy = hp_arena_copy(table->results->model->arena, table->scratch, text.length);
     if (copy == NULL)
         return false;
     const bool is_marked = (column->traits & HP_COLUMN_NAME) && row->is_open;
@@ -23120,8 +23234,8 @@ static bool hp_table_make_cell(struct hp_table_table *table, const struct hp_col
 static bool hp_table_make_cells(struct hp_table_table *table)
 {
     const struct hotpath_section *section = table->section;
-    table->scratch = hp_arena_take(table->results->model.arena, HP_TABLE_CELL_BYTES);
-    table->cells = hp_arena_take_array(table->results->model.arena, section->row_count + 1,
+    table->scratch = hp_arena_take(table->results->model->arena, HP_TABLE_CELL_BYTES);
+    table->cells = hp_arena_take_array(table->results->model->arena, section->row_count + 1,
                                        table->count * sizeof *table->cells);
     if (table->scratch == NULL || table->cells == NULL)
         return false;
@@ -23363,7 +23477,7 @@ static void hp_table_put_heading(const struct hp_table_table *table)
 static bool hp_table_put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
                         const struct hp_table_style *style)
 {
-    struct hp_table_table *table = hp_arena_take(results->model.arena, sizeof *table);
+    struct hp_table_table *table = hp_arena_take(results->model->arena, sizeof *table);
     if (table == NULL)
         return false;
     *table = (struct hp_table_table){.results = results, .section = section, .out = out, .style = style};
@@ -23385,10 +23499,10 @@ static bool hp_table_put_section(const hotpath_results *results, const struct ho
 static void hp_table_put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model.run));
-    if (results->model.run.process_count > 1) {
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.process_count > 1) {
         hp_text_string(line, ", ");
-        hp_text_u64(line, results->model.run.process_count);
+        hp_text_u64(line, results->model->run.process_count);
         hp_text_string(line, " processes");
     }
     const char *before = "";
@@ -23421,7 +23535,7 @@ static void hp_table_put_metadata(const hotpath_results *results, struct hp_text
 /* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
 static void hp_table_put_cut_off(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     if (run->cut_off == 0)
         return;
     hp_text_string(line, "warning: ");
@@ -23437,7 +23551,7 @@ static void hp_table_put_cut_off(const hotpath_results *results, struct hp_text 
 
 static void hp_table_put_ended(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     const size_t ended = run->states[HP_SNAPSHOT_ENDED];
     if (run->count > run->process_count && ended > 0) {
         hp_text_u64(line, ended);
@@ -23474,7 +23588,7 @@ static void hp_table_put_trust(const hotpath_results *results, struct hp_text *l
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
-    char *scratch = hp_arena_take(results->model.arena, HP_TABLE_CELL_BYTES);
+    char *scratch = hp_arena_take(results->model->arena, HP_TABLE_CELL_BYTES);
     if (scratch == NULL)
         return false;
     hp_table_put_style(style, out, HP_TABLE_BOLD);
@@ -25136,7 +25250,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x66e926e5baae814d)
+#define HP_SHARED_LAYOUT UINT64_C(0x4164e8e7a03326a0)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -26667,6 +26781,7 @@ static struct hp_call_log *hp_kept_log_of(struct hp_head *head, struct hotpath_s
         struct hp_call_log *log = hp_store_at(head->store, offset);
         log->capacity = capacity;
         __atomic_store_n(&stat->log, offset, __ATOMIC_RELEASE);
+        __atomic_fetch_or(&hp_store_header(head->store)->features, HP_FEATURE_CALLS, __ATOMIC_RELAXED);
     }
     return hp_store_at(head->store, stat->log);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +16,10 @@
 #include "regular_file.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
-#define MOST_OPEN_FILES 512    /* of live processes at a time; of further ones no single calls are shown */
-#define PEEK_BYTES (64u << 10) /* the header, and the texts it names: they are written first */
+#define MOST_OPEN_FILES 512          /* of live processes at a time; of further ones no single calls are shown */
+#define PEEK_BYTES (64u << 10)       /* the header, and the texts it names: they are written first */
+#define LARGE_FILE ((size_t)4 << 20) /* from here on it is read as it is needed */
+#define PAGE_BYTES ((size_t)4096)
 
 /* ---------------------------------------------------------------------------------------------- now */
 
@@ -95,15 +98,65 @@ static bool read_anew(void *context, uint32_t offset, void *to, size_t bytes)
     return file->fd >= 0 && read_at(file->fd, offset, to, bytes) == (ssize_t)bytes;
 }
 
-static bool read_all(struct hp_session_file *file, int fd, const char *path, size_t size)
+/* Pages from `page` to `end`, all of which are missing. What is behind the end of the file stays empty. */
+static bool read_pages(struct hp_session_file *file, size_t page, size_t end)
 {
-    /* A little more, so that an empty file is no allocation of nothing. */
-    file->bytes = calloc(1, size + 8);
-    if (file->bytes == NULL)
+    const size_t from = page * PAGE_BYTES, to = end * PAGE_BYTES < file->size ? end * PAGE_BYTES : file->size;
+    if (read_at(file->fd, (uint32_t)from, (char *)file->bytes + from, to - from) < 0)
+        return false;
+    for (; page < end; page++)
+        file->readings[page] = file->reading;
+    return true;
+}
+
+static bool fetch(void *context, uint64_t offset, size_t bytes)
+{
+    struct hp_session_file *file = context;
+    const size_t end = ((size_t)offset + bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    for (size_t page = (size_t)offset / PAGE_BYTES, missing; page < end; page = missing) {
+        missing = page;
+        while (missing < end && file->readings[missing] != file->reading)
+            missing++;
+        if (missing > page && !read_pages(file, page, missing))
+            return false;
+        missing += missing == page;
+    }
+    return true;
+}
+
+/* Memory for a file that may grow; only what is written to takes any. */
+static bool make_room(struct hp_session_file *file, const char *path, size_t room)
+{
+    void *bytes = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes == MAP_FAILED)
         return fail(file, path, "not enough memory");
-    const ssize_t length = read_at(fd, 0, file->bytes, size);
+    if (file->bytes != NULL)
+        munmap(file->bytes, file->room);
+    file->bytes = bytes;
+    file->room = room;
+    free(file->readings);
+    file->readings = NULL;
+    return true;
+}
+
+/* The header at once, the rest when it is asked for. */
+static bool begin_piecemeal(struct hp_session_file *file, const char *path)
+{
+    if (file->readings == NULL)
+        file->readings = calloc(file->room / PAGE_BYTES + 1, sizeof *file->readings);
+    if (file->readings == NULL)
+        return fail(file, path, "not enough memory");
+    file->reading++;
+    return read_pages(file, 0, 1) || fail(file, path, strerror(errno));
+}
+
+static bool read_all(struct hp_session_file *file, int fd, const char *path)
+{
+    const ssize_t length = read_at(fd, 0, file->bytes, file->size);
     if (length < 0)
         return fail(file, path, strerror(errno));
+    if ((size_t)length < file->size)
+        memset((char *)file->bytes + length, 0, file->size - (size_t)length);
     file->size = (size_t)length;
     return true;
 }
@@ -133,42 +186,90 @@ static size_t bytes_wanted(const struct hp_header *header, uint64_t file_bytes, 
     return wanted < most ? (size_t)wanted : most;
 }
 
-static bool read_file(struct hp_session_file *file, int fd, const char *path, size_t most)
+/* A session that goes on may become as large as its file, where there are addresses to spare. */
+static size_t room_wanted(const struct hp_session_file *file, uint64_t file_bytes, size_t most)
 {
+    const bool is_growing = file->life == HP_LIFE_LIVE && sizeof(void *) > 4 && most == SIZE_MAX;
+    const size_t bytes = is_growing && file_bytes > file->size ? (size_t)file_bytes : file->size;
+    return (bytes + 8 + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1); /* a little more: texts end in a zero */
+}
+
+/* What is asked of a file before it is read: `most` bytes of it. */
+struct reading {
+    const char *path;
+    size_t most;
     struct stat status;
-    struct hp_header header;
     struct hp_clock_pair now;
+    bool has_now;
+    bool is_live;
+};
+
+static bool look_at(struct hp_session_file *file, int fd, struct reading *reading)
+{
+    struct hp_header header;
+    const char *path = reading->path;
     memset(&header, 0, sizeof header);
-    if (fstat(fd, &status) != 0)
+    if (fstat(fd, &reading->status) != 0)
         return fail(file, path, strerror(errno));
-    if (is_foreign(&status))
-        return fail_foreign(file, path, status.st_uid);
-    if ((uint64_t)status.st_size > LARGEST_FILE || (uint64_t)status.st_size > SIZE_MAX / 2)
+    const uint64_t file_bytes = (uint64_t)reading->status.st_size;
+    if (is_foreign(&reading->status))
+        return fail_foreign(file, path, reading->status.st_uid);
+    if (file_bytes > LARGEST_FILE || file_bytes > SIZE_MAX / 2)
         return fail(file, path, "larger than any session (4 GiB)");
     if (read_at(fd, 0, &header, sizeof header) < 0)
         return fail(file, path, strerror(errno));
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
     const bool is_recent = is_session(&header) && is_of_this_boot(&header);
-    const bool has_now = is_recent && read_now(&header, &now);
+    reading->has_now = is_recent && read_now(&header, &reading->now);
     file->life = is_recent ? life_of(&header, path) : HP_LIFE_OVER;
-    const bool is_live = has_now && file->life == HP_LIFE_LIVE;
-    file->disk_bytes = (uint64_t)status.st_blocks * 512;
-    if (!read_all(file, fd, path, bytes_wanted(&header, (uint64_t)status.st_size, most)))
+    reading->is_live = reading->has_now && file->life == HP_LIFE_LIVE;
+    file->disk_bytes = (uint64_t)reading->status.st_blocks * 512;
+    file->size = bytes_wanted(&header, file_bytes, reading->most);
+    return true;
+}
+
+static bool is_piecemeal(const struct hp_session_file *file, int fd)
+{
+    return file->size >= LARGE_FILE && fd < MOST_OPEN_FILES;
+}
+
+static bool read_file(struct hp_session_file *file, int fd, struct reading *reading)
+{
+    const char *path = reading->path;
+    if (!look_at(file, fd, reading))
         return false;
-    const char *problem = hp_snapshot_open(&file->snapshot, file->bytes, file->size, is_live ? &now : NULL);
+    if (file->size + 8 > file->room &&
+        !make_room(file, path, room_wanted(file, (uint64_t)reading->status.st_size, reading->most)))
+        return false;
+    const struct hp_clock_pair *now = reading->is_live ? &reading->now : NULL;
+    const bool is_whole = !is_piecemeal(file, fd);
+    file->fd = fd;
+    if (!(is_whole ? read_all(file, fd, path) : begin_piecemeal(file, path)))
+        return false;
+    const char *problem =
+        hp_snapshot_open_piecemeal(&file->snapshot, file->bytes, file->size, now, is_whole ? NULL : fetch, file);
     if (problem != NULL)
         return fail(file, path, problem);
-    if (has_now && !is_live && !file->snapshot.is_finished)
-        hp_snapshot_use_rate(&file->snapshot, &now);
-    if (is_live) {
+    if (reading->has_now && !reading->is_live && !file->snapshot.is_finished)
+        hp_snapshot_use_rate(&file->snapshot, &reading->now);
+    if (reading->is_live && fd < MOST_OPEN_FILES) {
         file->snapshot.read_anew = read_anew;
         file->snapshot.read_context = file;
     }
     return true;
 }
 
+static void stay_open_if_needed(struct hp_session_file *file, int fd)
+{
+    if (file->snapshot.fetch != NULL || file->snapshot.read_anew != NULL)
+        return;
+    close(fd);
+    file->fd = -1;
+}
+
 static bool open_with(struct hp_session_file *file, int fd, const char *path, size_t most)
 {
+    struct reading reading = {.path = path, .most = most};
     memset(file, 0, sizeof *file);
     file->fd = -1;
     if (fd < 0)
@@ -176,12 +277,21 @@ static bool open_with(struct hp_session_file *file, int fd, const char *path, si
                     errno == ELOOP    ? "it is a link, which is not followed here"
                     : errno == EINVAL ? "not a regular file"
                                       : strerror(errno));
-    const bool is_open = read_file(file, fd, path, most);
-    if (is_open && file->snapshot.read_anew != NULL && fd < MOST_OPEN_FILES)
-        file->fd = fd;
-    else
-        close(fd);
+    const bool is_open = read_file(file, fd, &reading);
+    stay_open_if_needed(file, fd);
     return is_open;
+}
+
+bool hp_session_file_refresh(struct hp_session_file *file, const char *path, bool *ret_has_moved)
+{
+    struct reading reading = {.path = path, .most = SIZE_MAX};
+    const void *const before = file->bytes;
+    *ret_has_moved = false;
+    if (file->fd < 0 || file->snapshot.is_finished)
+        return true; /* nobody writes there any more */
+    const bool is_read = read_file(file, file->fd, &reading);
+    *ret_has_moved = file->bytes != before;
+    return is_read;
 }
 
 bool hp_session_file_open(struct hp_session_file *file, const char *path)
@@ -198,7 +308,9 @@ void hp_session_file_close(struct hp_session_file *file)
 {
     if (file->fd >= 0)
         close(file->fd);
-    free(file->bytes);
+    if (file->bytes != NULL)
+        munmap(file->bytes, file->room);
+    free(file->readings);
     memset(file, 0, sizeof *file);
     file->fd = -1;
 }

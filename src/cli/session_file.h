@@ -1,6 +1,7 @@
 /*
- * A session file, read into memory. It is copied first, so that a process that still writes, or a file that shrinks,
- * cannot disturb the reading. That of a live process stays open: see read_anew in snapshot.h. SPDX-License-Identifier: MIT
+ * A session file, read into memory. It is copied, so that a process that still writes, or a file that shrinks, cannot disturb
+ * the reading: a small one at once, of a large one the pages that somebody looks at, when he does. Large ones, and those of
+ * live processes, stay open; see also read_anew in snapshot.h. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSION_FILE_H
 #define HP_CLI_SESSION_FILE_H
@@ -14,7 +15,10 @@
 struct hp_session_file {
     void *bytes;
     size_t size;
+    size_t room;         /* how large it can become where it is */
     int fd;              /* -1: closed */
+    uint32_t *readings;  /* for each page, with which reading it was copied; NULL: all are there */
+    uint32_t reading;    /* the present one, from 1 */
     uint64_t disk_bytes; /* what it takes on its disk */
     enum hp_life life;   /* of its process */
     struct hp_snapshot snapshot;
@@ -26,6 +30,12 @@ bool hp_session_file_open(struct hp_session_file *file, const char *path);
 
 /* Only the beginning, of a file in an open folder, where links are not followed: enough for the header and its texts. */
 bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name);
+
+/*
+ * Reads it anew, as it is now: what was copied before is void, though texts stay where they are unless `ret_has_moved` says
+ * otherwise. False: `problem` says why.
+ */
+bool hp_session_file_refresh(struct hp_session_file *file, const char *path, bool *ret_has_moved);
 
 void hp_session_file_close(struct hp_session_file *file);
 

@@ -74,7 +74,7 @@ static void try_column(struct hp_spelling *spelling, const hotpath_results *resu
     hp_spelling_try(spelling, key);
     for (size_t at = 0; at < sizeof units / sizeof units[0]; at++)
         if (hp_text_has_suffix(key, units[at])) {
-            const char *stem = hp_arena_copy(results->model.arena, key, strlen(key) - strlen(units[at]));
+            const char *stem = hp_arena_copy(results->model->arena, key, strlen(key) - strlen(units[at]));
             if (stem != NULL)
                 hp_spelling_try(spelling, stem);
         }

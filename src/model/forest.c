@@ -178,9 +178,12 @@ static bool make_places(struct hp_forest *forest, struct gathering *gathering)
     const size_t sessions = forest->run->count;
     forest->shapes = hp_arena_take_array(forest->arena, sessions + 1, sizeof *forest->shapes);
     forest->mains = hp_arena_take_array(forest->arena, sessions + 1, sizeof(void *));
-    if (forest->shapes == NULL || forest->mains == NULL)
+    forest->sessions = hp_arena_take_array(forest->arena, sessions + 1, sizeof(void *));
+    if (forest->shapes == NULL || forest->mains == NULL || forest->sessions == NULL)
         return false;
+    forest->session_count = sessions;
     for (size_t index = 0; index < sessions; index++) {
+        forest->sessions[index] = forest->run->sessions[index];
         forest->shapes[index] = shape_of(forest->run->sessions[index]);
         gathering->left += forest->shapes[index].node_count;
     }
@@ -501,12 +504,12 @@ bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const str
 
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run)
 {
-    if (run->count != forest->run->count)
+    if (run->count != forest->session_count)
         return false;
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_shape shape = shape_of(run->sessions[at]), *known = &forest->shapes[at];
-        if (shape.node_count != known->node_count || shape.threads != known->threads ||
-            shape.thread_count != known->thread_count)
+        if (run->sessions[at] != forest->sessions[at] || shape.node_count != known->node_count ||
+            shape.threads != known->threads || shape.thread_count != known->thread_count)
             return false;
     }
     return true;

@@ -64,6 +64,8 @@ struct hp_forest {
     bool is_by_thread;
     uint32_t label_count;
     struct hp_site_table sites;
+    const struct hp_snapshot **sessions; /* those it was made from */
+    size_t session_count;
     struct hp_shape *shapes;     /* one per session */
     struct hp_site_sums **mains; /* one per session: its main function, or NULL */
     struct hp_record **records;  /* by session, thread and offset */

@@ -10,14 +10,34 @@
 #include "trust.h"
 #include "wait_profile.h"
 
-bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots)
+bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
+                    const struct hp_snapshots *snapshots)
 {
     memset(model, 0, sizeof *model);
+    model->kept = kept;
     model->arena = arena;
     if (!hp_run_init(&model->run, arena, snapshots))
         return false;
-    model->profile = hp_profile_build(arena, arena, &model->run, false);
+    model->profile = hp_profile_build(kept, arena, &model->run, false);
     return model->profile != NULL;
+}
+
+bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved)
+{
+    struct hp_profile *const profile = model->profile;
+    struct hp_arena *const kept = model->kept, *const arena = model->arena;
+    hp_arena_reset(arena);
+    memset(model, 0, sizeof *model);
+    model->kept = kept;
+    model->arena = arena;
+    if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
+        hp_profile_refresh(profile, arena, &model->run)) {
+        model->profile = profile;
+        return true;
+    }
+    hp_arena_release(kept);
+    hp_arena_reset(arena);
+    return hp_model_build(model, kept, arena, snapshots);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)

@@ -1,9 +1,9 @@
 /*
  * What the sessions of a run say, whoever asks: reports, live views, exporters. It knows nothing of what is shown.
  *
- * The parts are made by the first who asks for them, and stay. Everything is carved out of one arena of mapped memory, so a
- * model can be built in a signal handler. A function here that returns a pointer returns NULL when the memory does not
- * suffice. SPDX-License-Identifier: MIT
+ * The parts are made by the first who asks for them, and stay until the sessions are read anew. Everything is carved out of
+ * arenas of mapped memory, so a model can be built in a signal handler. A function here that returns a pointer returns NULL
+ * when the memory does not suffice. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_MODEL_H
 #define HP_MODEL_MODEL_H
@@ -20,7 +20,8 @@ struct hp_run_waits;
 struct hp_trust;
 
 struct hp_model {
-    struct hp_arena *arena;
+    struct hp_arena *kept;  /* for what stays when the sessions are read anew: their shape */
+    struct hp_arena *arena; /* for what is of this reading */
     struct hp_run run;
     struct hp_profile *profile; /* functions and the call tree: always there */
     /* Private, from here on: see the functions below. */
@@ -31,8 +32,18 @@ struct hp_model {
     const struct hp_trust *trust;
 };
 
-/* Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. */
-bool hp_model_build(struct hp_model *model, struct hp_arena *arena, const struct hp_snapshots *snapshots);
+/*
+ * Sorts out the sessions and adds them up. False: no memory. The snapshots must stay as long as the model is used. The arenas
+ * may be one, if nothing is ever read anew.
+ */
+bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_arena *arena,
+                    const struct hp_snapshots *snapshots);
+
+/*
+ * The same after the snapshots were read anew; there may be more or fewer of them. All that was made before is void. With
+ * `has_moved` texts are elsewhere, too.
+ */
+bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
 
 /* The profile with sites kept apart by thread. */
 const struct hp_profile *hp_model_by_thread(struct hp_model *model);

@@ -1,6 +1,7 @@
 /* A bump arena over mapped chunks, each twice as large as the one before. SPDX-License-Identifier: MIT */
 #include "arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -13,9 +14,10 @@
 struct hp_arena_chunk {
     struct hp_arena_chunk *next;
     size_t size;
+    char *dirty; /* up to here it has been used before, and is not zero */
 };
 
-_Static_assert(sizeof(struct hp_arena_chunk) <= ALIGNMENT, "the first piece of a chunk must be aligned");
+#define HEAD_BYTES ((sizeof(struct hp_arena_chunk) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1))
 
 static size_t chunk_size(const struct hp_arena *arena, size_t at_least)
 {
@@ -24,19 +26,50 @@ static size_t chunk_size(const struct hp_arena *arena, size_t at_least)
     return size < at_least ? (at_least + 4095) & ~(size_t)4095 : size;
 }
 
-static void *add_chunk(struct hp_arena *arena, size_t size)
+static void use_chunk(struct hp_arena *arena, struct hp_arena_chunk *chunk)
 {
-    const size_t bytes = chunk_size(arena, size + ALIGNMENT);
+    arena->current = chunk;
+    arena->free = (char *)chunk + HEAD_BYTES;
+    arena->end = (char *)chunk + chunk->size;
+}
+
+static bool add_chunk(struct hp_arena *arena, size_t size)
+{
+    const size_t bytes = chunk_size(arena, size + HEAD_BYTES);
     struct hp_arena_chunk *chunk = hp_memory_map(bytes);
     if (chunk == NULL)
-        return NULL;
-    chunk->next = arena->chunks;
+        return false;
+    struct hp_arena_chunk **place = arena->current != NULL ? &arena->current->next : &arena->chunks;
+    chunk->next = *place;
     chunk->size = bytes;
-    arena->chunks = chunk;
+    chunk->dirty = (char *)chunk + HEAD_BYTES;
+    *place = chunk;
     arena->mapped += bytes;
-    arena->free = (char *)chunk + ALIGNMENT;
-    arena->end = (char *)chunk + bytes;
-    return chunk;
+    use_chunk(arena, chunk);
+    return true;
+}
+
+/* Where so much fits: in a chunk of earlier times, or a new one. Chunks that are too small are passed over. */
+static bool find_chunk(struct hp_arena *arena, size_t size)
+{
+    struct hp_arena_chunk *chunk = arena->current != NULL ? arena->current->next : arena->chunks;
+    while (chunk != NULL && chunk->size - HEAD_BYTES < size) {
+        arena->current = chunk;
+        chunk = chunk->next;
+    }
+    if (chunk == NULL)
+        return add_chunk(arena, size);
+    use_chunk(arena, chunk);
+    return true;
+}
+
+/* What was used before is not zero any more. */
+static void clean(struct hp_arena_chunk *chunk, char *from, char *to)
+{
+    if (from < chunk->dirty)
+        memset(from, 0, (size_t)((to < chunk->dirty ? to : chunk->dirty) - from));
+    if (to > chunk->dirty)
+        chunk->dirty = to;
 }
 
 void *hp_arena_take(struct hp_arena *arena, size_t size)
@@ -46,13 +79,20 @@ void *hp_arena_take(struct hp_arena *arena, size_t size)
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (arena->limit != 0 && size > arena->limit - arena->taken)
         return NULL;
-    if (arena->free == NULL || size > (size_t)(arena->end - arena->free))
-        if (add_chunk(arena, size) == NULL)
-            return NULL;
-    void *piece = arena->free;
+    if ((arena->free == NULL || size > (size_t)(arena->end - arena->free)) && !find_chunk(arena, size))
+        return NULL;
+    char *piece = arena->free;
     arena->free += size;
     arena->taken += size;
+    clean(arena->current, piece, arena->free);
     return piece;
+}
+
+void hp_arena_reset(struct hp_arena *arena)
+{
+    arena->current = NULL;
+    arena->free = arena->end = NULL;
+    arena->taken = 0;
 }
 
 void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size)

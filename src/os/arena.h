@@ -16,8 +16,9 @@
 struct hp_arena_chunk;
 
 struct hp_arena {
-    struct hp_arena_chunk *chunks;
-    char *free; /* the next free byte of the newest chunk */
+    struct hp_arena_chunk *chunks;  /* in the order in which they are used */
+    struct hp_arena_chunk *current; /* the one that is handed out from */
+    char *free;                     /* its next free byte */
     char *end;
     size_t mapped;
     size_t taken;
@@ -30,6 +31,9 @@ void *hp_arena_take_array(struct hp_arena *arena, size_t count, size_t size);
 
 /* A copy of `length` bytes, ended by a zero. */
 char *hp_arena_copy(struct hp_arena *arena, const char *bytes, size_t length);
+
+/* Everything that was taken is free again; the memory is kept for what is taken next, in work that is done again and again. */
+void hp_arena_reset(struct hp_arena *arena);
 
 /* Gives everything back; the arena is empty and can be used again. */
 void hp_arena_release(struct hp_arena *arena);

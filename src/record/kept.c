@@ -107,6 +107,7 @@ static struct hp_call_log *log_of(struct hp_head *head, struct hotpath_stat_ *st
         struct hp_call_log *log = hp_store_at(head->store, offset);
         log->capacity = capacity;
         __atomic_store_n(&stat->log, offset, __ATOMIC_RELEASE);
+        __atomic_fetch_or(&hp_store_header(head->store)->features, HP_FEATURE_CALLS, __ATOMIC_RELAXED);
     }
     return hp_store_at(head->store, stat->log);
 }

@@ -42,11 +42,11 @@ static void put_moment(struct hp_json *json, const struct hp_run *run)
 
 static void put_meta(struct hp_json *json, const hotpath_results *results)
 {
-    const struct hp_snapshot *snapshot = results->model.run.sessions[0];
+    const struct hp_snapshot *snapshot = results->model->run.sessions[0];
     const struct hp_header *header = &snapshot->header;
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
-    put_moment(json, &results->model.run);
+    put_moment(json, &results->model->run);
     hp_json_put_string(json, "command", hp_snapshot_text(snapshot, header->command));
     hp_json_put_string(json, "executable", hp_snapshot_text(snapshot, header->executable));
     hp_json_put_u64(json, "pid", header->pid);
@@ -65,7 +65,7 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     else
         hp_json_null(json);
     hp_json_end_object(json);
-    hp_json_put_u64(json, "processes", results->model.run.process_count);
+    hp_json_put_u64(json, "processes", results->model->run.process_count);
     hp_json_end_object(json);
 }
 
@@ -299,8 +299,8 @@ static void put_warnings(struct hp_json *json, const hotpath_results *results)
 {
     hp_json_key(json, "warnings");
     hp_json_begin_array(json);
-    if (results->model.run.cut_off > 0)
-        put_cut_off(json, &results->model.run);
+    if (results->model->run.cut_off > 0)
+        put_cut_off(json, &results->model->run);
     for (size_t at = 0; at < results->warning_count; at++)
         hp_json_string(json, results->warnings[at]);
     hp_json_end_array(json);
@@ -325,16 +325,16 @@ void hp_json_report_render(const hotpath_results *results, struct hp_text *out, 
         hp_json_key(&json, "min_percent");
         hp_json_number(&json, results->settings->show.min_percent, 15);
     }
-    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model.run)));
+    hp_json_put_string(&json, "state", hp_snapshot_state_name(hp_run_state(&results->model->run)));
     hp_json_put_string(&json, "time", results->settings->show.time_exclusive ? "exclusive" : "inclusive");
     hp_json_put_string(&json, "by", results->settings->show.by == HP_BY_THREAD ? "thread" : "function");
-    if (hp_run_has_allocs(&results->model.run)) {
+    if (hp_run_has_allocs(&results->model->run)) {
         hp_json_put_string(&json, "alloc", results->settings->show.alloc_cumulative ? "cumulative" : "exclusive");
         hp_json_put_string(&json, "alloc_metric", hp_alloc_metric_name(results->settings->show.alloc_metric));
     }
-    if (hp_run_has_cpu(&results->model.run))
+    if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(&json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model.run));
+    hp_json_put_u64(&json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
     hp_json_key(&json, "sections");
     hp_json_begin_object(&json);
     for (size_t at = 0; at < results->section_count; at++)

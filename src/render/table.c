@@ -142,7 +142,7 @@ static bool make_cell(struct table *table, const struct hp_column *column, const
     struct hp_text text;
     hp_text_init(&text, table->scratch, CELL_BYTES);
     put_cell(&text, column, row, cell);
-    const char *copy = hp_arena_copy(table->results->model.arena, table->scratch, text.length);
+    const char *copy = hp_arena_copy(table->results->model->arena, table->scratch, text.length);
     if (copy == NULL)
         return false;
     const bool is_marked = (column->traits & HP_COLUMN_NAME) && row->is_open;
@@ -153,8 +153,8 @@ static bool make_cell(struct table *table, const struct hp_column *column, const
 static bool make_cells(struct table *table)
 {
     const struct hotpath_section *section = table->section;
-    table->scratch = hp_arena_take(table->results->model.arena, CELL_BYTES);
-    table->cells = hp_arena_take_array(table->results->model.arena, section->row_count + 1,
+    table->scratch = hp_arena_take(table->results->model->arena, CELL_BYTES);
+    table->cells = hp_arena_take_array(table->results->model->arena, section->row_count + 1,
                                        table->count * sizeof *table->cells);
     if (table->scratch == NULL || table->cells == NULL)
         return false;
@@ -396,7 +396,7 @@ static void put_heading(const struct table *table)
 static bool put_section(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
                         const struct hp_table_style *style)
 {
-    struct table *table = hp_arena_take(results->model.arena, sizeof *table);
+    struct table *table = hp_arena_take(results->model->arena, sizeof *table);
     if (table == NULL)
         return false;
     *table = (struct table){.results = results, .section = section, .out = out, .style = style};
@@ -418,10 +418,10 @@ static bool put_section(const hotpath_results *results, const struct hotpath_sec
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model.run));
-    if (results->model.run.process_count > 1) {
+    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    if (results->model->run.process_count > 1) {
         hp_text_string(line, ", ");
-        hp_text_u64(line, results->model.run.process_count);
+        hp_text_u64(line, results->model->run.process_count);
         hp_text_string(line, " processes");
     }
     const char *before = "";
@@ -454,7 +454,7 @@ static void put_metadata(const hotpath_results *results, struct hp_text *line)
 /* What a reader must know about the sessions before he reads their numbers: in this line and in the next. */
 static void put_cut_off(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     if (run->cut_off == 0)
         return;
     hp_text_string(line, "warning: ");
@@ -470,7 +470,7 @@ static void put_cut_off(const hotpath_results *results, struct hp_text *line)
 
 static void put_ended(const hotpath_results *results, struct hp_text *line)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     const size_t ended = run->states[HP_SNAPSHOT_ENDED];
     if (run->count > run->process_count && ended > 0) {
         hp_text_u64(line, ended);
@@ -507,7 +507,7 @@ static void put_trust(const hotpath_results *results, struct hp_text *line) { hp
 
 bool hp_table_render(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style)
 {
-    char *scratch = hp_arena_take(results->model.arena, CELL_BYTES);
+    char *scratch = hp_arena_take(results->model->arena, CELL_BYTES);
     if (scratch == NULL)
         return false;
     put_style(style, out, BOLD);

@@ -31,7 +31,7 @@ struct view {
 
 static bool add_pool(struct view *view, const struct hp_snapshot *session, const struct hp_pool *stored)
 {
-    struct pool *pool = hp_arena_take(view->results->model.arena, sizeof *pool);
+    struct pool *pool = hp_arena_take(view->results->model->arena, sizeof *pool);
     const char *name = hp_snapshot_text(session, stored->name);
     if (pool == NULL)
         return false;
@@ -72,7 +72,7 @@ static int compare_bytes(const void *a, const void *b)
 
 static bool gather(struct view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     struct hp_pool stored;
     for (size_t at = 0; at < run->count; at++) {
         struct hp_walk walk = {0};
@@ -80,7 +80,7 @@ static bool gather(struct view *view)
             if (!add_pool(view, run->sessions[at], &stored))
                 return false;
     }
-    view->all = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    view->all = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
     if (view->all == NULL)
         return false;
     size_t count = 0, kept = 0;
@@ -136,8 +136,8 @@ static void fill_row(struct hp_row *row, const struct columns *columns, const st
 
 static bool has_data(const struct hotpath_results *results)
 {
-    for (size_t at = 0; at < results->model.run.count; at++)
-        if (results->model.run.sessions[at]->header.pools != 0)
+    for (size_t at = 0; at < results->model->run.count; at++)
+        if (results->model->run.sessions[at]->header.pools != 0)
             return true;
     return false;
 }

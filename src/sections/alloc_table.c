@@ -129,7 +129,7 @@ static bool add_measured(struct view *view, struct measured *measured, bool are_
                                               are_peaks ? "Avg Peak" : "Avg", kind->average_unit, 0, is_visible);
     for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++) {
         struct hp_percentile_names names;
-        if (!hp_percentile_name(view->results->model.arena, settings->show.percentiles[at],
+        if (!hp_percentile_name(view->results->model->arena, settings->show.percentiles[at],
                                 are_peaks ? kind->peak_suffix : kind->suffix, are_peaks ? " Peak" : "", &names))
             return false;
         measured->percentiles[at] =
@@ -297,8 +297,8 @@ static bool gather(struct view *view)
 {
     const struct hotpath_results *results = view->results;
     const size_t most = view->profile->site_count + view->allocs->thread_count + 1;
-    struct entry *entries = hp_arena_take_array(results->model.arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(results->model.arena, most, sizeof(void *));
+    struct entry *entries = hp_arena_take_array(results->model->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(results->model->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < most; at++)
@@ -469,7 +469,7 @@ static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs
 
 static const char *keep_line(const struct view *view, struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static bool set_summary(struct view *view)
@@ -580,21 +580,21 @@ static bool set_description(struct view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section,
                               const struct kind *kind)
 {
-    struct view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
     if (view == NULL)
         return NULL;
     *view = (struct view){.results = results,
                           .section = section,
                           .kind = kind,
                           .profile = hp_results_profile_of_rows(results),
-                          .allocs = hp_model_allocs(&results->model),
+                          .allocs = hp_model_allocs(results->model),
                           .is_peak_first = is_peak(results->settings->show.alloc_metric)};
-    view->values = hp_arena_take(results->model.arena, sizeof *view->values);
+    view->values = hp_arena_take(results->model->arena, sizeof *view->values);
     return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
 }
 
@@ -607,7 +607,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         section->if_empty = HP_NO_ALLOCS;
         return hp_section_make_rows(results, section, 0);
     }
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "nothing was allocated while the session was active");

@@ -43,7 +43,8 @@ static struct columns describe(const struct hotpath_results *results, struct hot
     columns.peak_blocks =
         hp_section_add_column(section, "peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, false);
     columns.tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, false);
-    columns.pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model.run.count > 1);
+    columns.pid =
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, results->model->run.count > 1);
     columns.threads = hp_section_add_column(section, "threads", "Threads", HOTPATH_UNIT_COUNT, 0, false);
     return columns;
 }
@@ -103,15 +104,15 @@ static void add_notes(struct hotpath_section *section, const struct hp_allocs *a
         hp_section_note(section, NO_THREAD " are threads that had no record yet, or none any more");
 }
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model.run); }
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_allocs *allocs = hp_model_allocs(&results->model);
+    const struct hp_allocs *allocs = hp_model_allocs(results->model);
     if (allocs == NULL)
         return false;
     const struct hp_thread_allocs **order =
-        hp_arena_take_array(results->model.arena, allocs->thread_count + 1, sizeof(void *));
+        hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
     if (order == NULL)
         return false;
     const struct columns columns = describe(results, section);

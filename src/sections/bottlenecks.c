@@ -78,7 +78,7 @@ static bool has_samples(const struct hp_cpu *cpu)
 /* What has been measured beside time. */
 static bool has_data(const struct hotpath_results *results)
 {
-    const struct hp_run *run = &results->model.run;
+    const struct hp_run *run = &results->model->run;
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
 }
 
@@ -129,7 +129,7 @@ static void describe(struct view *view)
 /* NULL: no memory. */
 static const char *keep_line(const struct view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static void put_name(struct hp_text *line, const struct hp_site_sums *site)
@@ -253,8 +253,8 @@ static bool weigh(const struct view *view, struct entry *entry, size_t site)
 {
     struct hp_evidence *evidence = &entry->evidence;
     struct hp_site_waits waits = {0};
-    entry->site = view->results->model.profile->sites[site];
-    entry->wall_ns = hp_run_ns(&view->results->model.run, hp_sums_self(&entry->site->sums));
+    entry->site = view->results->model->profile->sites[site];
+    entry->wall_ns = hp_run_ns(&view->results->model->run, hp_sums_self(&entry->site->sums));
     entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
     if (view->allocs != NULL)
         hp_allocs_of_site(entry->site, &entry->allocs);
@@ -308,7 +308,7 @@ static bool is_left_out(const struct view *view, const struct hp_site_sums *site
 static void set_whole(struct view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     uint64_t inside = 0;
     for (size_t at = 0; at < profile->site_count; at++)
         if (!is_left_out(view, profile->sites[at]))
@@ -320,8 +320,8 @@ static void set_whole(struct view *view)
         whole = inside;
         view->section->percent_of = "threads";
     }
-    view->inside_ns = hp_run_ns(&results->model.run, inside);
-    view->whole_ns = hp_run_ns(&results->model.run, whole);
+    view->inside_ns = hp_run_ns(&results->model->run, inside);
+    view->whole_ns = hp_run_ns(&results->model->run, whole);
 }
 
 /* Idle time is in no share. */
@@ -336,9 +336,9 @@ static void leave_out_idle(struct view *view)
 /* What is known of each site, shown or not. NULL: no memory. */
 static struct entry *weigh_all(struct view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     struct entry *entries =
-        hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *entries);
+        hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *entries);
     for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
         if (!weigh(view, &entries[at], at))
             return NULL;
@@ -352,9 +352,9 @@ static struct entry *weigh_all(struct view *view)
 /* Leaves what is to be shown, in order. False: no memory. */
 static bool gather(struct view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     struct entry *entries = weigh_all(view);
-    view->entries = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    view->entries = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
@@ -633,7 +633,7 @@ static struct outside outside_of(const struct view *view)
 /* The part of the run in which there was less work than one thread does; 0: there was enough of it. */
 static double idle_part_of_run(const struct view *view, const struct outside *outside)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
     const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
     const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
                          work < HP_VERDICT_IDLE_RUN * elapsed;
@@ -666,7 +666,7 @@ struct idling {
 /* Short ones are nobody's reason, however deep. */
 static void find_deeper(const struct view *view, const struct hp_site_sums *site, struct idling *deepest)
 {
-    const uint64_t least = hp_run_elapsed_ns(&view->results->model.run) / 4;
+    const uint64_t least = hp_run_elapsed_ns(&view->results->model->run) / 4;
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
@@ -699,8 +699,8 @@ static bool put_idle(struct hp_text *line, const struct view *view, double part)
 {
     struct idling idling = {0};
     find_deeper(view, NULL, &idling);
-    for (size_t at = 0; at < view->results->model.profile->site_count; at++)
-        find_deeper(view, view->results->model.profile->sites[at], &idling);
+    for (size_t at = 0; at < view->results->model->profile->site_count; at++)
+        find_deeper(view, view->results->model->profile->sites[at], &idling);
     const char *cause = name_idling(view, &idling);
     hp_text_string(line, idling.cause == HP_WAIT_CHILD ? "The program waits for a child for "
                                                        : "The program is idle for ");
@@ -742,7 +742,7 @@ static bool is_same_program(const struct hp_run *run, size_t one, size_t other)
 /* If it is not the first one: " in the process sort", " in the processes of cc1", " in a child process". */
 static void put_process(struct hp_text *line, const struct view *view, size_t session, bool is_one_of_many)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     if (session == 0 || session >= run->count)
         return;
     const char *name = program_of(run, session);
@@ -791,8 +791,8 @@ static void put_first(struct hp_text *line, const struct view *view, const struc
 /* Processor time of a process without measured functions; 0: it has some. */
 static double unmeasured_ns(const struct view *view, size_t session)
 {
-    const struct hp_header *header = &view->results->model.run.sessions[session]->header;
-    const bool has_calls = view->results->model.profile->sessions[session].calls != 0;
+    const struct hp_header *header = &view->results->model->run.sessions[session]->header;
+    const bool has_calls = view->results->model->profile->sessions[session].calls != 0;
     return has_calls ? 0 : (double)(header->cpu_latest_ns - header->cpu_start_ns);
 }
 
@@ -802,7 +802,7 @@ static double unmeasured_ns(const struct view *view, size_t session)
  */
 static size_t busiest_program(const struct view *view, double ns, bool *ret_is_one_of_many)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     size_t front = 0, processes = 0;
     double lead = 0, sum = 0;
     for (size_t at = 1; at < run->count; at++) {
@@ -851,7 +851,7 @@ static bool put_outside(struct hp_text *line, const struct view *view, const str
 /* "waited 3.74 s", or of more threads than one at a time "2.3 of its threads waited at any time" */
 static void put_waited(struct hp_text *line, const struct view *view, double waited_ns)
 {
-    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model.run);
+    const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
     if (waited_ns <= elapsed || elapsed <= 0) {
         hp_text_string(line, "waited ");
         hp_units_ns(line, waited_ns);
@@ -897,7 +897,7 @@ static const struct entry *first_at_work(const struct view *view)
 
 static void put_work(struct hp_text *line, const struct view *view, const struct outside *outside)
 {
-    if (view->results->model.profile->site_count == 0) {
+    if (view->results->model->profile->site_count == 0) {
         put_program(line, view);
         return;
     }
@@ -931,7 +931,7 @@ static bool set_summary(struct view *view)
     struct hp_text line;
     const struct outside outside = outside_of(view);
     const double idle_part = idle_part_of_run(view, &outside);
-    if (view->results->model.profile->site_count > 0 && view->count == 0)
+    if (view->results->model->profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     if (idle_part == 0)
@@ -956,9 +956,9 @@ static void add_notes(struct view *view)
         has_scaled |= section->rows[at].is_self_sampled;
     }
     if (has_open)
-        hp_section_note(section, hp_share_open_note(view->results->model.profile));
+        hp_section_note(section, hp_share_open_note(view->results->model->profile));
     if (has_scaled)
-        hp_share_note_scaled(view->results->model.profile, section);
+        hp_share_note_scaled(view->results->model->profile, section);
     if (section->row_count > 0)
         hp_section_note(section, !knows_waiting ? "Wall % is a function's own time, Alloc % its own bytes, of all"
                                  : view->allocs != NULL
@@ -989,12 +989,12 @@ static bool is_mostly_shut_in(const struct hp_run *run)
 static bool take_measures(struct view *view)
 {
     struct hotpath_results *results = view->results;
-    const struct hp_run *run = &results->model.run;
-    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(&results->model) : NULL;
+    const struct hp_run *run = &results->model->run;
+    const struct hp_cpu *cpu = hp_run_has_cpu(run) ? hp_model_cpu(results->model) : NULL;
     view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
     view->cpu = view->is_unsampled ? NULL : cpu;
-    view->waits = hp_run_has_waits(run) ? hp_model_waits(&results->model) : NULL;
-    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(&results->model) : NULL;
+    view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
+    view->allocs = hp_run_has_allocs(run) ? hp_model_allocs(results->model) : NULL;
     view->observations = observations_of(view);
     return (cpu != NULL || !hp_run_has_cpu(run)) && (view->waits != NULL || !hp_run_has_waits(run)) &&
            (view->allocs != NULL || !hp_run_has_allocs(run));
@@ -1018,8 +1018,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     }
     if (!gather(&view))
         return false;
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
-    section->if_empty = hp_section_why_empty(section, results->model.profile->site_count,
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
+    section->if_empty = hp_section_why_empty(section, results->model->profile->site_count,
                                              "no function was measured, so nobody knows where in it");
     if (!set_summary(&view) || !fill_rows(&view))
         return false;

@@ -52,7 +52,7 @@ static bool copy_text(struct hp_arena *arena, const char *text, size_t length, c
 
 static bool add_call(struct view *view, const struct hp_stat_walk *walk, const struct hp_kept_call *kept)
 {
-    struct hp_arena *arena = view->results->model.arena;
+    struct hp_arena *arena = view->results->model->arena;
     struct call *call = hp_arena_take(arena, sizeof *call);
     const char *thread = hp_stat_walk_thread_name(walk, kept->tid);
     if (call == NULL || !copy_text(arena, kept->note, kept->note_length, &call->note) ||
@@ -75,7 +75,7 @@ static bool gather(struct view *view)
 {
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
         if (walk.site == NULL || !hp_results_show(view->results, walk.site))
             continue;
         while (hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
@@ -132,7 +132,7 @@ static size_t cut(struct view *view)
 static bool rank(struct view *view)
 {
     size_t at = 0;
-    view->order = hp_arena_take_array(view->results->model.arena, view->count + 1, sizeof(void *));
+    view->order = hp_arena_take_array(view->results->model->arena, view->count + 1, sizeof(void *));
     if (view->order == NULL)
         return false;
     for (struct call *call = view->first; call != NULL; call = call->next)
@@ -162,7 +162,7 @@ static void describe(struct view *view, struct hotpath_section *section, size_t 
     columns->ago = hp_section_add_column(section, "ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
     columns->duration =
         hp_section_add_column(section, "duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP, true);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
         columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
@@ -172,14 +172,14 @@ static void describe(struct view *view, struct hotpath_section *section, size_t 
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, has_threads);
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, has_threads);
     columns->pid =
-        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model.run.count > 1);
+        hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0, view->results->model->run.count > 1);
     hp_section_show_columns(view->results, section);
 }
 
 static void fill_row(const struct view *view, struct hp_row *row, const struct call *call)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, call->site->name);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
     hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
@@ -199,7 +199,9 @@ static bool has_data(const struct hotpath_results *results)
 {
     struct hp_stat_walk walk = {0};
     struct hp_kept_call kept;
-    while (hp_stat_walk_next(&walk, results->model.profile))
+    if (!hp_run_has_feature(&results->model->run, HP_FEATURE_CALLS))
+        return false;
+    while (hp_stat_walk_next(&walk, results->model->profile))
         if (walk.site != NULL && hp_snapshot_next_call(walk.snapshot, &walk.stat, &walk.calls, &kept))
             return true;
     return false;
@@ -209,9 +211,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results};
     section->description = "The latest calls, newest first.";
-    for (size_t at = 0; at < results->model.run.count; at++)
-        view.now = results->model.run.sessions[at]->now_ticks > view.now
-                       ? results->model.run.sessions[at]->now_ticks
+    for (size_t at = 0; at < results->model->run.count; at++)
+        view.now = results->model->run.sessions[at]->now_ticks > view.now
+                       ? results->model->run.sessions[at]->now_ticks
                        : view.now;
     if (!gather(&view) || !rank(&view))
         return false;
@@ -226,7 +228,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     for (size_t at = 0; at < count; at++)
         fill_row(&view, &section->rows[at], view.order[at]);
-    if (count > 0 && hp_run_state(&results->model.run) != HP_SNAPSHOT_RUNNING)
+    if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
         hp_section_note(section, "Ago is the time from the end of a call to the end of the run");
     return true;
 }

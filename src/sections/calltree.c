@@ -49,7 +49,7 @@ static struct place *place_of(const struct view *view, const struct hp_tree_node
 /* Children come first, so a match has reached the parent when the parent's turn comes. */
 static void mark_wanted(struct view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     for (size_t at = profile->node_count; at-- > 0;) {
         struct hp_tree_node *node = profile->nodes[at];
         struct place *place = &view->places[at];
@@ -64,13 +64,13 @@ static void mark_wanted(struct view *view)
 static bool is_small(const struct view *view, const struct place *place)
 {
     const struct hotpath_results *results = view->results;
-    return place->node->site != results->model.profile->main &&
+    return place->node->site != results->model->profile->main &&
            hp_share_is_small(place->heat, view->whole, &results->settings->show);
 }
 
 static void collect_wanted(struct view *view)
 {
-    for (size_t at = 0; at < view->results->model.profile->node_count; at++) {
+    for (size_t at = 0; at < view->results->model->profile->node_count; at++) {
         struct place *place = &view->places[at];
         const struct hp_tree_node *parent = place->node->parent;
         place->heat = place->node->sums.total;
@@ -155,9 +155,9 @@ static struct hp_tree_node *sort_siblings(const struct view *view, struct hp_tre
 
 static bool sort_tree(struct view *view)
 {
-    struct hp_profile *profile = view->results->model.profile;
+    struct hp_profile *profile = view->results->model->profile;
     struct place **scratch =
-        hp_arena_take_array(view->results->model.arena, profile->node_count + 1, sizeof(void *));
+        hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
     if (scratch == NULL)
         return false;
     for (size_t at = 0; at < profile->node_count; at++) {
@@ -199,7 +199,7 @@ static struct columns describe(struct hotpath_section *section)
 static void fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, node->site->name);
     hp_section_set_count(row, columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
@@ -209,7 +209,7 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->model.profile->main;
+    row->is_main = node->site == view->results->model->profile->main;
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
     hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
@@ -223,7 +223,7 @@ static void add_notes(const struct view *view, struct hotpath_section *section)
         has_open |= section->rows[at].is_open;
         has_scaled |= section->rows[at].is_self_sampled;
     }
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     const char *share_note = hp_share_note(profile, section->percent_of);
     if (has_open)
         hp_section_note(section, hp_share_open_note(profile));
@@ -239,7 +239,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
     if (!hp_section_make_rows(view->results, section, view->kept_count))
         return false;
     size_t at = 0;
-    for (const struct hp_tree_node *node = view->results->model.profile->first_root; node != NULL;
+    for (const struct hp_tree_node *node = view->results->model->profile->first_root; node != NULL;
          node = next_in_order(view, node))
         if (place_of(view, node)->is_kept && at < section->row_count)
             fill_row(view, &section->rows[at++], node);
@@ -250,7 +250,7 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     struct view view = {.results = results, .section = section, .columns = describe(section)};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
@@ -260,8 +260,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
-    view.places = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->model.arena, profile->node_count + 1, sizeof(void *));
+    view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
+    view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
         return false;
     mark_wanted(&view);
@@ -272,7 +272,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return fill_rows(&view, section);
 }
 
-static bool has_data(const struct hotpath_results *results) { return results->model.profile->node_count > 0; }
+static bool has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
 const struct hp_section_type hp_section_calltree = {
     .name = "calltree", .is_on_request = true, .has_data = has_data, .fill = fill};

@@ -89,9 +89,9 @@ static int compare_known(const void *a, const void *b)
 /* Functions that the compiler measures have no line. */
 static bool gather_called(struct view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
-    struct called *all = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof *all);
-    view->called = hp_arena_take_array(view->results->model.arena, profile->site_count + 1, sizeof(void *));
+    const struct hp_profile *profile = view->results->model->profile;
+    struct called *all = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *all);
+    view->called = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
     if (all == NULL || view->called == NULL)
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
@@ -125,7 +125,7 @@ static bool was_called(const struct view *view, const struct hp_function *functi
 
 static bool add_known(struct view *view, const struct hp_snapshot *session, const struct hp_site *site)
 {
-    struct known *known = hp_arena_take(view->results->model.arena, sizeof *known);
+    struct known *known = hp_arena_take(view->results->model->arena, sizeof *known);
     if (known == NULL)
         return false;
     *known = (struct known){
@@ -145,12 +145,12 @@ static uint32_t sites_of(const struct hp_snapshot *session)
 
 static bool gather_known(struct view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     struct hp_site site;
     size_t count = 0;
     for (size_t at = 0; at < run->count; at++)
         count += sites_of(run->sessions[at]);
-    view->known = hp_arena_take_array(view->results->model.arena, count + 1, sizeof(void *));
+    view->known = hp_arena_take_array(view->results->model->arena, count + 1, sizeof(void *));
     if (view->known == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++)
@@ -197,18 +197,18 @@ static bool is_the_same(struct view *view, struct known **known, size_t count, c
 static bool read_choice(struct view *view, uint32_t session, uint32_t offset, bool is_skip,
                         struct hp_pattern_list **ret_list)
 {
-    const char *text = hp_snapshot_text(view->results->model.run.sessions[session], offset);
+    const char *text = hp_snapshot_text(view->results->model->run.sessions[session], offset);
     *ret_list = NULL;
     if (text[0] == '\0')
         return true;
-    *ret_list = hp_arena_take(view->results->model.arena, sizeof **ret_list);
+    *ret_list = hp_arena_take(view->results->model->arena, sizeof **ret_list);
     return *ret_list != NULL && (hp_pattern_list_compile(*ret_list, text, is_skip, NULL) || true);
 }
 
 static bool read_choices(struct view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
-    view->choices = hp_arena_take_array(view->results->model.arena, run->count, sizeof *view->choices);
+    const struct hp_run *run = &view->results->model->run;
+    view->choices = hp_arena_take_array(view->results->model->arena, run->count, sizeof *view->choices);
     if (view->choices == NULL)
         return false;
     for (uint32_t at = 0; at < run->count; at++)
@@ -221,7 +221,7 @@ static bool read_choices(struct view *view)
 /* Only what every session would have recorded could have been seen. */
 static bool could_be_recorded(const struct view *view, const struct hp_pattern_subject *subject)
 {
-    for (size_t at = 0; at < view->results->model.run.count; at++) {
+    for (size_t at = 0; at < view->results->model->run.count; at++) {
         const struct choice *choice = &view->choices[at];
         if ((choice->filter != NULL && !hp_pattern_list_chooses(choice->filter, subject)) ||
             (choice->skip != NULL && !hp_pattern_list_chooses(choice->skip, subject)))
@@ -235,7 +235,7 @@ static bool make_room(struct view *view)
     if (view->row_count < view->row_room)
         return true;
     const size_t room = view->row_room > 0 ? 4 * view->row_room : 256;
-    struct cold **rows = hp_arena_take_array(view->results->model.arena, room, sizeof(void *));
+    struct cold **rows = hp_arena_take_array(view->results->model->arena, room, sizeof(void *));
     if (rows == NULL)
         return false;
     if (view->row_count > 0)
@@ -257,7 +257,7 @@ static bool add_cold(struct view *view, const struct hp_functions *functions, co
                                                    .files = {function->source, image}};
         if (!hp_results_show_subject(view->results, &subject) || !could_be_recorded(view, &subject))
             continue;
-        struct cold *cold = hp_arena_take(view->results->model.arena, sizeof *cold);
+        struct cold *cold = hp_arena_take(view->results->model->arena, sizeof *cold);
         if (cold == NULL || !make_room(view))
             return false;
         *cold = (struct cold){function, image};
@@ -271,7 +271,7 @@ static bool add_image(struct view *view, struct known **known, size_t count)
     const char *image = known[0]->image;
     struct hp_functions functions = {0};
     char problem[160] = ": its functions are not listed, since it ";
-    const char *reason = hp_cold_reader(view->results->model.arena, image, &functions);
+    const char *reason = hp_cold_reader(view->results->model->arena, image, &functions);
     if (reason == NULL && !is_the_same(view, known, count, &functions))
         reason = "was built anew after this run: what was called is not where it was";
     if (reason == NULL) {
@@ -329,7 +329,7 @@ static int compare_sizes(const void *a, const void *b)
 static const char *cut_name(struct view *view, const char *linked)
 {
     if (linked != view->long_name) {
-        const char *copy = hp_arena_copy(view->results->model.arena, linked, NAME_MAX_BYTES - 1);
+        const char *copy = hp_arena_copy(view->results->model->arena, linked, NAME_MAX_BYTES - 1);
         view->cut_name = copy != NULL ? copy : "";
         view->long_name = linked;
     }
@@ -340,11 +340,11 @@ static const char *cut_name(struct view *view, const char *linked)
 static const char *readable_name(struct view *view, const char *linked)
 {
     char signature[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
-    hp_read_name *read_name = view->results->model.run.read_name;
+    hp_read_name *read_name = view->results->model->run.read_name;
     if (read_name == NULL || !hp_cxx_is_mangled(linked) || !read_name(linked, signature, sizeof signature))
         return strnlen(linked, NAME_MAX_BYTES) < NAME_MAX_BYTES ? linked : cut_name(view, linked);
     hp_cxx_short_name(signature, name, sizeof name);
-    const char *copy = hp_arena_copy(view->results->model.arena, name, strlen(name));
+    const char *copy = hp_arena_copy(view->results->model->arena, name, strlen(name));
     return copy != NULL ? copy : linked;
 }
 
@@ -379,7 +379,7 @@ static void add_notes(const struct view *view)
         hp_section_note(view->section,
                         "not everything could be recorded (see the last line): some of these may have "
                         "been called");
-    if (has_filter(&results->model.run))
+    if (has_filter(&results->model->run))
         hp_section_note(view->section,
                         "of functions that HOTPATH_FILTER kept from being recorded nothing is known");
     if (view->unrecognised > 0)

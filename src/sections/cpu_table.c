@@ -133,8 +133,8 @@ static void add_other(struct view *view, const char *name, const struct hp_cpu_s
 static bool gather(struct view *view)
 {
     const size_t most = view->profile->site_count + 2;
-    struct entry *entries = hp_arena_take_array(view->results->model.arena, most, sizeof *entries);
-    view->entries = hp_arena_take_array(view->results->model.arena, most, sizeof(void *));
+    struct entry *entries = hp_arena_take_array(view->results->model->arena, most, sizeof *entries);
+    view->entries = hp_arena_take_array(view->results->model->arena, most, sizeof(void *));
     if (entries == NULL || view->entries == NULL)
         return false;
     for (size_t at = 0; at < most; at++)
@@ -258,7 +258,7 @@ static bool set_summary(struct view *view)
     hp_text_u64(&line, total->samples);
     hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
     hp_text_string(&line, hp_cpu_engine_name(view->cpu));
-    view->section->summary = hp_arena_copy(view->results->model.arena, bytes, line.length);
+    view->section->summary = hp_arena_copy(view->results->model->arena, bytes, line.length);
     return view->section->summary != NULL;
 }
 
@@ -311,7 +311,7 @@ static void add_notes(struct view *view)
 
 /* ------------------------------------------------------------------------------------------- section */
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->model.run); }
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_cpu(&results->model->run); }
 
 static const char *description_of(const struct hp_settings *settings)
 {
@@ -326,13 +326,13 @@ static const char *description_of(const struct hp_settings *settings)
 /* The profile of the results has its own; one by thread has it made anew. */
 static const struct hp_cpu *cpu_of(struct hotpath_results *results, const struct hp_profile *profile)
 {
-    return profile == results->model.profile ? hp_model_cpu(&results->model)
-                                             : hp_cpu_of_profile(results->model.arena, profile);
+    return profile == results->model->profile ? hp_model_cpu(results->model)
+                                              : hp_cpu_of_profile(results->model->arena, profile);
 }
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
     const struct hp_profile *profile = hp_results_profile_of_rows(results);
     if (view == NULL || profile == NULL)
         return NULL;
@@ -354,7 +354,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         section->if_empty = HP_NO_CPU;
         return hp_section_make_rows(results, section, 0);
     }
-    section->main = results->model.profile->main != NULL ? results->model.profile->main->name : NULL;
+    section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "no processor time was found to be used while the session was active");

@@ -21,7 +21,7 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
     hp_text_string(&line, " are sorted by ");
     hp_text_string(&line, section->columns[section->order.column].shown.title);
     hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
-    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)
         hp_section_note(section, copy);
     return copy != NULL;
@@ -93,8 +93,8 @@ static struct key key_of(const struct hotpath_section *section, size_t index)
 static bool sort_rows(struct hotpath_results *results, struct hotpath_section *section)
 {
     const size_t count = section->row_count;
-    struct key *keys = hp_arena_take_array(results->model.arena, count + 1, sizeof *keys);
-    struct key **order = hp_arena_take_array(results->model.arena, count + 1, sizeof(void *));
+    struct key *keys = hp_arena_take_array(results->model->arena, count + 1, sizeof *keys);
+    struct key **order = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
     if (keys == NULL || order == NULL)
         return false;
     for (size_t at = 0; at < count; at++) {

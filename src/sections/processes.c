@@ -104,10 +104,10 @@ static const char *state_of(const struct hp_snapshot *snapshot)
 static bool fill_row(const struct view *view, struct hp_row *row, const struct process *process)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     const struct hp_snapshot *snapshot = process->snapshot;
     const struct hp_header *header = &snapshot->header;
-    const char *name = name_process(view->results->model.arena, process);
+    const char *name = name_process(view->results->model->arena, process);
     if (name == NULL)
         return false;
     hp_section_set_text(row, columns->name, name);
@@ -145,7 +145,7 @@ static uint64_t higher(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static void fill_process(struct process *process, const struct hotpath_results *results, size_t at)
 {
-    const struct hp_session_sums *sums = &results->model.profile->sessions[at];
+    const struct hp_session_sums *sums = &results->model->profile->sessions[at];
     const struct hp_header *header = &sums->snapshot->header;
     *process = (struct process){
         .snapshot = sums->snapshot,
@@ -153,7 +153,7 @@ static void fill_process(struct process *process, const struct hotpath_results *
         .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
         .calls = sums->calls,
         .threads = header->threads_seen,
-        .began_ns = hp_run_started_ns(&results->model.run, sums->snapshot),
+        .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
         .elapsed = hp_snapshot_elapsed(sums->snapshot),
         .count = higher(header->losses[HP_LOSS_PROCESSES], 1),
         .number = at,
@@ -223,9 +223,9 @@ static size_t merge(const struct hp_run *run, struct process **order, size_t cou
 static struct process **rank(struct view *view, size_t *ret_count)
 {
     const struct hotpath_results *results = view->results;
-    const size_t count = results->model.run.count;
-    struct process *processes = hp_arena_take_array(results->model.arena, count, sizeof *processes);
-    struct process **order = hp_arena_take_array(results->model.arena, count, sizeof(void *));
+    const size_t count = results->model->run.count;
+    struct process *processes = hp_arena_take_array(results->model->arena, count, sizeof *processes);
+    struct process **order = hp_arena_take_array(results->model->arena, count, sizeof(void *));
     if (processes == NULL || order == NULL)
         return NULL;
     for (size_t at = 0; at < count; at++) {
@@ -233,7 +233,7 @@ static struct process **rank(struct view *view, size_t *ret_count)
         view->whole += processes[at].measured;
         order[at] = &processes[at];
     }
-    *ret_count = count > MOST_SINGLE ? merge(&results->model.run, order, count) : count;
+    *ret_count = count > MOST_SINGLE ? merge(&results->model->run, order, count) : count;
     hp_sort(order, *ret_count, compare_processes);
     return order;
 }
@@ -258,12 +258,12 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
                       struct process **order, size_t count)
 {
     size_t named = 0, outside = 0;
-    if (results->model.run.states[HP_SNAPSHOT_ENDED] > 0)
+    if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: killed, or left by _exit or exec; counted up to the last sign");
     for (size_t at = 0; at < count; at++) {
         if (order[at]->snapshot->header.outside == 0)
             continue;
-        const char *note = named < MOST_REASONS ? explain(results->model.arena, order[at]) : NULL;
+        const char *note = named < MOST_REASONS ? explain(results->model->arena, order[at]) : NULL;
         if (note != NULL)
             hp_section_note(section, note);
         named += note != NULL;
@@ -275,14 +275,14 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;
     if (has_scaled)
-        hp_share_note_scaled(results->model.profile, section);
+        hp_share_note_scaled(results->model->profile, section);
     if (results->settings->show.exclude_wrapper)
         hp_section_note(section, "Total is without what the main function does itself");
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .columns = describe(&results->model.run, section)};
+    struct view view = {.results = results, .columns = describe(&results->model->run, section)};
     size_t count = 0;
     hp_section_show_columns(results, section);
     if (!hp_order_choose(results, section, view.columns.total, view.columns.percent))
@@ -302,7 +302,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 static bool has_data(const struct hotpath_results *results)
 {
-    return results->model.run.count > 1 || results->model.run.sessions[0]->header.outside != 0;
+    return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
 const struct hp_section_type hp_section_processes = {.name = "processes", .has_data = has_data, .fill = fill};

@@ -150,7 +150,7 @@ static void note_linked_names(const struct hotpath_results *results, struct hotp
 {
     if (has_linked_names(section))
         hp_section_note(section,
-                        results->model.run.read_name == NULL
+                        results->model->run.read_name == NULL
                             ? "_Z... is the linker's name of a C++ function: hotpath report shows it readable"
                             : "_Z... is the linker's name of a C++ function: hotpath doctor says whether "
                               "there is something to read it with");
@@ -163,7 +163,7 @@ static bool fill_chosen(struct hotpath_results *results)
     for (size_t at = 0; at < hp_section_type_count; at++) {
         if (!chosen[at])
             continue;
-        struct hotpath_section *section = hp_arena_take(results->model.arena, sizeof *section);
+        struct hotpath_section *section = hp_arena_take(results->model->arena, sizeof *section);
         if (section == NULL)
             return false;
         section->name = hp_section_types[at]->name;
@@ -188,7 +188,7 @@ static const char *first_text(const char *asked, const char *recorded)
 /* That malloc is not watched is no mistake, unless somebody counts on it. */
 static void warn_no_allocs(struct hotpath_results *results)
 {
-    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model.run))
+    if (results->settings->record.alloc_is_asked && !hp_run_has_allocs(&results->model->run))
         hp_results_warn_line(results,
                              "HOTPATH asks for allocations, and none were recorded: malloc is watched in programs "
                              "that are linked with -lhotpath_alloc or started by 'hotpath run'");
@@ -207,7 +207,7 @@ static bool has_called(const struct hp_profile *profile)
 static void warn_no_match(struct hotpath_results *results)
 {
     const char *filter = results->settings->record.filter;
-    if (filter[0] != '\0' && !has_called(results->model.profile))
+    if (filter[0] != '\0' && !has_called(results->model->profile))
         hp_results_warn(results, "no measured function that was called matches the filter", filter, strlen(filter),
                         "");
 }
@@ -249,7 +249,7 @@ static bool set_focus(struct hotpath_results *results)
     const char *focus = results->settings->show.focus;
     char bytes[256];
     struct hp_text after;
-    results->focus = focus[0] != '\0' ? hp_arena_take(results->model.arena, sizeof *results->focus) : NULL;
+    results->focus = focus[0] != '\0' ? hp_arena_take(results->model->arena, sizeof *results->focus) : NULL;
     if (results->focus == NULL)
         return focus[0] == '\0';
     hp_text_init(&after, bytes, sizeof bytes);
@@ -263,8 +263,8 @@ static bool set_focus(struct hotpath_results *results)
 
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results)
 {
-    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(&results->model)
-                                                      : results->model.profile;
+    return results->settings->show.by == HP_BY_THREAD ? hp_model_by_thread(results->model)
+                                                      : results->model->profile;
 }
 
 void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
@@ -276,7 +276,7 @@ void hp_section_note_sites(const struct hotpath_results *results, struct hotpath
         has_outside |= !section->rows[at].cells[of_sites].has_value;
     }
     if (has_open)
-        hp_section_note(section, hp_share_open_note(results->model.profile));
+        hp_section_note(section, hp_share_open_note(results->model->profile));
     if (has_outside)
         hp_section_note(section, outside);
 }
@@ -304,9 +304,9 @@ static void warn_left_out(struct hotpath_results *results, bool is_same_boot, co
     struct hp_text pids;
     size_t count = 0;
     hp_text_init(&pids, bytes, sizeof bytes);
-    for (size_t at = 0; at < results->model.run.left_out_count; at++) {
-        const struct hp_snapshot *session = results->model.run.left_out[at];
-        if (hp_snapshot_has_same_boot(session, results->model.run.sessions[0]) != is_same_boot)
+    for (size_t at = 0; at < results->model->run.left_out_count; at++) {
+        const struct hp_snapshot *session = results->model->run.left_out[at];
+        if (hp_snapshot_has_same_boot(session, results->model->run.sessions[0]) != is_same_boot)
             continue;
         if (count++ < MOST_PIDS) {
             hp_text_string(&pids, count > 1 ? ", " : "");
@@ -333,15 +333,23 @@ static void warn_all_left_out(struct hotpath_results *results)
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings)
 {
-    const struct hp_snapshot *principal = snapshots->all[0];
-    struct hotpath_results *results = hp_arena_take(arena, sizeof *results);
-    if (results == NULL || !hp_model_build(&results->model, arena, snapshots))
+    struct hp_model *model = hp_arena_take(arena, sizeof *model);
+    return model != NULL && hp_model_build(model, arena, arena, snapshots) ? hp_results_of_model(model, settings)
+                                                                           : NULL;
+}
+
+const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
+{
+    const struct hp_snapshot *principal = model->run.sessions[0];
+    struct hotpath_results *results = hp_arena_take(model->arena, sizeof *results);
+    if (results == NULL)
         return NULL;
+    results->model = model;
     results->settings = settings;
     results->label = first_text(settings->record.label, hp_snapshot_text(principal, principal->header.label));
     results->metadata =
         first_text(settings->record.metadata, hp_snapshot_text(principal, principal->header.metadata));
-    results->trust = hp_model_trust(&results->model);
+    results->trust = hp_model_trust(model);
     if (results->trust == NULL)
         return NULL;
     warn_all_left_out(results);
@@ -358,7 +366,7 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
 
 uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {
-    return hp_run_elapsed_ns(&results->model.run);
+    return hp_run_elapsed_ns(&results->model->run);
 }
 
 const char *hotpath_results_label(const hotpath_results *results) { return results->label; }

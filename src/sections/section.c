@@ -70,9 +70,9 @@ void hp_section_show_columns(struct hotpath_results *results, struct hotpath_sec
 
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count)
 {
-    struct hp_row *rows = hp_arena_take_array(results->model.arena, count + 1, sizeof *rows);
+    struct hp_row *rows = hp_arena_take_array(results->model->arena, count + 1, sizeof *rows);
     struct hp_cell *cells =
-        hp_arena_take_array(results->model.arena, count + 1, section->column_count * sizeof *cells);
+        hp_arena_take_array(results->model->arena, count + 1, section->column_count * sizeof *cells);
     if (rows == NULL || cells == NULL)
         return false;
     for (size_t at = 0; at < count; at++)
@@ -111,7 +111,7 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     hp_text_init(&number, line, sizeof line);
     hp_text_char(&number, ':');
     hp_text_u64(&number, location->line);
-    char *text = hp_arena_take(results->model.arena, length + number.length + 1);
+    char *text = hp_arena_take(results->model->arena, length + number.length + 1);
     if (text == NULL)
         return false;
     memcpy(text, location->file, length);
@@ -129,7 +129,7 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, thread->name);
     hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
-    if (results->model.run.count > 1) {
+    if (results->model->run.count > 1) {
         hp_text_u64(&text, thread->pid);
         hp_text_char(&text, '/');
     }
@@ -139,7 +139,7 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
         hp_text_u64(&text, thread->threads);
         hp_text_string(&text, " threads)");
     }
-    const char *copy = hp_arena_copy(results->model.arena, bytes, text.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, text.length);
     if (copy == NULL)
         return false;
     cell_of(row, column)->text = copy;
@@ -205,7 +205,7 @@ void hp_results_warn(struct hotpath_results *results, const char *before, const 
     hp_text_string(&line, "'");
     hp_text_string(&line, after);
     hp_text_end(&line);
-    const char *copy = hp_arena_copy(results->model.arena, bytes, line.length);
+    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)
         results->warnings[results->warning_count++] = copy;
 }

@@ -108,7 +108,7 @@ struct hotpath_section {
 };
 
 struct hotpath_results {
-    struct hp_model model;
+    struct hp_model *model;
     const struct hp_settings *settings;
     const struct hp_trust *trust;
     struct hp_pattern_list *focus;
@@ -145,6 +145,9 @@ extern const size_t hp_section_type_count;
  */
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings);
+
+/* The same from a model that there is already, with memory of its arena. */
+const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings);
 
 /* For sections: describing and filling (section.c). */
 

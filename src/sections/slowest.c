@@ -100,8 +100,8 @@ static size_t choose(const struct hp_profile *profile, const char *name, const s
 
 static bool find_functions(struct view *view)
 {
-    const struct hp_profile *profile = view->results->model.profile;
-    struct hp_arena *arena = view->results->model.arena;
+    const struct hp_profile *profile = view->results->model->profile;
+    struct hp_arena *arena = view->results->model->arena;
     const char *name = view->results->settings->show.slowest;
     struct hp_pattern *pattern = hp_arena_take(arena, sizeof *pattern);
     const struct hp_site_sums **sites = hp_arena_take_array(arena, profile->site_count + 1, sizeof(void *));
@@ -177,7 +177,7 @@ static bool copy_call(struct view *view, struct function *function)
         return true;
     }
     view->bytes_left -= bytes;
-    void *memory = hp_arena_take(view->results->model.arena, bytes + 8);
+    void *memory = hp_arena_take(view->results->model->arena, bytes + 8);
     if (memory == NULL)
         return false;
     if (!hp_snapshot_copy_slowest(function->session, &function->stat, memory, bytes, &function->copy))
@@ -188,10 +188,10 @@ static bool copy_call(struct view *view, struct function *function)
 
 static bool find_calls(struct view *view)
 {
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     const uint32_t limit = view->results->settings->show.functions_limit;
     struct hp_stat_walk walk = {0};
-    while (hp_stat_walk_next(&walk, view->results->model.profile)) {
+    while (hp_stat_walk_next(&walk, view->results->model->profile)) {
         struct function *function = walk.site != NULL ? function_of(view, walk.site) : NULL;
         if (function != NULL)
             take_if_slower(function, &walk);
@@ -250,7 +250,7 @@ static struct part *parent_of(const struct function *function, const struct part
 static const char *name_of(const struct view *view, const struct function *function, uint32_t id)
 {
     struct hp_site stored;
-    const struct hp_site_sums *site = hp_profile_site(view->results->model.profile, function->session_index, id);
+    const struct hp_site_sums *site = hp_profile_site(view->results->model->profile, function->session_index, id);
     if (site != NULL)
         return site->name;
     const char *name =
@@ -282,8 +282,8 @@ static bool make_parts(struct view *view, struct function *function)
 {
     const size_t rows = function->session != NULL ? function->copy.row_count : 0;
     function->part_count = rows + 1;
-    function->parts = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof *function->parts);
-    function->by_node = hp_arena_take_array(view->results->model.arena, rows + 1, sizeof(void *));
+    function->parts = hp_arena_take_array(view->results->model->arena, rows + 1, sizeof *function->parts);
+    function->by_node = hp_arena_take_array(view->results->model->arena, rows + 1, sizeof(void *));
     if (function->parts == NULL || function->by_node == NULL)
         return false;
     function->parts[0] = (struct part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
@@ -367,7 +367,7 @@ static void describe(struct view *view, bool has_notes)
     columns->self = hp_section_add_column(section, "self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
     columns->percent = hp_section_add_column(section, "percent_call", "% Call", HOTPATH_UNIT_PERCENT,
                                              HP_COLUMN_LATE | HP_COLUMN_SAMPLED, true);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         columns->alloc_bytes =
             hp_section_add_column(section, "alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, 0, true);
         columns->alloc_count = hp_section_add_column(section, "alloc_count", "Allocs", HOTPATH_UNIT_COUNT, 0, true);
@@ -379,7 +379,7 @@ static void describe(struct view *view, bool has_notes)
     columns->thread = hp_section_add_column(section, "thread", "Thread", HOTPATH_UNIT_TEXT, 0, false);
     columns->tid = hp_section_add_column(section, "tid", "TID", HOTPATH_UNIT_COUNT, 0, !is_one);
     columns->pid = hp_section_add_column(section, "pid", "PID", HOTPATH_UNIT_COUNT, 0,
-                                         !is_one && view->results->model.run.count > 1);
+                                         !is_one && view->results->model->run.count > 1);
     columns->scaled = hp_section_add_column(section, "scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, false);
     hp_section_show_columns(view->results, section);
 }
@@ -407,7 +407,7 @@ static bool set_note(const struct view *view, struct hp_row *row, const char *no
 {
     if (length == 0)
         return true;
-    const char *copy = hp_arena_copy(view->results->model.arena, note, length);
+    const char *copy = hp_arena_copy(view->results->model->arena, note, length);
     if (copy != NULL)
         hp_section_set_text(row, view->columns.note, copy);
     return copy != NULL;
@@ -415,7 +415,7 @@ static bool set_note(const struct view *view, struct hp_row *row, const char *no
 
 static void set_ns(const struct view *view, struct hp_row *row, size_t column, uint64_t ticks)
 {
-    hp_section_set_number(row, column, hp_run_ns(&view->results->model.run, ticks));
+    hp_section_set_number(row, column, hp_run_ns(&view->results->model->run, ticks));
 }
 
 static bool fill_call(const struct view *view, struct hp_row *row, const struct function *function)
@@ -431,7 +431,7 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     }
     set_ns(view, row, columns->total, function->copy.call.ticks);
     set_ns(view, row, columns->self, function->copy.self);
-    if (hp_run_has_allocs(&view->results->model.run)) {
+    if (hp_run_has_allocs(&view->results->model->run)) {
         hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
         hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
     }
@@ -516,7 +516,7 @@ static void put_name(struct hp_text *line, const char *name)
 /* A line that was put together, or where that did not go another one. */
 static const char *keep_line(const struct view *view, struct hp_text *line, const char *otherwise)
 {
-    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    const char *copy = line->is_cut ? NULL : hp_arena_copy(view->results->model->arena, line->bytes, line->length);
     return copy != NULL ? copy : otherwise;
 }
 
@@ -526,7 +526,7 @@ static const char *description(const struct view *view)
     char bytes[LINE_BYTES];
     struct hp_text line;
     const struct function *function = view->order[0];
-    const struct hp_run *run = &view->results->model.run;
+    const struct hp_run *run = &view->results->model->run;
     if (view->shown != 1 || function->session == NULL)
         return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
     hp_text_init(&line, bytes, sizeof bytes);
@@ -617,7 +617,7 @@ static void note_slower(const struct view *view)
     hp_text_string(&line, "a call of ");
     put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->model.run, view->order[at]->details.max));
+    hp_units_ns(&line, hp_run_ns(&view->results->model->run, view->order[at]->details.max));
     hp_text_string(&line, ", and is not over or was not looked into");
     hp_section_note(view->section, keep_line(view, &line, "other calls took longer and were not looked into"));
 }

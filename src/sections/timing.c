@@ -41,7 +41,7 @@ struct view {
 static bool add_percentile(struct view *view, double percentile)
 {
     struct hp_percentile_names names;
-    if (!hp_percentile_name(view->results->model.arena, percentile, "_ns", "", &names))
+    if (!hp_percentile_name(view->results->model->arena, percentile, "_ns", "", &names))
         return false;
     view->columns.percentiles[view->columns.percentile_count++] =
         hp_section_add_column(view->section, names.key, names.title, HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED, true);
@@ -116,7 +116,7 @@ static int compare_selfs(const void *a, const void *b)
 /* The row of the main function, where the run has one; by thread, that of the first process. */
 static bool is_main_row(const struct view *view, const struct hp_site_sums *site)
 {
-    return view->results->model.profile->main != NULL && site->is_main &&
+    return view->results->model->profile->main != NULL && site->is_main &&
            (site->thread == NULL || site->session == 0);
 }
 
@@ -180,7 +180,7 @@ static size_t cut(const struct view *view, const struct hp_site_sums **sites, si
 
 static void set_ticks(struct view *view, struct hp_row *row, size_t column, double ticks)
 {
-    hp_section_set_number(row, column, ticks * view->results->model.run.ns_per_tick);
+    hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
 static void fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
@@ -211,7 +211,7 @@ static void fill_durations(struct view *view, struct hp_row *row, const struct h
 static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct columns *columns = &view->columns;
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     const uint64_t self = hp_sums_self(&site->sums);
     const uint64_t total = view->results->settings->show.time_exclusive ? self : site->sums.total;
     const double overhead = hp_profile_overhead_ns(profile, site);
@@ -250,7 +250,7 @@ static bool has_shared_thread(const struct hotpath_section *section, const struc
 static void add_notes(const struct view *view)
 {
     struct hotpath_section *section = view->section;
-    const struct hp_profile *profile = view->results->model.profile;
+    const struct hp_profile *profile = view->results->model->profile;
     bool has_open = false, has_rough = false, has_marked = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -286,21 +286,21 @@ static const char *describe_rows(const struct hp_settings *settings)
 
 static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->model.arena, sizeof *view);
+    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
     if (view == NULL)
         return NULL;
     *view = (struct view){.results = results, .section = section, .profile = hp_results_profile_of_rows(results)};
-    view->durations = hp_arena_take(results->model.arena, sizeof *view->durations);
-    view->whole = hp_share_whole(results->model.profile, &results->settings->show, &section->percent_of);
+    view->durations = hp_arena_take(results->model->arena, sizeof *view->durations);
+    view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && describe(view) ? view : NULL;
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    const struct hp_profile *profile = results->model.profile;
+    const struct hp_profile *profile = results->model->profile;
     struct view *view = make_view(results, section);
     const struct hp_site_sums **sites =
-        view != NULL ? hp_arena_take_array(results->model.arena, view->profile->site_count + 1, sizeof(void *))
+        view != NULL ? hp_arena_take_array(results->model->arena, view->profile->site_count + 1, sizeof(void *))
                      : NULL;
     if (sites == NULL)
         return false;

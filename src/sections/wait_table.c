@@ -53,7 +53,7 @@ static struct columns describe(struct hotpath_section *section)
 /* NULL: no memory. */
 static const char *keep_line(const struct view *view, const struct hp_text *line)
 {
-    return hp_arena_copy(view->results->model.arena, line->bytes, line->length);
+    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
 }
 
 static double share(const struct view *view, uint64_t ns)
@@ -145,7 +145,7 @@ static bool is_shown(const struct view *view, const struct hp_wait_sums *wait)
 
 static bool choose(struct view *view)
 {
-    view->shown = hp_arena_take_array(view->results->model.arena, view->waits->count + 1, sizeof(void *));
+    view->shown = hp_arena_take_array(view->results->model->arena, view->waits->count + 1, sizeof(void *));
     for (size_t at = 0; view->shown != NULL && at < view->waits->count; at++)
         if (is_shown(view, view->waits->all[at]))
             view->shown[view->count++] = view->waits->all[at];
@@ -192,7 +192,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
            hp_section_set_location(view->results, row, columns->location, &wait->site->location);
 }
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model.run); }
+static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model->run); }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
@@ -200,7 +200,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     hp_section_show_columns(results, section);
     section->description = "What threads waited for.";
     section->percent_of = "watched";
-    view.waits = hp_model_waits(&results->model);
+    view.waits = hp_model_waits(results->model);
     if (view.waits == NULL || !hp_order_choose(results, section, view.columns.time, view.columns.percent) ||
         !choose(&view))
         return false;

@@ -49,6 +49,7 @@
 #define HP_FEATURE_TIMING 1u
 #define HP_FEATURE_ALLOC 2u /* allocations were counted */
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
+#define HP_FEATURE_CALLS 8u /* latest calls were kept */
 #define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
 /*
  * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not

@@ -24,13 +24,14 @@
 static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
 {
     return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
-           offset % alignment == 0;
+           offset % alignment == 0 &&
+           (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
 static bool has_many(const struct hp_snapshot *snapshot, uint64_t offset, size_t record, uint64_t bytes)
 {
-    return bytes <= snapshot->size && has(snapshot, offset, record, 8) && bytes <= snapshot->size - offset - record;
+    return bytes <= snapshot->size && has(snapshot, offset, record + (size_t)bytes, 8);
 }
 
 static uint32_t load32(const unsigned char *at)
@@ -257,6 +258,8 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
     count = count < most ? count : most;
     count = count < left ? count : left;
     walk->steps += count;
+    if (!has(snapshot, first, (size_t)count * sizeof(struct hotpath_node_), 8))
+        count = 0;
     *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
     return walk->is_begun = true;
 }
@@ -816,9 +819,17 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now)
 {
+    return hp_snapshot_open_piecemeal(snapshot, bytes, size, now, NULL, NULL);
+}
+
+const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context)
+{
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->bytes = bytes;
     snapshot->size = size;
+    snapshot->fetch = fetch;
+    snapshot->fetch_context = context;
     const char *problem = check_opening(snapshot);
     if (problem != NULL)
         return problem;

@@ -28,9 +28,14 @@ enum hp_snapshot_state {
 /* Reads bytes of a session's file anew. False: they cannot be had. */
 typedef bool hp_snapshot_read(void *context, uint32_t offset, void *to, size_t bytes);
 
+/* Sees to it that bytes of a session are where they belong in memory. False: they cannot be had. */
+typedef bool hp_snapshot_fetch(void *context, uint64_t offset, size_t bytes);
+
 struct hp_snapshot {
     const unsigned char *bytes;
     size_t size;
+    hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
+    void *fetch_context;
     /*
      * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
      * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
@@ -67,6 +72,10 @@ struct hp_snapshots {
  */
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
+
+/* The same of bytes that `fetch` brings when they are asked for; the header is there already. */
+const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context);
 
 /*
  * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good

@@ -227,6 +227,7 @@ uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t 
     const uint32_t offset = take(builder, sizeof(struct hp_call_log) + (calls + 1) * sizeof(struct hp_call), 8);
     ((struct hp_call_log *)builder_at(builder, offset))->capacity = calls + 1;
     builder_stat(builder, thread, site)->log = offset;
+    builder_header(builder)->features |= HP_FEATURE_CALLS;
     return offset;
 }
 

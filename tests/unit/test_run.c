@@ -416,7 +416,7 @@ static void other_clocks_are_left_out_and_named(void **state)
     }
     fixture_build();
     assert_row(0, "main", 2, 2000, 800, 100);
-    assert_int_equal(results->model.run.count, 2);
+    assert_int_equal(results->model->run.count, 2);
     assert_int_equal(results->warning_count, 2);
     assert_string_equal(results->warnings[0],
                         "processes '4244, 4245, 4246, 4247, 4248, 4249, 4250, 4251 and 3 more' are left out: their "
@@ -452,7 +452,7 @@ static void the_state_is_that_of_all(void **state)
     assert_string_equal(state_in_json(), "ended");
     const struct hp_clock_pair now = {.ticks = BUILDER_START + 5000000, .ns = 5000 + 5000000};
     fixture_build_at(&now);
-    assert_int_equal(hp_run_state(&results->model.run), HP_SNAPSHOT_RUNNING);
+    assert_int_equal(hp_run_state(&results->model->run), HP_SNAPSHOT_RUNNING);
 }
 
 static void the_table_says_how_many_are_not_whole(void **state)
@@ -610,12 +610,12 @@ static void a_process_that_becomes_another_is_one(void **state)
     builder_header(second)->process_start = builder_header(&builder)->process_start = 77;
     builder_header(third)->process_start = 78;
     fixture_build();
-    assert_int_equal(results->model.run.count, 3);
-    assert_int_equal(results->model.run.process_count, 2);
+    assert_int_equal(results->model->run.count, 3);
+    assert_int_equal(results->model->run.process_count, 2);
     assert_int_equal(hotpath_section_rows(section_named("processes")), 3);
     builder_header(third)->pid = builder_header(&builder)->pid; /* used again, by another process */
     fixture_build();
-    assert_int_equal(results->model.run.process_count, 2);
+    assert_int_equal(results->model->run.process_count, 2);
 }
 
 static void who_left_no_session_is_named(void **state)
@@ -709,7 +709,7 @@ static void a_hundred_sessions_add_up(void **state)
         assert_number(row, "p95_ns", 100);
     }
     assert_int_equal(sites, 0x3ff);
-    assert_int_equal(results->model.run.count, 100);
+    assert_int_equal(results->model->run.count, 100);
 }
 
 static void running_out_of_memory_is_an_answer(void **state)

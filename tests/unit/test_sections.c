@@ -859,7 +859,7 @@ static void sites_that_share_a_long_name_take_little_memory(void **state)
     assert_int_equal(hotpath_section_rows(timing), sites);
     assert_string_not_equal(cell_of(timing, 0, "name").text, cell_of(timing, 1, "name").text);
     assert_true(strlen(cell_of(timing, 0, "name").text) < 512);
-    assert_true(results->model.arena->taken / sites < 3000);
+    assert_true(results->model->arena->taken / sites < 3000);
 }
 
 int main(void)

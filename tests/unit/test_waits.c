@@ -153,9 +153,9 @@ static void processes_are_added_up(void **state)
 
 static const struct hp_site_sums *site_named(const char *name)
 {
-    for (size_t at = 0; at < results->model.profile->site_count; at++)
-        if (strcmp(results->model.profile->sites[at]->name, name) == 0)
-            return results->model.profile->sites[at];
+    for (size_t at = 0; at < results->model->profile->site_count; at++)
+        if (strcmp(results->model->profile->sites[at]->name, name) == 0)
+            return results->model->profile->sites[at];
     fail_msg("there is no function '%s'", name);
     return NULL;
 }
@@ -185,16 +185,16 @@ static void of_one_function(void **state)
     struct hp_site_waits of;
     build();
     fixture_build();
-    assert_non_null(results->model.waits);
-    hp_waits_of_site(results->model.waits, site_named("load"), &of);
+    assert_non_null(results->model->waits);
+    hp_waits_of_site(results->model->waits, site_named("load"), &of);
     assert_int_equal(of.ns, 3300);
     assert_int_equal(of.by_cause[HP_WAIT_LOCK], 3000);
     assert_int_equal(of.by_cause[HP_WAIT_DISK], 300);
     assert_int_equal(of.longest->cause, HP_WAIT_LOCK);
-    hp_waits_of_site(results->model.waits, site_named("save"), &of);
+    hp_waits_of_site(results->model->waits, site_named("save"), &of);
     assert_int_equal(of.by_cause[HP_WAIT_RUN_QUEUE], 400);
     assert_string_equal(of.longest->what, "/data/a");
-    hp_waits_of_site(results->model.waits, NULL, &of);
+    hp_waits_of_site(results->model->waits, NULL, &of);
     assert_int_equal(of.ns, 70);
 }
 
