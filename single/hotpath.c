@@ -8581,6 +8581,11 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
+     * The file itself, beside a copy that is read as it is needed: histograms, which lie scattered all over, are looked at there.
+     * NULL: they are in `bytes`.
+     */
+    const unsigned char *numbers;
+    /*
      * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
      * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
      */
@@ -8617,9 +8622,16 @@ struct hp_snapshots {
 HP_PRIVATE const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
 
-/* The same of bytes that `fetch` brings when they are asked for; the header is there already. */
-HP_PRIVATE const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context);
+/* Bytes that `fetch` brings when they are asked for; the header is there already. */
+struct hp_snapshot_pieces {
+    hp_snapshot_fetch *fetch;
+    void *context;
+    const void *numbers; /* as above */
+};
+
+/* The same of these. */
+HP_PRIVATE const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
 
 /*
  * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good
@@ -8860,18 +8872,31 @@ static inline double hp_root(double number)
  * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
  * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
  *
- * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes
+ * Bounds. One function, `is_within`, decides whether a record lies inside the bytes and is aligned; every load comes
  * after it. Each walk counts its steps and stops at the number of such records that the file could hold without
  * overlapping.
  */
 
 #define HP_SNAPSHOT_TEXT_MAX 4095u
 
-static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+static bool hp_snapshot_is_within(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
 {
     return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
-           offset % alignment == 0 &&
+           offset % alignment == 0;
+}
+
+static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+{
+    return hp_snapshot_is_within(snapshot, offset, bytes, alignment) &&
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
+}
+
+/* A record of numbers, or NULL. */
+static const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    if (snapshot->numbers == NULL)
+        return hp_snapshot_has(snapshot, offset, bytes, 8) ? snapshot->bytes + offset : NULL;
+    return hp_snapshot_is_within(snapshot, offset, bytes, 8) ? snapshot->numbers + offset : NULL;
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
@@ -8945,10 +8970,8 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 /* What the calls of a node took that were not timed: known once all are timed again. */
 static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 {
-    const unsigned char *from = snapshot->bytes + stat;
-    if (!hp_snapshot_has(snapshot, stat, sizeof(struct hotpath_stat_), 8))
-        return 0;
-    return hp_snapshot_load32(from + offsetof(struct hotpath_stat_, typical));
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
+    return from != NULL ? hp_snapshot_load32(from + offsetof(struct hotpath_stat_, typical)) : 0;
 }
 
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
@@ -8988,8 +9011,8 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
 /* What belongs to the writer alone is left zero. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
 {
-    const unsigned char *from = snapshot->bytes + offset;
-    if (!hp_snapshot_has(snapshot, offset, sizeof *ret_stat, 8))
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof *ret_stat);
+    if (from == NULL)
         return false;
     *ret_stat = (struct hotpath_stat_){0};
     HP_SNAPSHOT_COPY32(ret_stat, from, struct hotpath_stat_, site);
@@ -9011,10 +9034,9 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
 
 static void hp_snapshot_add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
 {
-    if (!hp_snapshot_has(snapshot, offset, sizeof(hp_duration_line), 8))
-        return;
-    for (size_t step = 0; step < 64; step++)
-        line[step] += hp_snapshot_load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
+    const unsigned char *from = hp_snapshot_numbers_at(snapshot, offset, sizeof(hp_duration_line));
+    for (size_t step = 0; from != NULL && step < 64; step++)
+        line[step] += hp_snapshot_load64(from + sizeof(uint64_t) * step);
 }
 
 /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
@@ -9133,8 +9155,8 @@ bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_stat_ *ret_stat)
 {
-    walk->offset =
-        walk->is_begun ? hp_snapshot_field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next)) : thread->stats;
+    const unsigned char *before = walk->is_begun ? hp_snapshot_numbers_at(snapshot, walk->offset, sizeof *ret_stat) : NULL;
+    walk->offset = before != NULL ? hp_snapshot_load32(before + offsetof(struct hotpath_stat_, next)) : thread->stats;
     walk->is_begun = walk->offset != 0 && hp_snapshot_may_step(snapshot, walk, sizeof *ret_stat) &&
                      hp_snapshot_stat(snapshot, walk->offset, ret_stat);
     return walk->is_begun;
@@ -9394,9 +9416,9 @@ bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hot
                             struct hp_alloc_stat *ret_alloc)
 {
     const size_t sums = offsetof(struct hp_alloc_stat, octaves);
-    if (stat->alloc == 0 || !hp_snapshot_has(snapshot, stat->alloc, sizeof *ret_alloc, 8))
+    const unsigned char *from = stat->alloc != 0 ? hp_snapshot_numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
+    if (from == NULL)
         return false;
-    const unsigned char *from = snapshot->bytes + stat->alloc;
     hp_snapshot_copy_words(ret_alloc, from, sums, UINT64_MAX);
     hp_snapshot_copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
     return true;
@@ -9665,17 +9687,18 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now)
 {
-    return hp_snapshot_open_piecemeal(snapshot, bytes, size, now, NULL, NULL);
+    return hp_snapshot_open_pieces(snapshot, bytes, size, now, &(struct hp_snapshot_pieces){.fetch = NULL});
 }
 
-const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context)
+const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces)
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->bytes = bytes;
     snapshot->size = size;
-    snapshot->fetch = fetch;
-    snapshot->fetch_context = context;
+    snapshot->fetch = pieces->fetch;
+    snapshot->fetch_context = pieces->context;
+    snapshot->numbers = pieces->numbers;
     const char *problem = hp_snapshot_check_opening(snapshot);
     if (problem != NULL)
         return problem;
@@ -23020,6 +23043,12 @@ struct hp_report_target {
 HP_PRIVATE int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                      const struct hp_report_target *target);
 
+struct hp_model;
+
+/* The same of a model that there is already. */
+HP_PRIVATE int hp_report_render_model(struct hp_model *model, const struct hp_settings *settings,
+                           const struct hp_report_target *target);
+
 /* The same rows for a callback. */
 HP_PRIVATE int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                         hotpath_reporter *reporter, void *context);
@@ -23042,12 +23071,14 @@ HP_PRIVATE bool hp_table_render(const hotpath_results *results, struct hp_text *
 
 #define HP_REPORT_BUFFER_BYTES 16384u
 
-static int hp_report_render_(struct hp_arena *arena, const struct hp_snapshots *snapshots, const struct hp_settings *settings,
-                  const struct hp_report_target *target)
+int hp_report_render_model(struct hp_model *model, const struct hp_settings *settings,
+                           const struct hp_report_target *target)
 {
     struct hp_text out;
-    char *buffer = hp_arena_take(arena, HP_REPORT_BUFFER_BYTES);
-    const hotpath_results *results = hp_results_build(arena, snapshots, settings);
+    if (settings->output.format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    char *buffer = hp_arena_take(model->arena, HP_REPORT_BUFFER_BYTES);
+    const hotpath_results *results = hp_results_of_model(model, settings);
     bool is_complete = true;
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
@@ -23067,9 +23098,12 @@ int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_setti
                      const struct hp_report_target *target)
 {
     struct hp_arena arena = {0};
+    struct hp_model model;
     if (settings->output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
-    const int status = hp_report_render_(&arena, snapshots, settings, target);
+    const int status = hp_model_build(&model, &arena, &arena, snapshots)
+                           ? hp_report_render_model(&model, settings, target)
+                           : HOTPATH_E_SPACE;
     hp_arena_release(&arena);
     return status;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,8 +12,8 @@
 #include "files.h"
 #include "instrumented.h"
 #include "places.h"
+#include "reader.h"
 #include "report.h"
-#include "session_file.h"
 #include "terminal.h"
 
 static struct hp_report_target target_of(FILE *stream, const struct hp_settings *settings)
@@ -27,31 +26,23 @@ static struct hp_report_target target_of(FILE *stream, const struct hp_settings 
 }
 
 /* Which run it is: the newest session may not be the one that was meant. */
-static void print_origin(const struct hp_session_file *files, size_t count, FILE *stream)
+static void print_origin(const struct hp_reader *reader, FILE *stream)
 {
     char command[200];
-    const struct hp_snapshot *first = &files[0].snapshot;
+    const struct hp_snapshot *first = &reader->sessions[0]->file.snapshot;
     hp_copy_printable(command, sizeof command, hp_snapshot_text(first, first->header.command));
     fprintf(stream, "pid %u: %s", (unsigned)first->header.pid, command);
-    if (count > 1)
-        fprintf(stream, " (and %zu other process%s)", count - 1, count == 2 ? "" : "es");
+    if (reader->count > 1)
+        fprintf(stream, " (and %zu other process%s)", reader->count - 1, reader->count == 2 ? "" : "es");
     fputc('\n', stream);
 }
 
-static int render(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
-                  FILE *stream, bool is_named)
+static int render(struct hp_reader *reader, const struct hp_settings *settings, FILE *stream, bool is_named)
 {
     const struct hp_report_target target = target_of(stream, settings);
-    const struct hp_snapshot **snapshots = calloc(count, sizeof(struct hp_snapshot *));
-    if (snapshots == NULL)
-        return hp_fail("not enough memory for %zu sessions", count);
-    for (size_t at = 0; at < count; at++)
-        snapshots[at] = &files[at].snapshot;
     if (is_named && settings->output.format == HP_FORMAT_TABLE)
-        print_origin(files, count, stream);
-    const struct hp_snapshots sessions = {.all = snapshots, .count = count, .read_name = hp_demangle};
-    const int status = hp_report_render(&sessions, settings, &target);
-    free(snapshots);
+        print_origin(reader, stream);
+    const int status = hp_report_render_model(hp_reader_model(reader), settings, &target);
     if (status == HOTPATH_E_SPACE)
         return hp_fail("not enough memory for the report");
     if (fflush(stream) != 0 || status != HOTPATH_OK)
@@ -74,17 +65,17 @@ static FILE *open_output(const char *path)
     return stream;
 }
 
-static int render_to_file(const struct hp_session_file *files, size_t count, const struct hp_settings *settings,
-                          bool is_named)
+static int render_to_file(struct hp_reader *reader, const struct hp_settings *settings, bool is_named)
 {
     char path[1200];
-    if (!hp_place_of_report(settings->output.output_path, files[0].snapshot.header.pid, path, sizeof path))
+    if (!hp_place_of_report(settings->output.output_path, reader->sessions[0]->file.snapshot.header.pid, path,
+                            sizeof path))
         return hp_fail("the path of the output is too long: '%s'", settings->output.output_path);
     hp_file_make_parents(path);
     FILE *stream = open_output(path);
     if (stream == NULL)
         return hp_fail("cannot write '%s': %s", path, errno == ENXIO ? "nobody reads from it" : strerror(errno));
-    const int status = render(files, count, settings, stream, is_named);
+    const int status = render(reader, settings, stream, is_named);
     if (fclose(stream) != 0 && status == EXIT_DONE)
         return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
     return status;
@@ -92,34 +83,20 @@ static int render_to_file(const struct hp_session_file *files, size_t count, con
 
 /* ---------------------------------------------------------------------------------------------- reading */
 
-/* Reads what can be read; the rest costs a line each. Returns how many there are. */
-static size_t read_all(const struct hp_sessions *sessions, struct hp_session_file *files)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < sessions->count; at++) {
-        if (hp_session_file_open(&files[count], sessions->all[at].path)) {
-            count++;
-            continue;
-        }
-        hp_fail("%s", files[count].problem);
-        hp_session_file_close(&files[count]);
-    }
-    return count;
-}
-
 int hp_show(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream, bool is_named)
 {
+    struct hp_reader reader;
     int status = EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
-    struct hp_session_file *files = calloc(sessions->count + 1, sizeof *files);
-    if (files == NULL)
-        return hp_fail("not enough memory for %zu sessions", sessions->count);
-    const size_t count = read_all(sessions, files);
-    if (count > 0)
-        status = settings->output.output_path[0] != '\0' ? render_to_file(files, count, settings, is_named)
-                                                         : render(files, count, settings, stream, is_named);
-    for (size_t at = 0; at < count; at++)
-        hp_session_file_close(&files[at]);
-    free(files);
+    hp_reader_open(&reader, hp_demangle);
+    for (size_t at = 0; at < sessions->count; at++)
+        if (!hp_reader_add(&reader, sessions->all[at].path))
+            hp_fail("%s", reader.problem);
+    if (reader.count > 0 && !hp_reader_refresh(&reader))
+        hp_fail("%s", reader.problem);
+    else if (reader.count > 0)
+        status = settings->output.output_path[0] != '\0' ? render_to_file(&reader, settings, is_named)
+                                                         : render(&reader, settings, stream, is_named);
+    hp_reader_close(&reader);
     return status;
 }

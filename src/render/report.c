@@ -9,12 +9,14 @@
 
 #define BUFFER_BYTES 16384u
 
-static int render(struct hp_arena *arena, const struct hp_snapshots *snapshots, const struct hp_settings *settings,
-                  const struct hp_report_target *target)
+int hp_report_render_model(struct hp_model *model, const struct hp_settings *settings,
+                           const struct hp_report_target *target)
 {
     struct hp_text out;
-    char *buffer = hp_arena_take(arena, BUFFER_BYTES);
-    const hotpath_results *results = hp_results_build(arena, snapshots, settings);
+    if (settings->output.format == HP_FORMAT_NONE)
+        return HOTPATH_OK;
+    char *buffer = hp_arena_take(model->arena, BUFFER_BYTES);
+    const hotpath_results *results = hp_results_of_model(model, settings);
     bool is_complete = true;
     if (buffer == NULL || results == NULL)
         return HOTPATH_E_SPACE;
@@ -34,9 +36,12 @@ int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_setti
                      const struct hp_report_target *target)
 {
     struct hp_arena arena = {0};
+    struct hp_model model;
     if (settings->output.format == HP_FORMAT_NONE)
         return HOTPATH_OK;
-    const int status = render(&arena, snapshots, settings, target);
+    const int status = hp_model_build(&model, &arena, &arena, snapshots)
+                           ? hp_report_render_model(&model, settings, target)
+                           : HOTPATH_E_SPACE;
     hp_arena_release(&arena);
     return status;
 }

@@ -26,6 +26,12 @@ struct hp_report_target {
 int hp_report_render(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                      const struct hp_report_target *target);
 
+struct hp_model;
+
+/* The same of a model that there is already. */
+int hp_report_render_model(struct hp_model *model, const struct hp_settings *settings,
+                           const struct hp_report_target *target);
+
 /* The same rows for a callback. */
 int hp_report_hand_over(const struct hp_snapshots *snapshots, const struct hp_settings *settings,
                         hotpath_reporter *reporter, void *context);

@@ -5,7 +5,7 @@
  * links are 32 bits wide, so every 32-bit word is loaded with acquire here and pairs with that store: whoever sees
  * the link sees the record. The 64-bit counters go up one by one by a single writer and are loaded relaxed.
  *
- * Bounds. One function, `has`, decides whether a record lies inside the bytes and is aligned; every load comes
+ * Bounds. One function, `is_within`, decides whether a record lies inside the bytes and is aligned; every load comes
  * after it. Each walk counts its steps and stops at the number of such records that the file could hold without
  * overlapping.
  *
@@ -21,11 +21,24 @@
 
 #define TEXT_MAX 4095u
 
-static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+static bool is_within(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
 {
     return offset >= HP_HEADER_BYTES && offset <= snapshot->size && bytes <= snapshot->size - offset &&
-           offset % alignment == 0 &&
+           offset % alignment == 0;
+}
+
+static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes, size_t alignment)
+{
+    return is_within(snapshot, offset, bytes, alignment) &&
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
+}
+
+/* A record of numbers, or NULL. */
+static const unsigned char *numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
+{
+    if (snapshot->numbers == NULL)
+        return has(snapshot, offset, bytes, 8) ? snapshot->bytes + offset : NULL;
+    return is_within(snapshot, offset, bytes, 8) ? snapshot->numbers + offset : NULL;
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
@@ -99,10 +112,8 @@ bool hp_snapshot_site(const struct hp_snapshot *snapshot, uint32_t id, struct hp
 /* What the calls of a node took that were not timed: known once all are timed again. */
 static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 {
-    const unsigned char *from = snapshot->bytes + stat;
-    if (!has(snapshot, stat, sizeof(struct hotpath_stat_), 8))
-        return 0;
-    return load32(from + offsetof(struct hotpath_stat_, typical));
+    const unsigned char *from = numbers_at(snapshot, stat, sizeof(struct hotpath_stat_));
+    return from != NULL ? load32(from + offsetof(struct hotpath_stat_, typical)) : 0;
 }
 
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
@@ -142,8 +153,8 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
 /* What belongs to the writer alone is left zero. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat)
 {
-    const unsigned char *from = snapshot->bytes + offset;
-    if (!has(snapshot, offset, sizeof *ret_stat, 8))
+    const unsigned char *from = numbers_at(snapshot, offset, sizeof *ret_stat);
+    if (from == NULL)
         return false;
     *ret_stat = (struct hotpath_stat_){0};
     COPY32(ret_stat, from, struct hotpath_stat_, site);
@@ -165,10 +176,9 @@ bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struc
 
 static void add_counters(const struct hp_snapshot *snapshot, uint64_t offset, hp_duration_line line)
 {
-    if (!has(snapshot, offset, sizeof(hp_duration_line), 8))
-        return;
-    for (size_t step = 0; step < 64; step++)
-        line[step] += load64(snapshot->bytes + offset + sizeof(uint64_t) * step);
+    const unsigned char *from = numbers_at(snapshot, offset, sizeof(hp_duration_line));
+    for (size_t step = 0; from != NULL && step < 64; step++)
+        line[step] += load64(from + sizeof(uint64_t) * step);
 }
 
 /* From its origin an octave has counters 64 to 127, which are one line, and octave 0 has 0 to 63 as well. */
@@ -287,8 +297,8 @@ bool hp_snapshot_next_node(const struct hp_snapshot *snapshot, const struct hp_t
 bool hp_snapshot_next_stat(const struct hp_snapshot *snapshot, const struct hp_thread *thread, struct hp_walk *walk,
                            struct hotpath_stat_ *ret_stat)
 {
-    walk->offset =
-        walk->is_begun ? field32(snapshot, walk->offset, offsetof(struct hotpath_stat_, next)) : thread->stats;
+    const unsigned char *before = walk->is_begun ? numbers_at(snapshot, walk->offset, sizeof *ret_stat) : NULL;
+    walk->offset = before != NULL ? load32(before + offsetof(struct hotpath_stat_, next)) : thread->stats;
     walk->is_begun = walk->offset != 0 && may_step(snapshot, walk, sizeof *ret_stat) &&
                      hp_snapshot_stat(snapshot, walk->offset, ret_stat);
     return walk->is_begun;
@@ -548,9 +558,9 @@ bool hp_snapshot_alloc_stat(const struct hp_snapshot *snapshot, const struct hot
                             struct hp_alloc_stat *ret_alloc)
 {
     const size_t sums = offsetof(struct hp_alloc_stat, octaves);
-    if (stat->alloc == 0 || !has(snapshot, stat->alloc, sizeof *ret_alloc, 8))
+    const unsigned char *from = stat->alloc != 0 ? numbers_at(snapshot, stat->alloc, sizeof *ret_alloc) : NULL;
+    if (from == NULL)
         return false;
-    const unsigned char *from = snapshot->bytes + stat->alloc;
     copy_words(ret_alloc, from, sums, UINT64_MAX);
     copy_words(ret_alloc->octaves, from + sums, sizeof ret_alloc->octaves, 0);
     return true;
@@ -819,17 +829,18 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now)
 {
-    return hp_snapshot_open_piecemeal(snapshot, bytes, size, now, NULL, NULL);
+    return hp_snapshot_open_pieces(snapshot, bytes, size, now, &(struct hp_snapshot_pieces){.fetch = NULL});
 }
 
-const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context)
+const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces)
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->bytes = bytes;
     snapshot->size = size;
-    snapshot->fetch = fetch;
-    snapshot->fetch_context = context;
+    snapshot->fetch = pieces->fetch;
+    snapshot->fetch_context = pieces->context;
+    snapshot->numbers = pieces->numbers;
     const char *problem = check_opening(snapshot);
     if (problem != NULL)
         return problem;

@@ -37,6 +37,11 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
+     * The file itself, beside a copy that is read as it is needed: histograms, which lie scattered all over, are looked at there.
+     * NULL: they are in `bytes`.
+     */
+    const unsigned char *numbers;
+    /*
      * Of a copy of a session that goes on, set after opening: what is kept of single calls is written over again and again,
      * and a copy of all the file is too slow to catch it whole. NULL: `bytes` are the session, or nobody writes any more.
      */
@@ -73,9 +78,16 @@ struct hp_snapshots {
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now);
 
-/* The same of bytes that `fetch` brings when they are asked for; the header is there already. */
-const char *hp_snapshot_open_piecemeal(struct hp_snapshot *snapshot, const void *bytes, size_t size,
-                                       const struct hp_clock_pair *now, hp_snapshot_fetch *fetch, void *context);
+/* Bytes that `fetch` brings when they are asked for; the header is there already. */
+struct hp_snapshot_pieces {
+    hp_snapshot_fetch *fetch;
+    void *context;
+    const void *numbers; /* as above */
+};
+
+/* The same of these. */
+const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *bytes, size_t size,
+                                    const struct hp_clock_pair *now, const struct hp_snapshot_pieces *pieces);
 
 /*
  * Takes the rate of the ticks from a reading of the same clock later on. For a process that died before it left a good

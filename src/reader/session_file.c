@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "mapped_file.h"
 #include "process.h"
 #include "regular_file.h"
 
@@ -139,9 +140,20 @@ static bool make_room(struct hp_session_file *file, const char *path, size_t roo
     return true;
 }
 
+/* As far as it can become; without, histograms are copied like the rest. */
+static void map_numbers(struct hp_session_file *file)
+{
+    if (file->mapped >= file->size)
+        return;
+    hp_mapped_file_close(file->numbers, file->mapped);
+    file->numbers = hp_mapped_file_open(file->fd, file->room);
+    file->mapped = file->numbers != NULL ? file->room : 0;
+}
+
 /* The header at once, the rest when it is asked for. */
 static bool begin_piecemeal(struct hp_session_file *file, const char *path)
 {
+    map_numbers(file);
     if (file->readings == NULL)
         file->readings = calloc(file->room / PAGE_BYTES + 1, sizeof *file->readings);
     if (file->readings == NULL)
@@ -246,8 +258,9 @@ static bool read_file(struct hp_session_file *file, int fd, struct reading *read
     file->fd = fd;
     if (!(is_whole ? read_all(file, fd, path) : begin_piecemeal(file, path)))
         return false;
+    const struct hp_snapshot_pieces pieces = {fetch, file, file->numbers}, none = {.fetch = NULL};
     const char *problem =
-        hp_snapshot_open_piecemeal(&file->snapshot, file->bytes, file->size, now, is_whole ? NULL : fetch, file);
+        hp_snapshot_open_pieces(&file->snapshot, file->bytes, file->size, now, is_whole ? &none : &pieces);
     if (problem != NULL)
         return fail(file, path, problem);
     if (reading->has_now && !reading->is_live && !file->snapshot.is_finished)
@@ -310,6 +323,7 @@ void hp_session_file_close(struct hp_session_file *file)
         close(file->fd);
     if (file->bytes != NULL)
         munmap(file->bytes, file->room);
+    hp_mapped_file_close(file->numbers, file->mapped);
     free(file->readings);
     memset(file, 0, sizeof *file);
     file->fd = -1;

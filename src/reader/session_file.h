@@ -3,8 +3,8 @@
  * the reading: a small one at once, of a large one the pages that somebody looks at, when he does. Large ones, and those of
  * live processes, stay open; see also read_anew in snapshot.h. SPDX-License-Identifier: MIT
  */
-#ifndef HP_CLI_SESSION_FILE_H
-#define HP_CLI_SESSION_FILE_H
+#ifndef HP_READER_SESSION_FILE_H
+#define HP_READER_SESSION_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,8 @@ struct hp_session_file {
     size_t size;
     size_t room;         /* how large it can become where it is */
     int fd;              /* -1: closed */
+    void *numbers;       /* the file itself, mapped: see snapshot.h */
+    size_t mapped;       /* how much of it */
     uint32_t *readings;  /* for each page, with which reading it was copied; NULL: all are there */
     uint32_t reading;    /* the present one, from 1 */
     uint64_t disk_bytes; /* what it takes on its disk */
