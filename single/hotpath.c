@@ -8581,7 +8581,7 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
-     * The file itself, beside a copy that is read as it is needed: histograms, which lie scattered all over, are looked at there.
+     * The file itself, beside a copy that is read as it is needed: nodes and histograms, which are most of it, are looked at there.
      * NULL: they are in `bytes`.
      */
     const unsigned char *numbers;
@@ -8891,12 +8891,18 @@ static bool hp_snapshot_has(const struct hp_snapshot *snapshot, uint64_t offset,
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
+/* Where numbers are looked at: the caller has made sure that they are there. */
+static const unsigned char *hp_snapshot_number_bytes(const struct hp_snapshot *snapshot)
+{
+    return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
+}
+
 /* A record of numbers, or NULL. */
 static const unsigned char *hp_snapshot_numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
-    if (snapshot->numbers == NULL)
-        return hp_snapshot_has(snapshot, offset, bytes, 8) ? snapshot->bytes + offset : NULL;
-    return hp_snapshot_is_within(snapshot, offset, bytes, 8) ? snapshot->numbers + offset : NULL;
+    const bool is_there =
+        snapshot->numbers != NULL ? hp_snapshot_is_within(snapshot, offset, bytes, 8) : hp_snapshot_has(snapshot, offset, bytes, 8);
+    return is_there ? hp_snapshot_number_bytes(snapshot) + offset : NULL;
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
@@ -8977,7 +8983,7 @@ static uint32_t hp_snapshot_typical_of(const struct hp_snapshot *snapshot, uint3
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
 void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
 {
-    const unsigned char *from = snapshot->bytes + offset;
+    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
     HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, site);
     HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, parent);
     HP_SNAPSHOT_COPY32(ret_links, from, struct hotpath_node_, stat);
@@ -8986,7 +8992,7 @@ void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset,
 /* The stat, which lies elsewhere, is looked at only where its answer is needed. */
 void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
-    const unsigned char *from = snapshot->bytes + offset;
+    const unsigned char *from = hp_snapshot_number_bytes(snapshot) + offset;
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, site);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, parent);
     HP_SNAPSHOT_COPY32(ret_node, from, struct hotpath_node_, stat);
@@ -9002,7 +9008,7 @@ void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offse
 
 bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
-    if (!hp_snapshot_has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+    if (hp_snapshot_numbers_at(snapshot, offset, sizeof(struct hotpath_node_)) == NULL)
         return false;
     hp_snapshot_node_numbers(snapshot, offset, ret_node);
     return true;
@@ -9126,7 +9132,7 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
     count = count < most ? count : most;
     count = count < left ? count : left;
     walk->steps += count;
-    if (!hp_snapshot_has(snapshot, first, (size_t)count * sizeof(struct hotpath_node_), 8))
+    if (hp_snapshot_numbers_at(snapshot, first, (size_t)count * sizeof(struct hotpath_node_)) == NULL)
         count = 0;
     *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
     return walk->is_begun = true;
@@ -12195,6 +12201,9 @@ HP_PRIVATE bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena
 /* Whether the sessions of `run`, read anew, still have the shape. */
 HP_PRIVATE bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
 
+/* Takes back all numbers, and any order in which siblings were put. */
+HP_PRIVATE void hp_forest_forget(struct hp_forest *forest);
+
 /* The record at a place, or NULL. */
 HP_PRIVATE struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place);
 
@@ -14454,13 +14463,28 @@ static int hp_forest_compare_paths(const void *a, const void *b)
 
 static void hp_forest_hang_up(struct hp_forest *forest, size_t from)
 {
-    hp_sort(forest->nodes + from, forest->node_count - from, hp_forest_compare_paths);
     for (size_t at = from; at < forest->node_count; at++) {
         struct hp_tree_node *node = forest->nodes[at];
         struct hp_tree_node **list = node->parent != NULL ? &node->parent->first_child : &forest->first_root;
         node->index = (uint32_t)at;
         node->next_sibling = *list;
         *list = node;
+    }
+}
+
+void hp_forest_forget(struct hp_forest *forest)
+{
+    for (size_t at = 0; at < forest->node_count; at++) {
+        struct hp_tree_node *node = forest->nodes[at];
+        *node = (struct hp_tree_node){.site = node->site, .parent = node->parent, .depth = node->depth};
+    }
+    forest->first_root = NULL;
+    hp_forest_hang_up(forest, 0);
+    for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next) {
+        memset(&site->sums, 0, sizeof site->sums);
+        site->is_limited = site->is_self_scaled = false;
+        site->calls_inside = 0;
+        site->opens = NULL;
     }
 }
 
@@ -14483,6 +14507,7 @@ static bool hp_forest_merge_level(struct hp_forest *forest, const struct hp_fore
         }
         record->merged = *place;
     }
+    hp_sort(forest->nodes + from, forest->node_count - from, hp_forest_compare_paths);
     hp_forest_hang_up(forest, from);
     return true;
 }
@@ -15262,24 +15287,6 @@ static bool hp_profile_make_sessions(struct hp_profile *profile)
     return true;
 }
 
-/* What of sites and nodes is of an earlier reading. */
-static void hp_profile_forget(const struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
-        memset(&node->sums, 0, sizeof node->sums);
-        node->folded = NULL;
-        node->calls_inside = 0;
-        node->is_self_scaled = false;
-    }
-    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
-        memset(&site->sums, 0, sizeof site->sums);
-        site->is_limited = site->is_self_scaled = false;
-        site->calls_inside = 0;
-        site->opens = NULL;
-    }
-}
-
 static bool hp_profile_read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
 {
     profile->arena = arena;
@@ -15318,7 +15325,7 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 {
     if (!hp_forest_is_of(&profile->forest, run))
         return false;
-    hp_profile_forget(profile);
+    hp_forest_forget(&profile->forest);
     *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return hp_profile_read_all(profile, arena, run);

@@ -416,13 +416,28 @@ static int compare_paths(const void *a, const void *b)
 
 static void hang_up(struct hp_forest *forest, size_t from)
 {
-    hp_sort(forest->nodes + from, forest->node_count - from, compare_paths);
     for (size_t at = from; at < forest->node_count; at++) {
         struct hp_tree_node *node = forest->nodes[at];
         struct hp_tree_node **list = node->parent != NULL ? &node->parent->first_child : &forest->first_root;
         node->index = (uint32_t)at;
         node->next_sibling = *list;
         *list = node;
+    }
+}
+
+void hp_forest_forget(struct hp_forest *forest)
+{
+    for (size_t at = 0; at < forest->node_count; at++) {
+        struct hp_tree_node *node = forest->nodes[at];
+        *node = (struct hp_tree_node){.site = node->site, .parent = node->parent, .depth = node->depth};
+    }
+    forest->first_root = NULL;
+    hang_up(forest, 0);
+    for (struct hp_site_sums *site = forest->sites.all; site != NULL; site = site->next) {
+        memset(&site->sums, 0, sizeof site->sums);
+        site->is_limited = site->is_self_scaled = false;
+        site->calls_inside = 0;
+        site->opens = NULL;
     }
 }
 
@@ -445,6 +460,7 @@ static bool merge_level(struct hp_forest *forest, const struct index *index, str
         }
         record->merged = *place;
     }
+    hp_sort(forest->nodes + from, forest->node_count - from, compare_paths);
     hang_up(forest, from);
     return true;
 }

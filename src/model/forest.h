@@ -81,6 +81,9 @@ bool hp_forest_build(struct hp_forest *forest, struct hp_arena *arena, const str
 /* Whether the sessions of `run`, read anew, still have the shape. */
 bool hp_forest_is_of(const struct hp_forest *forest, const struct hp_run *run);
 
+/* Takes back all numbers, and any order in which siblings were put. */
+void hp_forest_forget(struct hp_forest *forest);
+
 /* The record at a place, or NULL. */
 struct hp_record *hp_forest_find(const struct hp_forest *forest, const struct hp_place *place);
 

@@ -443,24 +443,6 @@ static bool make_sessions(struct hp_profile *profile)
     return true;
 }
 
-/* What of sites and nodes is of an earlier reading. */
-static void forget(const struct hp_profile *profile)
-{
-    for (size_t at = 0; at < profile->node_count; at++) {
-        struct hp_tree_node *node = profile->nodes[at];
-        memset(&node->sums, 0, sizeof node->sums);
-        node->folded = NULL;
-        node->calls_inside = 0;
-        node->is_self_scaled = false;
-    }
-    for (struct hp_site_sums *site = profile->forest.sites.all; site != NULL; site = site->next) {
-        memset(&site->sums, 0, sizeof site->sums);
-        site->is_limited = site->is_self_scaled = false;
-        site->calls_inside = 0;
-        site->opens = NULL;
-    }
-}
-
 static bool read_all(struct hp_profile *profile, struct hp_arena *arena, const struct hp_run *run)
 {
     profile->arena = arena;
@@ -499,7 +481,7 @@ bool hp_profile_refresh(struct hp_profile *profile, struct hp_arena *arena, cons
 {
     if (!hp_forest_is_of(&profile->forest, run))
         return false;
-    forget(profile);
+    hp_forest_forget(&profile->forest);
     *profile = (struct hp_profile){.forest = profile->forest, .thread_number = profile->thread_number};
     profile->forest.run = run;
     return read_all(profile, arena, run);

@@ -33,12 +33,18 @@ static bool has(const struct hp_snapshot *snapshot, uint64_t offset, size_t byte
            (snapshot->fetch == NULL || snapshot->fetch(snapshot->fetch_context, offset, bytes));
 }
 
+/* Where numbers are looked at: the caller has made sure that they are there. */
+static const unsigned char *number_bytes(const struct hp_snapshot *snapshot)
+{
+    return snapshot->numbers != NULL ? snapshot->numbers : snapshot->bytes;
+}
+
 /* A record of numbers, or NULL. */
 static const unsigned char *numbers_at(const struct hp_snapshot *snapshot, uint64_t offset, size_t bytes)
 {
-    if (snapshot->numbers == NULL)
-        return has(snapshot, offset, bytes, 8) ? snapshot->bytes + offset : NULL;
-    return is_within(snapshot, offset, bytes, 8) ? snapshot->numbers + offset : NULL;
+    const bool is_there =
+        snapshot->numbers != NULL ? is_within(snapshot, offset, bytes, 8) : has(snapshot, offset, bytes, 8);
+    return is_there ? number_bytes(snapshot) + offset : NULL;
 }
 
 /* The same for a record with so many bytes behind it, which may be more than a size_t can hold. */
@@ -119,7 +125,7 @@ static uint32_t typical_of(const struct hp_snapshot *snapshot, uint32_t stat)
 /* The links to children and siblings are left alone: they belong to the writer, and parents say the same. */
 void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node_links *ret_links)
 {
-    const unsigned char *from = snapshot->bytes + offset;
+    const unsigned char *from = number_bytes(snapshot) + offset;
     COPY32(ret_links, from, struct hotpath_node_, site);
     COPY32(ret_links, from, struct hotpath_node_, parent);
     COPY32(ret_links, from, struct hotpath_node_, stat);
@@ -128,7 +134,7 @@ void hp_snapshot_node_links(const struct hp_snapshot *snapshot, uint32_t offset,
 /* The stat, which lies elsewhere, is looked at only where its answer is needed. */
 void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
-    const unsigned char *from = snapshot->bytes + offset;
+    const unsigned char *from = number_bytes(snapshot) + offset;
     COPY32(ret_node, from, struct hotpath_node_, site);
     COPY32(ret_node, from, struct hotpath_node_, parent);
     COPY32(ret_node, from, struct hotpath_node_, stat);
@@ -144,7 +150,7 @@ void hp_snapshot_node_numbers(const struct hp_snapshot *snapshot, uint32_t offse
 
 bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_node *ret_node)
 {
-    if (!has(snapshot, offset, sizeof(struct hotpath_node_), 8))
+    if (numbers_at(snapshot, offset, sizeof(struct hotpath_node_)) == NULL)
         return false;
     hp_snapshot_node_numbers(snapshot, offset, ret_node);
     return true;
@@ -268,7 +274,7 @@ bool hp_snapshot_next_node_run(const struct hp_snapshot *snapshot, const struct 
     count = count < most ? count : most;
     count = count < left ? count : left;
     walk->steps += count;
-    if (!has(snapshot, first, (size_t)count * sizeof(struct hotpath_node_), 8))
+    if (numbers_at(snapshot, first, (size_t)count * sizeof(struct hotpath_node_)) == NULL)
         count = 0;
     *ret_run = (struct hp_node_run){(uint32_t)first, (uint32_t)count};
     return walk->is_begun = true;

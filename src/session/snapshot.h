@@ -37,7 +37,7 @@ struct hp_snapshot {
     hp_snapshot_fetch *fetch; /* of a large file that is read as it is needed; NULL: all of it is there */
     void *fetch_context;
     /*
-     * The file itself, beside a copy that is read as it is needed: histograms, which lie scattered all over, are looked at there.
+     * The file itself, beside a copy that is read as it is needed: nodes and histograms, which are most of it, are looked at there.
      * NULL: they are in `bytes`.
      */
     const unsigned char *numbers;
