@@ -479,6 +479,36 @@ def scale(build, folder, gate):
         for title, us, must, verdict in times])
 
 
+# ------------------------------------------------------------------------------------------------- reading
+
+CROWD_THREADS = 200
+CROWD_CALLS = 20
+OPEN_MUST_MS = 80
+REFRESH_MUST_MS = 20
+REPORT_MUST_MS = 200
+
+
+def reading(build, gate):
+    """A live session of 1,024 functions on 200 threads: read, read anew, and reported."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        crowd = subprocess.Popen([os.path.join(build, "bench", "crowd"), str(CROWD_THREADS), str(CROWD_CALLS)],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                 env=dict(os.environ, HOTPATH_DIR=folder, HOTPATH_MAX_BYTES="1g"))
+        crowd.stdout.readline()
+        session = os.path.join(folder, os.listdir(folder)[0])
+        text = run([os.path.join(build, "bench", "reading"), "50", session])
+        report = min(lasts_ms([os.path.join(build, "bin", "hotpath"), "report", session]) for _ in range(5))
+        megabytes = os.stat(session).st_blocks * 512 / 1e6
+        crowd.communicate("")
+    found = {name: float(ms) for name, ms in re.findall(r"^(\w+) +([\d.]+) ms", text, re.M)}
+    rows = [("what", "time", "must", "verdict")]
+    for title, ms, must in (("open, with percentiles of 30 functions", found["open"], OPEN_MUST_MS),
+                            ("read anew, the same", found["refresh"], REFRESH_MUST_MS),
+                            ("`hotpath report`, by the clock on the wall", report, REPORT_MUST_MS)):
+        rows.append((title, "%.1f ms" % ms, "%d ms" % must, gate.verdict(title, ms, must, None)))
+    return table("Reading a session of %d threads and 1,024 functions (%d MB)" % (CROWD_THREADS, megabytes), rows)
+
+
 # --------------------------------------------------------------------------------------- peers, process
 
 def other_profilers(cases):
@@ -555,7 +585,8 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent), scale(build, bench, gate)]
+    parts = [zone_table, allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
+             scale(build, bench, gate), reading(build, gate)]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))
