@@ -95,7 +95,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!hp_section_make_rows(results, section, 1))
         return false;
     hp_section_set_text(&section->rows[0], name, "called");
-    hp_section_set_count(&section->rows[0], count, results->profile->site_count);
+    hp_section_set_count(&section->rows[0], count, results->model->profile->site_count);
     section->total_rows = 1;
     return true;
 }
@@ -112,7 +112,7 @@ extern const struct hp_section_type hp_section_headcount;
 
 #endif
 """
-OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(brief),
+OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
      parse_flag},"""
 COMMAND = """/* hotpath greet. SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -168,7 +168,7 @@ static void it_is_off(void **state)
     static struct hp_settings settings;
     (void)state;
     hp_settings_resolve(&settings, NULL, lookup, NULL, NULL, NULL);
-    assert_false(settings.brief);
+    assert_false(settings.show.brief);
 }
 
 int main(void)
