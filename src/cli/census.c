@@ -108,7 +108,7 @@ static struct hp_citizen *add(uint32_t pid, uint32_t parent, uint64_t ns)
     const struct hp_image *program =
         origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
     struct hp_citizen *citizen = &census->all[census->count++];
-    *citizen = (struct hp_citizen){.pid = pid, .parent = parent, .began_ns = ns};
+    *citizen = (struct hp_citizen){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
     put_place((uint32_t)(census->count - 1));
     state.living[state.living_count++] = (uint32_t)(census->count - 1);
     struct hp_image *image = add_image(citizen, ns, program != NULL ? program->name : "");
@@ -133,6 +133,15 @@ static char *command_of(uint32_t pid)
 
 /* -------------------------------------------------------------------------------------------- what is told */
 
+/* The kernel tells of each thread. It may have had no space for the beginning of one: then the last that is told is the end. */
+static void end_thread(struct hp_citizen *citizen, uint64_t ns)
+{
+    if (citizen->threads > 0)
+        citizen->threads--;
+    if (citizen->threads == 0)
+        citizen->ended_ns = ns;
+}
+
 static void take(const struct hp_task_event *event)
 {
     struct hp_citizen *citizen = event->kind == HP_TASK_MISSED ? NULL : find(event->pid);
@@ -151,11 +160,15 @@ static void take(const struct hp_task_event *event)
         if (image != NULL && image->file == NULL && event->text[0] == '/')
             image->file = strdup(event->text);
         break;
+    case HP_TASK_THREAD:
+        if (citizen != NULL)
+            citizen->threads++;
+        break;
     case HP_TASK_ENDED:
         if (image != NULL && image->file == NULL && citizen->image_count > 1)
             citizen->is_hidden = true; /* before its own code was mapped: it goes on, and we are not to know */
         else if (citizen != NULL)
-            citizen->ended_ns = event->ns;
+            end_thread(citizen, event->ns);
         break;
     case HP_TASK_MISSED:
         state.census.has_missed = true;
@@ -176,8 +189,8 @@ static void read_clocks(uint64_t now)
             citizen->seen_cpu_ns = cpu;
             citizen->seen_ns = now;
         }
-        if (cpu == 0 && citizen->is_hidden)
-            citizen->ended_ns = now;
+        if (cpu == 0 && (citizen->is_hidden || (state.census.has_missed && citizen->seen_cpu_ns > 0)))
+            citizen->ended_ns = now; /* which nobody has told us */
         if (citizen->ended_ns == 0)
             state.living[count++] = state.living[at];
     }

@@ -23,6 +23,7 @@ struct hp_image {
 struct hp_citizen {
     uint32_t pid, parent;
     uint64_t began_ns, ended_ns;   /* 0: it lives */
+    uint32_t threads;              /* that live, where the kernel tells */
     uint64_t cpu_ns;               /* of all its programs */
     uint64_t seen_cpu_ns, seen_ns; /* by its own clock, when it last was read */
     bool is_hidden; /* the kernel told no more of it since it became a program with rights that we do not have */

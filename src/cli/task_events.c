@@ -136,16 +136,16 @@ static void read_record(const struct perf_event_header *header, const char *reco
         events.has_missed = true;
     if (size < 32 || (!is_execution && !is_fork && header->type != PERF_RECORD_MMAP))
         return;
-    if (header->type == PERF_RECORD_FORK && word(record, 8) == word(record, 12))
-        return; /* a thread */
     struct hp_task_event *event = new_event();
     if (event == NULL)
         return;
     event->pid = word(record, 8);
     event->ns = long_word(record, size - 8);
     if (is_fork) {
-        event->kind = header->type == PERF_RECORD_FORK ? HP_TASK_FORKED : HP_TASK_ENDED;
         event->parent = word(record, 12);
+        event->kind = header->type == PERF_RECORD_EXIT ? HP_TASK_ENDED
+                      : event->parent == event->pid    ? HP_TASK_THREAD
+                                                       : HP_TASK_FORKED;
     } else {
         event->kind = is_execution ? HP_TASK_EXECUTED : HP_TASK_MAPPED;
         copy_text(event, record, is_execution ? 16 : 40, size - 16);

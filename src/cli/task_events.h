@@ -13,7 +13,8 @@ enum hp_task_event_kind {
     HP_TASK_FORKED,   /* `pid` was begun by `parent` */
     HP_TASK_EXECUTED, /* `text` is its name from now on */
     HP_TASK_MAPPED,   /* code of the file `text`; the first after an execution is the program itself */
-    HP_TASK_ENDED,    /* the last of these is the end of the process: its threads have their own */
+    HP_TASK_THREAD,   /* it has one more */
+    HP_TASK_ENDED,    /* one of its threads; with the last of them the process */
     HP_TASK_MISSED    /* events were lost: the kernel had no space for them */
 };
 

@@ -218,6 +218,14 @@ def test_more_rights(cli, box):
     assert "rights" in outside(done)[0].reason and used(outside(done)[0], 100)
 
 
+@pytest.mark.parametrize("program", [STATIC, KIN], ids=["static", "followed"])
+def test_the_end_of_a_thread_is_not_that_of_its_process(cli, program):
+    """What it uses afterwards is its own, and not that of one that sleeps meanwhile."""
+    done = cli.run("sh", "-c", f"{program} thread 0 300 | {program} thread 100 0")
+    found = {row.command.split(maxsplit=2)[2]: row for row in rows(done, program)}
+    assert found["0 300"].cpu_ns > found["100 0"].cpu_ns > 0, rows(done)
+
+
 @pytest.mark.parametrize("way", ["killed", "left"])
 def test_end_is_known(cli, way):
     """A process that is killed has its time up to that."""

@@ -6,8 +6,10 @@
  *     kin bare MS              closes all descriptors first
  *     kin clear FILE ...       becomes another program without any environment
  *     kin orphan MS            a grandchild, in a session of its own, uses it when its parent has ended; the program waits for it
+ *     kin thread MS MORE       uses it, lets a thread begin and end, uses more, and waits for its input to be closed
  *     kin stay                 leaves a child behind that waits for its input to be closed
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +87,21 @@ static int stay(void)
     return (int)read(0, &unused, 1);
 }
 
+static void *nothing(void *context) { return context; }
+
+static int thread(double ms, double more)
+{
+    pthread_t one;
+    char unused;
+    burn(ms);
+    if (pthread_create(&one, NULL, nothing, NULL) != 0 || pthread_join(one, NULL) != 0)
+        return 1;
+    burn(more);
+    while (read(0, &unused, 1) > 0)
+        ;
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -95,6 +112,8 @@ int main(int argc, char **argv)
         return orphan(ms);
     if (strcmp(what, "stay") == 0)
         return stay();
+    if (strcmp(what, "thread") == 0)
+        return thread(ms, argc > 3 ? atof(argv[3]) : 0);
     if (strcmp(what, "clear") == 0 && argc > 2) {
         clearenv();
         execv(argv[2], argv + 2);
