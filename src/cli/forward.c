@@ -13,10 +13,9 @@ static bool is_about_us(const siginfo_t *info)
     return info->si_code > 0 && (signal == SIGCHLD || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE);
 }
 
-/* What the program tells its parent, and what our witness tells us, is for us. */
-static bool is_from_us(const siginfo_t *info, pid_t program, const struct hp_witness *witness)
+static bool is_from(const siginfo_t *info, pid_t pid)
 {
-    return info->si_code <= 0 && (info->si_pid == program || (witness->pid != 0 && info->si_pid == witness->pid));
+    return pid != 0 && info->si_code <= 0 && info->si_pid == pid;
 }
 
 /* Only kill and the kernel can send to a group; what bears a value was sent to one process. */
@@ -32,21 +31,35 @@ static bool went_to_group(const siginfo_t *info, const struct hp_witness *witnes
            (testimony == HP_TESTIMONY_NONE && info->si_code > 0 && info->si_signo != SIGALRM);
 }
 
+/*
+ * The program may have left our group, as shells do. If we are the first in it, the program would be that in our place, could not leave
+ * it, and would have what is sent to it.
+ */
+static bool is_reached_by_group(pid_t program) { return getpgid(program) == getpgrp() || getpgrp() != getpid(); }
+
 /* The kernel lets nobody send as if by kill, or as itself, so these come from us. */
-static void pass_on(const siginfo_t *info, pid_t program)
+static void pass_on(const siginfo_t *info, pid_t to)
 {
     siginfo_t same = *info;
     if (info->si_code < 0 && info->si_code != SI_TKILL &&
-        syscall(SYS_rt_sigqueueinfo, program, info->si_signo, &same) == 0)
+        syscall(SYS_rt_sigqueueinfo, to, info->si_signo, &same) == 0)
         return;
-    kill(program, info->si_signo);
+    kill(to, info->si_signo);
 }
 
-void hp_forward(const siginfo_t *info, pid_t program, const struct hp_witness *witness)
+/* Where it has gone, another one stands for it, who would not understand. */
+static bool is_there(pid_t parent) { return parent > 0 && getppid() == parent; }
+
+void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding)
 {
     if (is_about_us(info))
         return;
     /* In this order: whatever the witness has of it is to be forgotten. */
-    if (!went_to_group(info, witness) && !is_from_us(info, program, witness))
-        pass_on(info, program);
+    const bool is_for_group = went_to_group(info, &forwarding->witness);
+    if (is_from(info, forwarding->witness.pid))
+        return;
+    if (is_for_group ? !is_reached_by_group(forwarding->program) : !is_from(info, forwarding->program))
+        pass_on(info, forwarding->program);
+    else if (!is_for_group && is_there(forwarding->parent))
+        pass_on(info, forwarding->parent);
 }

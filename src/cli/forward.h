@@ -7,7 +7,16 @@
 
 #include "witness.h"
 
-/* Each arrives at the program once: what it has by itself is left alone. A queued one keeps its value and its sender. */
-void hp_forward(const siginfo_t *info, pid_t program, const struct hp_witness *witness);
+struct hp_forwarding {
+    pid_t program;
+    pid_t parent; /* who started us, and would have started the program; 0: nobody we could tell anything */
+    struct hp_witness witness;
+};
+
+/*
+ * Each arrives at the program once: what it has by itself is left alone. What the program sends to its parent arrives at ours. A
+ * queued one keeps its value and its sender.
+ */
+void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding);
 
 #endif

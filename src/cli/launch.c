@@ -5,12 +5,13 @@
  * while it runs and take them one by one, together with the news about the program, so there is nothing that a handler could
  * race with; also those that are ignored, which the program may have a handler for. What was sent to us is passed on
  * (forward.h). When the program stops, we stop, so that a shell takes its terminal back, and go on when we or the program are
- * continued. SPDX-License-Identifier: MIT
+ * continued. A program that is a shell itself puts itself into a group of its own and has the terminal; it gets it back. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,27 +94,43 @@ static bool is_stopped(pid_t pid)
     return hp_task_state((uint32_t)pid, 0, &start) == 'T';
 }
 
-/* What continues us is for the program too, unless it has it already. To stop would take away what is pending of that. */
-static void stop_with_program(const struct hp_launch *launch, const struct hp_witness *witness)
+/* Whether a group has the terminal; if it has, `next` gets it (0: nobody). */
+static bool has_terminal(pid_t group, pid_t next)
 {
+    const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const bool has_it = terminal >= 0 && tcgetpgrp(terminal) == group;
+    if (has_it && next > 0)
+        tcsetpgrp(terminal, next);
+    if (terminal >= 0)
+        close(terminal);
+    return has_it;
+}
+
+/* What continues us is for the program too, unless it has it already. To stop would take away what is pending of that. */
+static void stop_with_program(const struct hp_forwarding *forwarding)
+{
+    const pid_t program = forwarding->program, group = getpgid(program);
+    const bool had_terminal = group > 0 && group != getpgrp() && has_terminal(group, 0);
     siginfo_t info;
     int signal;
     do {
-        if (!hp_witness_guard(witness, launch->pid))
+        if (!hp_witness_guard(&forwarding->witness, program))
             return; /* nobody would wake us */
         if (!hp_held_is_pending(SIGCONT))
             kill(getpid(), SIGSTOP);
-        hp_witness_rest(witness);
+        hp_witness_rest(&forwarding->witness);
         signal = hp_held_take(hp_held_bit(SIGCONT), &info, 0);
+        if (had_terminal)
+            has_terminal(getpgrp(), group);
         if (signal > 0)
-            hp_forward(&info, launch->pid, witness);
-    } while (signal > 0 && info.si_pid == witness->pid && is_stopped(launch->pid));
+            hp_forward(&info, forwarding);
+    } while (signal > 0 && info.si_pid == forwarding->witness.pid && is_stopped(program));
 }
 
 /* --------------------------------------------------------------------------------------------- waiting */
 
 /* Looks what happened to the program. True: it has ended. */
-static bool has_ended(struct hp_launch *launch, const struct hp_witness *witness)
+static bool has_ended(struct hp_launch *launch, struct hp_forwarding *forwarding)
 {
     for (;;) {
         const pid_t pid = waitpid(launch->pid, &launch->status, WNOHANG | WUNTRACED);
@@ -123,7 +140,7 @@ static bool has_ended(struct hp_launch *launch, const struct hp_witness *witness
             return true;
         if (launch->is_stopping != NULL)
             launch->is_stopping();
-        stop_with_program(launch, witness);
+        stop_with_program(forwarding);
     }
 }
 
@@ -143,13 +160,13 @@ static void ask_to_end(struct hp_launch *launch)
     launch->is_asked_to_end = true;
 }
 
-static void wait_for_end(struct hp_launch *launch, const struct hp_witness *witness)
+static void wait_for_end(struct hp_launch *launch, struct hp_forwarding *forwarding)
 {
     uint64_t until = launch->timeout_ms > 0 ? hp_clock_monotonic_ns() + launch->timeout_ms * UINT64_C(1000000) : 0;
     siginfo_t info;
-    while (!has_ended(launch, witness)) {
+    while (!has_ended(launch, forwarding)) {
         if (next_signal(until, &info) > 0) {
-            hp_forward(&info, launch->pid, witness);
+            hp_forward(&info, forwarding);
         } else if (until != 0 && hp_clock_monotonic_ns() >= until) {
             ask_to_end(launch);
             until = hp_clock_monotonic_ns() + GRACE_NS;
@@ -169,16 +186,17 @@ bool hp_launch(struct hp_launch *launch)
 {
     struct before before;
     struct sigaction usual;
-    struct hp_witness witness;
+    struct hp_forwarding forwarding = {.parent = getppid()};
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &usual, &before.on_child); /* ignored, it would take the exit status away */
     before.mask = hp_held_begin();
-    hp_witness_start(&witness);
+    hp_witness_start(&forwarding.witness);
     const bool is_started = start(launch, &before);
+    forwarding.program = launch->pid;
     if (launch->pid > 0)
-        wait_for_end(launch, &witness);
-    hp_witness_end(&witness);
+        wait_for_end(launch, &forwarding);
+    hp_witness_end(&forwarding.witness);
     forget_pending();
     hp_held_end(before.mask);
     return is_started;

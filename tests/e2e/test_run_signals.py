@@ -31,7 +31,7 @@ def queue(pid, number, value):
 class Job:
     """The program under hotpath, in a process group of its own, and what it heard."""
 
-    def __init__(self, box, before=None, **popen):
+    def __init__(self, box, before=None, words=(), **popen):
         self.values = 0
         folder = box.folder()
         env = box.environment(folder, {"HOTPATH_OUTPUT_PATH": None})
@@ -42,7 +42,7 @@ class Job:
                 before()
         popen.setdefault("preexec_fn", prepare)
         popen.setdefault("stdin", subprocess.DEVNULL)
-        self.process = subprocess.Popen([str(HOTPATH), "run", "--no-preload", "--format", "none", str(PROGRAMS / "heard_off")],
+        self.process = subprocess.Popen([str(HOTPATH), "run", "--no-preload", "--format", "none", str(PROGRAMS / "heard_off"), *words],
                                         env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **popen)
         self.pid = self.process.pid
         self.program = int(self.process.stdout.readline().split()[1])
@@ -149,6 +149,47 @@ def test_the_sender_of_a_value_stays(start):
     queue(job.pid, 40, 7)
     assert job.process.stdout.readline().split() == ["signal", "40", "value", "7", "of", "another"]
     job.end()
+
+
+@pytest.mark.parametrize("whom", ["hotpath", "group"])
+def test_a_program_that_leaves_the_group(start, whom):
+    """It would be the first in it in our place, and could not: what is sent to the job is for it."""
+    job = start(words=["leaves"])
+    assert os.getpgid(job.program) == job.program != os.getpgid(job.pid)
+    for number in ALL:
+        os.kill({"hotpath": job.pid, "group": -job.pid}[whom], number)
+        assert job.heard() == [(number, -1)]
+    os.kill(job.program, signal.SIGSTOP)
+    job.wait_for_stop()
+    os.kill(-job.pid, signal.SIGCONT)
+    assert job.heard() == [(signal.SIGCONT, -1)]
+    job.end()
+
+
+def test_a_program_that_leaves_a_group_of_others(box, start):
+    """Whoever leads it is another one, so it could leave by itself, too."""
+    leader = subprocess.Popen(["sleep", "600"], preexec_fn=lambda: os.setpgid(0, 0))
+    try:
+        job = start(words=["leaves"], preexec_fn=lambda: os.setpgid(0, leader.pid))
+        os.kill(-leader.pid, signal.SIGUSR1)
+        assert job.heard() == []
+        job.end()
+    finally:
+        leader.kill()
+        leader.wait()
+
+
+def test_what_the_program_tells_its_parent(box):
+    """Without us that is who started us."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    try:
+        env = box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None})
+        subprocess.run([str(HOTPATH), "run", "--no-preload", "--format", "none", "sh", "-c", "kill -USR1 $PPID"], env=env,
+                       check=True, timeout=TIMEOUT)
+        assert signal.sigtimedwait([signal.SIGUSR1], 0)
+    finally:
+        signal.sigtimedwait([signal.SIGUSR1], 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 # ------------------------------------------------------------------------------------------------------ stopping

@@ -1,23 +1,27 @@
 /*
  * Holds all signals there are, also those of the C library, and prints each that arrives: its number, the value that it bears
- * or -1, and whether it was queued by our parent or by somebody else. The value END is its end.
+ * or -1, and whether it was queued by our parent or by somebody else. The value END is its end. With the word "leaves" it
+ * puts itself into a process group of its own.
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define END 0
 
-int main(void)
+int main(int argc, char **argv)
 {
     const uint64_t all = UINT64_MAX;
     siginfo_t info;
     if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all) != 0)
         return 77;
+    if (argc > 1 && strcmp(argv[1], "leaves") == 0 && setpgid(0, 0) != 0)
+        return 78;
     printf("pid %d\n", (int)getpid());
     fflush(stdout);
     for (;;) {
