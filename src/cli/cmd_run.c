@@ -21,6 +21,7 @@
 #include "census.h"
 #include "clock.h"
 #include "command.h"
+#include "inherited.h"
 #include "launch.h"
 #include "outside.h"
 #include "places.h"
@@ -175,6 +176,7 @@ static void prepare(const void *context)
 static void watch(const void *context, pid_t pid)
 {
     const struct run *run = context;
+    hp_inherited_let_go(run->settings.output.output_path);
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "held_signals.h"
+#include "inherited.h"
 #include "task_files.h"
 
 #define LOOK_MS 20
@@ -74,7 +75,7 @@ bool hp_witness_start(struct hp_witness *witness)
         return false;
     const pid_t pid = fork();
     if (pid == 0) {
-        close(ends[0]);
+        hp_inherited_keep_only(ends[1]);
         live(ends[1], runner);
     }
     close(ends[1]);
@@ -150,9 +151,14 @@ void hp_witness_end(struct hp_witness *witness)
 {
     if (witness->pid == 0)
         return;
-    close(witness->link);
     kill(witness->pid, SIGKILL);
     while (waitpid(witness->pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    hp_witness_forget(witness);
+}
+
+void hp_witness_forget(struct hp_witness *witness)
+{
+    close(witness->link);
     memset(witness, 0, sizeof *witness);
 }

@@ -31,4 +31,7 @@ void hp_witness_rest(const struct hp_witness *witness);
 
 void hp_witness_end(struct hp_witness *witness);
 
+/* Somebody has killed it, and it has been waited for. */
+void hp_witness_forget(struct hp_witness *witness);
+
 #endif

@@ -1,13 +1,16 @@
 """The program `hotpath`: its commands on real programs, files and terminals."""
+import fcntl
 import json
 import os
 import pty
 import pwd
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -571,6 +574,48 @@ def test_the_program_finds_signals_as_hotpath_did(cli):
     assert cli("run", "sh", "-c", script).stdout == alone.stdout
 
 
+def ends_soon(fd):
+    """Whether it can be read to its end."""
+    return bool(select.select([fd], [], [], TIMEOUT)[0]) and os.read(fd, 1) == b""
+
+
+def test_descriptors_are_the_programs_alone(cli):
+    """When it closes them, whoever is at the other end notices."""
+    go_on, tell = os.pipe()
+    heard, ready = os.pipe()
+    script = f"import os; [os.close(fd) for fd in (0, 1, {ready})]; os.read({go_on}, 1)"
+    process = cli.start("run", "--format", "none", sys.executable, "-c", script, stdin=subprocess.PIPE, pass_fds=[go_on, ready])
+    os.close(ready)
+    try:
+        assert ends_soon(heard) and ends_soon(process.stdout.fileno())
+        writer = select.poll()
+        writer.register(process.stdin, 0)
+        assert writer.poll(TIMEOUT * 1000)[0][1] & select.POLLERR
+        assert process.poll() is None
+    finally:
+        os.write(tell, b"x")
+    assert process.wait(TIMEOUT) == 0
+
+
+def test_a_report_to_a_descriptor(cli):
+    """It is kept for that."""
+    assert "| work" in cli("run", "--section", "timing", "--output", "/dev/stdout", GUEST, "five").stdout
+
+
+def test_a_lock_from_before(cli):
+    """It belongs to the process that was started, which is us."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    with open(cli.folder / "lock", "w") as lock:
+        process = cli.start("run", "--format", "none", GUEST, "waits", lives, pass_fds=[lock.fileno()],
+                            preexec_fn=lambda: fcntl.lockf(lock, fcntl.LOCK_EX))
+        assert process.stdout.readline() == "waiting\n"
+        with pytest.raises(OSError):
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    lives.unlink()
+    process.communicate(timeout=TIMEOUT)
+
+
 def test_stopping(cli):
     """hotpath stops with its program and continues it, as a shell expects of a job."""
     process = cli.start("run", "--format", "none", GUEST, "stops")
@@ -656,6 +701,24 @@ def test_job_control(cli, shell):
     shell.wait_for(r"(?s)calls \d+.*\[hotpath\]")
     shell.type("Enter")
     shell.wait_for(r"Done.*hotpath run")
+
+
+def test_a_shell_in_a_shell(cli, shell):
+    """It has a group of its own, and the terminal; both are as they were when it is continued."""
+    shell.type(f"clear; PS1='inner$ ' {HOTPATH} run --format none bash --norc -i", "Enter")
+    shell.wait_for(r"^inner\$")
+    shell.type("suspend -f", "Enter")
+    shell.wait_for(r"Stopped.*hotpath run")
+    shell.type("clear; fg", "Enter")
+    shell.wait_for(r"^inner\$")
+    shell.type("sh -c 'echo begin; read line; echo got $line'", "Enter")
+    shell.wait_for("^begin")
+    shell.type("hello", "Enter")
+    shell.wait_for("^got hello")
+    shell.type("exit 5", "Enter")
+    shell.wait_for(r"^exit\n(.*\n)*ready\$")
+    shell.type("echo status $?", "Enter")
+    shell.wait_for("status 5")
 
 
 # ------------------------------------------------------------------------------------------- report, ls, clean
