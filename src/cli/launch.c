@@ -7,19 +7,20 @@
  * (forward.h). When the program stops, we stop, so that a shell takes its terminal back, and go on when we or the program are
  * continued. A program that is a shell itself puts itself into a group of its own and has the terminal; it gets it back. SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -34,56 +35,72 @@
 struct before {
     uint64_t mask;
     struct sigaction on_child;
+    struct rlimit files; /* of descriptors; 0: not known */
+    int death_signal;    /* that the death of our parent sends us; 0: none */
+    pid_t runner;        /* ourselves */
 };
 
 /* -------------------------------------------------------------------------------------------- starting */
 
-/* It waits until all is ready for it. The other end learns whether exec failed: it closes when exec succeeds. */
-static _Noreturn void become_program(const struct hp_launch *launch, const struct before *before, int link)
+/* What the new process and we tell each other, in memory that both have: there may be no descriptor left for a pipe. */
+struct link {
+    sem_t go;
+    int error; /* why it could not become the program; 0: it has, or has not tried yet */
+};
+
+#define LOOK_NS 100000000L
+
+/* False: nobody is there any more. */
+static bool may_go(struct link *link, pid_t runner)
 {
-    char go;
-    if (recv(link, &go, 1, 0) != 1)
-        _exit(126); /* nobody is there any more */
+    struct timespec until;
+    do {
+        if (getppid() != runner)
+            return false;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (until.tv_nsec + LOOK_NS) / 1000000000L;
+        until.tv_nsec = (until.tv_nsec + LOOK_NS) % 1000000000L;
+    } while (sem_timedwait(&link->go, &until) != 0);
+    return true;
+}
+
+/* It waits until all is ready for it. Who dies with its parent does so with us, and we with ours: fork has forgotten it. */
+static _Noreturn void become_program(const struct hp_launch *launch, const struct before *before, struct link *link)
+{
+    if (before->death_signal != 0)
+        prctl(PR_SET_PDEATHSIG, before->death_signal, 0, 0, 0);
+    if (!may_go(link, before->runner))
+        _exit(126);
     sigaction(SIGCHLD, &before->on_child, NULL);
+    if (before->files.rlim_max != 0)
+        setrlimit(RLIMIT_NOFILE, &before->files);
     hp_held_end(before->mask);
     launch->prepare(launch->context);
     execvp(launch->argv[0], launch->argv);
-    const int error = errno;
-    const ssize_t told = send(link, &error, sizeof error, MSG_NOSIGNAL);
-    _exit(told == (ssize_t)sizeof error ? 127 : 126);
+    link->error = errno;
+    _exit(127);
 }
 
-static int let_go(struct hp_launch *launch, int link)
+static struct link *make_link(void)
 {
-    int error = 0;
-    ssize_t length;
+    struct link *link = mmap(NULL, sizeof *link, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (link == MAP_FAILED)
+        return NULL;
+    sem_init(&link->go, 1, 0);
+    return link;
+}
+
+static void start(struct hp_launch *launch, const struct before *before, struct link *link)
+{
+    launch->pid = link != NULL ? fork() : -1;
+    if (launch->pid == 0)
+        become_program(launch, before, link);
+    launch->error = launch->pid < 0 ? errno : 0;
+    if (launch->pid < 0)
+        return;
     if (launch->is_starting != NULL)
         launch->is_starting(launch->context, launch->pid);
-    send(link, "", 1, MSG_NOSIGNAL);
-    do
-        length = recv(link, &error, sizeof error, 0);
-    while (length < 0 && errno == EINTR);
-    return length == (ssize_t)sizeof error ? error : 0;
-}
-
-static bool start(struct hp_launch *launch, const struct before *before)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        launch->error = errno;
-        return false;
-    }
-    launch->pid = fork();
-    if (launch->pid == 0) {
-        close(ends[0]);
-        become_program(launch, before, ends[1]);
-    }
-    launch->error = launch->pid < 0 ? errno : 0;
-    close(ends[1]);
-    if (launch->pid > 0)
-        launch->error = let_go(launch, ends[0]);
-    close(ends[0]);
-    return launch->error == 0;
+    sem_post(&link->go);
 }
 
 /* -------------------------------------------------------------------------------------------- stopping */
@@ -129,14 +146,27 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
 
 /* --------------------------------------------------------------------------------------------- waiting */
 
+/* Others come to us as orphans where we are the first process of a container, and would stay as zombies. */
+static void lay_to_rest(pid_t pid, int status, struct hp_forwarding *forwarding)
+{
+    if (pid == forwarding->witness.pid && !WIFSTOPPED(status))
+        hp_witness_forget(&forwarding->witness);
+}
+
 /* Looks what happened to the program. True: it has ended. */
 static bool has_ended(struct hp_launch *launch, struct hp_forwarding *forwarding)
 {
     for (;;) {
-        const pid_t pid = waitpid(launch->pid, &launch->status, WNOHANG | WUNTRACED);
+        int status;
+        const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
         if (pid == 0 || (pid < 0 && errno == EINTR))
             return false;
-        if (pid < 0 || !WIFSTOPPED(launch->status))
+        if (pid > 0 && pid != launch->pid) {
+            lay_to_rest(pid, status, forwarding);
+            continue;
+        }
+        launch->status = status;
+        if (pid < 0 || !WIFSTOPPED(status))
             return true;
         if (launch->is_stopping != NULL)
             launch->is_stopping();
@@ -182,24 +212,40 @@ static void forget_pending(void)
         ;
 }
 
+/* We need more files than the program, perhaps. */
+static void raise_limit(struct rlimit *ret_before)
+{
+    if (getrlimit(RLIMIT_NOFILE, ret_before) != 0)
+        return;
+    const struct rlimit most = {ret_before->rlim_max, ret_before->rlim_max};
+    setrlimit(RLIMIT_NOFILE, &most);
+}
+
 bool hp_launch(struct hp_launch *launch)
 {
-    struct before before;
+    struct before before = {.runner = getpid()};
+    struct link *link = make_link();
     struct sigaction usual;
     struct hp_forwarding forwarding = {.parent = getppid()};
     memset(&usual, 0, sizeof usual);
     usual.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &usual, &before.on_child); /* ignored, it would take the exit status away */
     before.mask = hp_held_begin();
+    prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
+    raise_limit(&before.files);
     hp_witness_start(&forwarding.witness);
-    const bool is_started = start(launch, &before);
+    start(launch, &before, link);
     forwarding.program = launch->pid;
-    if (launch->pid > 0)
+    if (launch->pid > 0) {
         wait_for_end(launch, &forwarding);
+        launch->error = link->error;
+    }
     hp_witness_end(&forwarding.witness);
     forget_pending();
     hp_held_end(before.mask);
-    return is_started;
+    if (link != NULL)
+        munmap(link, sizeof *link);
+    return launch->error == 0;
 }
 
 _Noreturn void hp_launch_end_like(int status)

@@ -1,4 +1,6 @@
 """The program `hotpath`: its commands on real programs, files and terminals."""
+import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -614,6 +616,48 @@ def test_a_lock_from_before(cli):
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
+
+
+def limit_files(most):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+@pytest.mark.parametrize("most", [4, 5, 6, 8])
+@without_sanitizer("it needs descriptors itself")
+def test_hardly_any_descriptors(cli, most):
+    """The program runs, and has the status that it has."""
+    plain = subprocess.run([GUEST, "ends", "return"], preexec_fn=limit_files(most), env=cli.environment(), capture_output=True)
+    assert plain.returncode == 7
+    done = cli("run", GUEST, "ends", "return", preexec_fn=limit_files(most), status=7)
+    assert done.stdout == plain.stdout.decode()
+
+
+def test_the_limit_of_descriptors_is_the_same(cli):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (123, 234))
+    assert cli("run", "sh", "-c", "ulimit -Sn; ulimit -Hn", preexec_fn=limit).stdout == "123\n234\n"
+
+
+def test_who_dies_with_its_parent(cli):
+    """PR_SET_PDEATHSIG stays over exec, and fork forgets it."""
+    kill_me = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    start = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
+    parent = subprocess.Popen([sys.executable, "-c", start, kill_me, str(HOTPATH), "run", "--format", "none", "sh", "-c",
+                               "echo $$; exec sleep 600"], stdout=subprocess.PIPE, env=cli.environment())
+    program = int(parent.stdout.readline())
+    parent.kill()
+    try:
+        assert ends_soon(parent.stdout.fileno())
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(program, signal.SIGKILL)
+        parent.communicate()
+
+
+def test_orphans_do_not_stay_as_zombies(cli):
+    """They come to us where we are the first process of a container, or are to look after them for another reason."""
+    look_after_orphans = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    script = "p=$(sh -c 'sh -c : > /dev/null & echo $!'); for i in $(seq 1000); do [ -e /proc/$p ] || exit 0; sleep 0.01; done; exit 1"
+    cli("run", "--format", "none", "sh", "-c", script, preexec_fn=look_after_orphans)
 
 
 def test_stopping(cli):
