@@ -8481,6 +8481,9 @@ HP_PRIVATE bool hp_place(const struct hp_record_settings *settings, unsigned n, 
 /* Makes the folder if need be and says whether a session can live there. False: errno says why. */
 HP_PRIVATE bool hp_place_is_usable(const char *place);
 
+/* Whether the `hotpath run` with this folder has ended: nobody holds it any more, or it was removed. Who cannot see it does not know. */
+HP_PRIVATE bool hp_place_is_of_past_run(const char *folder);
+
 /* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
 HP_PRIVATE bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size);
 
@@ -8530,6 +8533,24 @@ bool hp_place_is_usable(const char *place)
         return true;
     errno = ENOSPC;
     return false;
+}
+
+/* Where the folder around it is not there either, we are in another root. */
+static bool hp_places_is_removed(const char *folder)
+{
+    char around[1024];
+    const char *slash = strrchr(folder, '/');
+    const size_t length = slash != NULL ? (size_t)(slash - folder) : 0;
+    if (length == 0 || length >= sizeof around || access(folder, F_OK) == 0 || errno != ENOENT)
+        return false;
+    memcpy(around, folder, length);
+    around[length] = '\0';
+    return access(around, F_OK) == 0;
+}
+
+bool hp_place_is_of_past_run(const char *folder)
+{
+    return folder[0] != '\0' && (!hp_file_is_locked(folder) || hp_places_is_removed(folder));
 }
 
 bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)
@@ -25808,11 +25829,13 @@ static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is
     return hp_file_is(2, &hotpath_runtime_->standard_error) ? hp_exit_report_render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
 
-/* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
+/*
+ * `hotpath run` reads the file when the program ends, and names those that go on; nobody has asked them for a report of their own. What
+ * is only in memory it will not see.
+ */
 static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
 {
-    return work->settings.record.is_run && !work->owned->store.is_memory &&
-           hp_file_is_locked(work->settings.record.dir);
+    return work->settings.record.is_run && !work->owned->store.is_memory;
 }
 
 /* What others may be changing, as it is at one moment. */
@@ -27648,6 +27671,18 @@ static void hp_lifecycle_open_session(struct hp_session *session)
         hp_lifecycle_reserve_everything();
 }
 
+/* What is left of a run in the environment, and in the settings of a process that outlives it, means nothing then. */
+static bool hp_lifecycle_is_of_past_run(const struct hp_record_settings *settings)
+{
+    return settings->is_run && hp_place_is_of_past_run(settings->dir);
+}
+
+static void hp_lifecycle_leave_run(struct hp_record_settings *settings)
+{
+    settings->is_run = false;
+    settings->dir[0] = '\0';
+}
+
 /* A forked child has the parent's state but none of its threads. Under the lock. */
 static void hp_lifecycle_forget_parent(void)
 {
@@ -27670,9 +27705,10 @@ bool hp_session_begin_child(void)
     hp_lifecycle_forget_parent();
     if (!hp_lifecycle_is_active() || parent == NULL)
         return false;
-    struct hp_session *session = hp_lifecycle_make_session(&hotpath_runtime_->settings);
+    const bool is_wanted = !hp_lifecycle_is_of_past_run(&hotpath_runtime_->settings.record);
+    struct hp_session *session = is_wanted ? hp_lifecycle_make_session(&hotpath_runtime_->settings) : NULL;
     /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
-    if (session == NULL || (session->store.is_memory && !parent->store.is_memory))
+    if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
         hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
     hp_sessions_forget(session);
     if (session != NULL)
@@ -27842,6 +27878,8 @@ static int hp_lifecycle_begin_with(struct hp_lifecycle_wish *wish, const struct 
     hp_settings_resolve(settings, options, hp_lifecycle_look_up, NULL, hp_lifecycle_is_auto() ? NULL : hp_lifecycle_warn, NULL);
     if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
+    if (hp_lifecycle_is_of_past_run(&settings->record))
+        hp_lifecycle_leave_run(&settings->record);
     wish->is_quick = settings->record.is_run && options == NULL;
     if (!hp_lifecycle_is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), hp_lifecycle_warn, NULL);
@@ -28009,7 +28047,8 @@ static bool hp_lifecycle_is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record.is_set && !(settings->record.is_run && hp_lifecycle_was_shut_in());
+    const bool is_set = settings->record.is_set && !hp_lifecycle_is_of_past_run(&settings->record) &&
+                        !(settings->record.is_run && hp_lifecycle_was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

@@ -225,11 +225,13 @@ static int write_report(struct work *work, bool is_in_handler)
     return hp_file_is(2, &hp_runtime->standard_error) ? render_and_write(work, 2, is_in_handler) : HOTPATH_E_OUTPUT;
 }
 
-/* `hotpath run` reads the file when all is over, as long as it lives. What is only in memory it will not see. */
+/*
+ * `hotpath run` reads the file when the program ends, and names those that go on; nobody has asked them for a report of their own. What
+ * is only in memory it will not see.
+ */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.record.is_run && !work->owned->store.is_memory &&
-           hp_file_is_locked(work->settings.record.dir);
+    return work->settings.record.is_run && !work->owned->store.is_memory;
 }
 
 /* What others may be changing, as it is at one moment. */

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "memory.h"
+#include "places.h"
 #include "process.h"
 #include "runtime.h"
 #include "sys.h"
@@ -223,6 +224,18 @@ static void open_session(struct hp_session *session)
         reserve_everything();
 }
 
+/* What is left of a run in the environment, and in the settings of a process that outlives it, means nothing then. */
+static bool is_of_past_run(const struct hp_record_settings *settings)
+{
+    return settings->is_run && hp_place_is_of_past_run(settings->dir);
+}
+
+static void leave_run(struct hp_record_settings *settings)
+{
+    settings->is_run = false;
+    settings->dir[0] = '\0';
+}
+
 /* A forked child has the parent's state but none of its threads. Under the lock. */
 static void forget_parent(void)
 {
@@ -245,9 +258,10 @@ bool hp_session_begin_child(void)
     forget_parent();
     if (!is_active() || parent == NULL)
         return false;
-    struct hp_session *session = make_session(&hp_runtime->settings);
+    const bool is_wanted = !is_of_past_run(&hp_runtime->settings.record);
+    struct hp_session *session = is_wanted ? make_session(&hp_runtime->settings) : NULL;
     /* A child that has left its parent's root or user keeps its session to itself, and says nothing at its end. */
-    if (session == NULL || (session->store.is_memory && !parent->store.is_memory))
+    if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
         hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
     hp_sessions_forget(session);
     if (session != NULL)
@@ -417,6 +431,8 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     hp_settings_resolve(settings, options, look_up, NULL, is_auto() ? NULL : warn, NULL);
     if (settings->record.is_off || settings->record.kinds == 0)
         return HOTPATH_E_OFF;
+    if (is_of_past_run(&settings->record))
+        leave_run(&settings->record);
     wish->is_quick = settings->record.is_run && options == NULL;
     if (!is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
@@ -584,7 +600,8 @@ static bool is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record.is_set && !(settings->record.is_run && was_shut_in());
+    const bool is_set = settings->record.is_set && !is_of_past_run(&settings->record) &&
+                        !(settings->record.is_run && was_shut_in());
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

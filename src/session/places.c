@@ -2,6 +2,7 @@
 #include "places.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -51,6 +52,24 @@ bool hp_place_is_usable(const char *place)
         return true;
     errno = ENOSPC;
     return false;
+}
+
+/* Where the folder around it is not there either, we are in another root. */
+static bool is_removed(const char *folder)
+{
+    char around[1024];
+    const char *slash = strrchr(folder, '/');
+    const size_t length = slash != NULL ? (size_t)(slash - folder) : 0;
+    if (length == 0 || length >= sizeof around || access(folder, F_OK) == 0 || errno != ENOENT)
+        return false;
+    memcpy(around, folder, length);
+    around[length] = '\0';
+    return access(around, F_OK) == 0;
+}
+
+bool hp_place_is_of_past_run(const char *folder)
+{
+    return folder[0] != '\0' && (!hp_file_is_locked(folder) || is_removed(folder));
 }
 
 bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)

@@ -448,11 +448,48 @@ def test_a_run_within_a_run(cli):
     assert cli("clean").stdout.startswith("removed 2 sessions, ") and cli.sessions() == []
 
 
+def after_the_run(cli, command):
+    """A script that goes on by `command` when the run is over. What it has written to its standard error."""
+    said, lives, is_over = cli.folder / "said.txt", cli.folder / "lives", cli.folder / "over"
+    for path in (said, is_over):
+        path.unlink(missing_ok=True)
+    lives.touch()
+    script = f"while [ -e {lives} ]; do sleep 0.01; done; {command}; : > {is_over}"
+    cli("run", "--format", "none", "setsid", "-f", "sh", "-c", f"exec > /dev/null 2> {said}; {script}")
+    lives.unlink()
+    wait_until(is_over.exists)
+    return said.read_text()
+
+
 def test_a_process_that_begins_when_the_run_is_over(cli):
-    """Nobody else reports about it any more."""
-    late = cli.folder / "late.txt"
-    cli("run", "setsid", "-f", "sh", "-c", f"sleep 0.3; {GUEST} five 2> {late}")
-    wait_until(lambda: late.exists() and "| work" in late.read_text())
+    """Nobody else reports about it any more, so it does if it would by itself."""
+    assert "| work" in after_the_run(cli, f"{GUEST} five")
+
+
+@with_glibc("the shell of this machine has it")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+@pytest.mark.parametrize("command", ["perl -e 1", "(perl -e 1 & wait)", "rm -r $HOTPATH_DIR; perl -e 1"],
+                         ids=["executed", "forked", "folder gone"])
+def test_nothing_is_said_when_the_run_is_over(cli, command):
+    """Neither by who outlives it nor by what that starts; and that is not recorded."""
+    assert after_the_run(cli, command) == ""
+    folders = list(cli.folder.glob("*.run"))
+    assert len(folders) == ("rm " not in command)
+    program = os.path.realpath(shutil.which("perl")).encode()
+    assert not [path for folder in folders for path in folder.iterdir() if program in path.read_bytes()]
+
+
+def test_who_outlives_the_run_says_nothing(cli):
+    """Though it has measured something, and would report by itself: its session is there for that."""
+    lives, said = cli.folder / "lives", cli.folder / "said.txt"
+    lives.touch()
+    script = f"setsid {GUEST} waits {lives} > out 2> {said} & until grep -q waiting out; do sleep 0.01; done"
+    done = cli("run", "--format", "none", "sh", "-c", script)
+    assert "still runs" in done.stderr
+    lives.unlink()
+    wait_until(lambda: cli.sessions()[0]["state"] != "live")
+    wait_until(lambda: subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True).returncode == 1)
+    assert said.read_text() == ""
 
 
 @needs_root
