@@ -5219,7 +5219,9 @@ HP_PRIVATE bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char 
 HP_PRIVATE uint64_t hp_task_number(const char **at);
 HP_PRIVATE uint64_t hp_task_hex(const char **at);
 
-/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot (0: not known). */
+/*
+ * The letter of its state ('X': it is gone; of a process whose first thread has ended that of another one, if one lives), and when it began, in the kernel's steps since boot (0: not known).
+ */
 HP_PRIVATE char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
@@ -5230,6 +5232,12 @@ HP_PRIVATE uint64_t hp_task_confinement(uint32_t pid);
 
 /* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
 HP_PRIVATE uint64_t hp_task_executable(uint32_t pid);
+
+/*
+ * Of a process whose first thread has ended most files are empty or cannot be read: a thread that can be asked in its place. 0: the first
+ * one lives, or all have ended.
+ */
+HP_PRIVATE uint32_t hp_task_spokesman(uint32_t pid);
 
 /* ---- src/os/process.c ---------------------------------------------------------------------------------------- */
 
@@ -6304,6 +6312,40 @@ uint64_t hp_task_hex(const char **at)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- those that live */
+
+struct hp_task_files_search {
+    uint32_t pid, tid;
+    char state;
+};
+
+static void hp_task_files_look_for_living(const char *name, void *context)
+{
+    struct hp_task_files_search *search = context;
+    uint64_t start;
+    const uint32_t tid = (uint32_t)hp_task_number(&name);
+    const char state = tid != 0 && search->tid == 0 ? hp_task_state(search->pid, tid, &start) : 'X';
+    if (state == 'X' || state == 'Z')
+        return;
+    search->tid = tid;
+    search->state = state;
+}
+
+/* The kernel shows a process by its first thread. When that has ended by pthread_exit, others may go on. */
+static struct hp_task_files_search hp_task_files_find_living(uint32_t pid)
+{
+    char path[HP_TASK_PATH];
+    struct hp_task_files_search search = {.pid = pid, .state = 'Z'};
+    hp_file_each(hp_task_path(path, pid, 0, "task"), hp_task_files_look_for_living, &search);
+    return search;
+}
+
+uint32_t hp_task_spokesman(uint32_t pid)
+{
+    const uint32_t tid = hp_task_files_find_living(pid).tid;
+    return tid != pid ? tid : 0;
+}
+
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
     *ret_start = 0;
@@ -6320,7 +6362,7 @@ char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
             at++;
     }
     *ret_start = at != NULL ? hp_task_number(&at) : 0;
-    return state;
+    return tid == 0 && state == 'Z' ? hp_task_files_find_living(pid).state : state;
 }
 
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
@@ -6350,7 +6392,9 @@ uint64_t hp_task_confinement(uint32_t pid)
 uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];
-    const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    if (length < 0 && errno == ENOENT)
+        length = readlink(hp_task_path(path, pid, hp_task_spokesman(pid), "exe"), name, sizeof name);
     return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
 }
 

@@ -117,10 +117,10 @@ static struct hp_citizen *add(uint32_t pid, uint32_t parent, uint64_t ns)
     return citizen;
 }
 
-static char *command_of(uint32_t pid)
+static char *command_of(uint32_t pid, uint32_t tid)
 {
     char path[HP_TASK_PATH], text[1024];
-    FILE *file = fopen(hp_task_path(path, pid, 0, "cmdline"), "re");
+    FILE *file = fopen(hp_task_path(path, pid, tid, "cmdline"), "re");
     if (file == NULL)
         return NULL;
     const size_t length = fread(text, 1, sizeof text - 1, file);
@@ -154,7 +154,7 @@ static void take(const struct hp_task_event *event)
     case HP_TASK_EXECUTED:
         image = citizen != NULL ? add_image(citizen, event->ns, event->text) : NULL;
         if (image != NULL)
-            image->command = command_of(event->pid);
+            image->command = command_of(event->pid, 0);
         break;
     case HP_TASK_MAPPED:
         if (image != NULL && image->file == NULL && event->text[0] == '/')
@@ -202,15 +202,16 @@ static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static void note_program(struct hp_citizen *citizen, uint64_t now)
 {
     char path[HP_TASK_PATH], name[32] = "", file[1024];
-    hp_task_read(citizen->pid, 0, "comm", name, sizeof name);
+    const uint32_t tid = hp_task_spokesman(citizen->pid);
+    hp_task_read(citizen->pid, tid, "comm", name, sizeof name);
     name[strcspn(name, "\n")] = '\0';
     struct hp_image *image = add_image(citizen, now, name);
     if (image == NULL)
         return;
-    const ssize_t length = readlink(hp_task_path(path, citizen->pid, 0, "exe"), file, sizeof file - 1);
+    const ssize_t length = readlink(hp_task_path(path, citizen->pid, tid, "exe"), file, sizeof file - 1);
     file[length > 0 ? length : 0] = '\0';
     image->file = length > 0 ? strdup(file) : NULL;
-    image->command = command_of(citizen->pid);
+    image->command = command_of(citizen->pid, tid);
 }
 
 static void add_children_of(uint32_t pid, uint32_t tid, uint64_t now)

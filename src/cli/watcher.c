@@ -26,6 +26,7 @@
 #include "places.h"
 #include "process.h"
 #include "regular_file.h"
+#include "session_file.h"
 #include "task_files.h"
 #include "text.h"
 #include "watch.h"
@@ -178,22 +179,6 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
-/* A process has its session in memory until it runs another program. Where that cannot be seen, it is believed. */
-static bool has_in_memory(uint32_t pid, const char *name)
-{
-    char path[HP_TASK_PATH], *line = NULL;
-    size_t size = 0;
-    bool is_found = false;
-    FILE *maps = fopen(hp_task_path(path, pid, 0, "maps"), "re");
-    if (maps == NULL)
-        return true;
-    while (!is_found && getline(&line, &size, maps) > 0)
-        is_found = strstr(line, name) != NULL;
-    free(line);
-    fclose(maps);
-    return is_found;
-}
-
 /* Takes the descriptor. There is a place. */
 static void begin_process(int fd, const struct hp_header *header, const char *name)
 {
@@ -210,7 +195,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                            .at_work = &watcher.at_work};
     process->fd = fd;
     /* In this order: a program that comes in between is noticed later as another one. */
-    if (hp_watch_begin(&process->watch, &target) && has_in_memory(header->pid, name)) {
+    if (hp_watch_begin(&process->watch, &target) && hp_session_is_in_memory(header->pid, name)) {
         watcher.processes[watcher.count++] = process;
         return;
     }

@@ -1,6 +1,7 @@
 /* What the kernel's files about a thread say. SPDX-License-Identifier: MIT */
 #include "task_files.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,6 +65,40 @@ uint64_t hp_task_hex(const char **at)
     }
 }
 
+/* ------------------------------------------------------------------------------------------- those that live */
+
+struct search {
+    uint32_t pid, tid;
+    char state;
+};
+
+static void look_for_living(const char *name, void *context)
+{
+    struct search *search = context;
+    uint64_t start;
+    const uint32_t tid = (uint32_t)hp_task_number(&name);
+    const char state = tid != 0 && search->tid == 0 ? hp_task_state(search->pid, tid, &start) : 'X';
+    if (state == 'X' || state == 'Z')
+        return;
+    search->tid = tid;
+    search->state = state;
+}
+
+/* The kernel shows a process by its first thread. When that has ended by pthread_exit, others may go on. */
+static struct search find_living(uint32_t pid)
+{
+    char path[HP_TASK_PATH];
+    struct search search = {.pid = pid, .state = 'Z'};
+    hp_file_each(hp_task_path(path, pid, 0, "task"), look_for_living, &search);
+    return search;
+}
+
+uint32_t hp_task_spokesman(uint32_t pid)
+{
+    const uint32_t tid = find_living(pid).tid;
+    return tid != pid ? tid : 0;
+}
+
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
 {
     *ret_start = 0;
@@ -80,7 +115,7 @@ char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start)
             at++;
     }
     *ret_start = at != NULL ? hp_task_number(&at) : 0;
-    return state;
+    return tid == 0 && state == 'Z' ? find_living(pid).state : state;
 }
 
 uint64_t hp_task_switches(uint32_t pid, uint32_t tid)
@@ -110,6 +145,8 @@ uint64_t hp_task_confinement(uint32_t pid)
 uint64_t hp_task_executable(uint32_t pid)
 {
     char path[HP_TASK_PATH], name[256];
-    const ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    ssize_t length = readlink(hp_task_path(path, pid, 0, "exe"), name, sizeof name);
+    if (length < 0 && errno == ENOENT)
+        length = readlink(hp_task_path(path, pid, hp_task_spokesman(pid), "exe"), name, sizeof name);
     return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
 }

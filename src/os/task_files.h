@@ -24,7 +24,9 @@ bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size
 uint64_t hp_task_number(const char **at);
 uint64_t hp_task_hex(const char **at);
 
-/* The letter of its state ('X': it is gone), and when it began, in the kernel's steps since boot (0: not known). */
+/*
+ * The letter of its state ('X': it is gone; of a process whose first thread has ended that of another one, if one lives), and when it began, in the kernel's steps since boot (0: not known).
+ */
 char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
 
 /* How often it gave its processor away, which it does when it waits; UINT64_MAX: cannot be told. */
@@ -35,5 +37,11 @@ uint64_t hp_task_confinement(uint32_t pid);
 
 /* Which program the process runs, as a number, so that the next one is noticed. 0: cannot be told. */
 uint64_t hp_task_executable(uint32_t pid);
+
+/*
+ * Of a process whose first thread has ended most files are empty or cannot be read: a thread that can be asked in its place. 0: the first
+ * one lives, or all have ended.
+ */
+uint32_t hp_task_spokesman(uint32_t pid);
 
 #endif

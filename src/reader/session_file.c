@@ -15,6 +15,7 @@
 #include "mapped_file.h"
 #include "process.h"
 #include "regular_file.h"
+#include "task_files.h"
 
 #define LARGEST_FILE (UINT64_C(4) << 30)
 #define MOST_OPEN_FILES 512          /* of live processes at a time; of further ones no single calls are shown */
@@ -31,21 +32,33 @@ static bool is_of_this_boot(const struct hp_header *header)
     return memcmp(boot_id, header->boot_id, sizeof boot_id) == 0;
 }
 
-/* Whether the process has the file mapped. After exec the same process does not. Cannot be told: it has. */
-static bool has_mapped(uint32_t pid, const char *path)
+/* -1: it has no memory that could be seen. */
+static int is_in_list(uint32_t pid, uint32_t tid, const char *name)
 {
-    char maps[64], line[4096];
+    char path[HP_TASK_PATH], *line = NULL;
+    size_t size = 0;
+    int is_found = -1;
+    FILE *maps = fopen(hp_task_path(path, pid, tid, "maps"), "re");
+    if (maps == NULL)
+        return 1;
+    while (is_found <= 0 && getline(&line, &size, maps) > 0)
+        is_found = strstr(line, name) != NULL;
+    free(line);
+    fclose(maps);
+    return is_found;
+}
+
+bool hp_session_is_in_memory(uint32_t pid, const char *name)
+{
+    const int is_found = is_in_list(pid, 0, name);
+    const uint32_t other = is_found < 0 ? hp_task_spokesman(pid) : 0;
+    return is_found > 0 || (other != 0 && is_in_list(pid, other, name) > 0);
+}
+
+static const char *name_of(const char *path)
+{
     const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    snprintf(maps, sizeof maps, "/proc/%u/maps", (unsigned)pid);
-    FILE *stream = fopen(maps, "re");
-    if (stream == NULL)
-        return true;
-    bool is_mapped = false;
-    while (!is_mapped && fgets(line, sizeof line, stream) != NULL)
-        is_mapped = strstr(line, name) != NULL;
-    fclose(stream);
-    return is_mapped;
+    return slash != NULL ? slash + 1 : path;
 }
 
 /* Does the process of a session run, which began since this boot? */
@@ -54,7 +67,7 @@ static enum hp_life life_of(const struct hp_header *header, const char *path)
     if (header->state == HP_STATE_FINISHED)
         return HP_LIFE_OVER;
     const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
-    return life == HP_LIFE_LIVE && !has_mapped(header->pid, path) ? HP_LIFE_OVER : life;
+    return life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, name_of(path)) ? HP_LIFE_OVER : life;
 }
 
 /* The present moment in the ticks of a session of this boot. False: its clock cannot be read here. */

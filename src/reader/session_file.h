@@ -41,4 +41,7 @@ bool hp_session_file_refresh(struct hp_session_file *file, const char *path, boo
 
 void hp_session_file_close(struct hp_session_file *file);
 
+/* Whether a process has the session in its memory, as it has until it runs another program. Where that cannot be seen, it is believed. */
+bool hp_session_is_in_memory(uint32_t pid, const char *name);
+
 #endif

@@ -908,6 +908,20 @@ def test_ls(cli):
     assert len(cli("ls", "--all").stdout.splitlines()) == 6
 
 
+def test_the_first_thread_has_ended(cli):
+    """The kernel shows nothing of such a process, but it goes on."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    process = cli.box.start("guest", "lone", lives, folder=cli.folder)
+    assert process.stdout.readline() == b"waiting\n"
+    wait_until(lambda: open(f"/proc/{process.pid}/stat").read().rpartition(")")[2].split()[0] == "Z")
+    assert [one["state"] for one in cli.sessions()] == ["live"]
+    assert "1 live left alone" in cli("clean").stdout
+    lives.unlink()
+    cli.box.finish(process)
+    assert [one["state"] for one in cli.sessions()] == ["finished"]
+
+
 def test_clean(cli):
     lives = cli.folder / "lives"
     lives.touch()

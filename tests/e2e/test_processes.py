@@ -247,6 +247,15 @@ def test_where_the_kernel_does_not_tell(cli, box):
     assert done.report.lost["processes"] > 0
 
 
+def test_the_first_thread_has_ended(cli):
+    """The kernel shows such a process as a zombie, but it goes on, and is one process."""
+    cli.program = PROGRAMS / "without_perf"
+    for program in (STATIC, KIN):
+        done = cli.run("sh", "-c", f"{program} lone 500; true")
+        assert processes(done) == 2 and [str(program) in row.command for row in rows(done)].count(True) <= 2, rows(done)
+        assert len(outside(done)) == (program == STATIC) and done.report.lost == ({"processes": 1} if program == STATIC else {})
+
+
 # ----------------------------------------------------------------------------------------------------------- real ones
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")

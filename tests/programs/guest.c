@@ -13,6 +13,7 @@
  *     terminal        what it knows about its terminal, then reads a line
  *     reports         asks for a report of its own in the middle
  *     threads N       N threads with 100 calls each
+ *     lone PATH       the same on a second thread, when the first has ended
  *     waits PATH      calls work() until PATH is gone, then prints how often
  */
 #include "support.h"
@@ -227,6 +228,15 @@ static int waits(const char *path)
     return 0;
 }
 
+static void *wait_alone(void *path) { exit(waits(path)); }
+
+static int lone(char *path)
+{
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, wait_alone, path) == 0);
+    pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
@@ -268,6 +278,8 @@ int main(int argc, char **argv)
     }
     if (is_case(argc, argv, "threads"))
         return threads(number(argc, argv, 2, 4));
+    if (is_case(argc, argv, "lone"))
+        return lone(argv[2]);
     if (is_case(argc, argv, "waits"))
         return waits(second);
     return 0;

@@ -7,6 +7,7 @@
  *     kin clear FILE ...       becomes another program without any environment
  *     kin orphan MS            a grandchild, in a session of its own, uses it when its parent has ended; the program waits for it
  *     kin thread MS MORE       uses it, lets a thread begin and end, uses more, and waits for its input to be closed
+ *     kin lone MS              the first thread ends, another one uses it
  *     kin stay                 leaves a child behind that waits for its input to be closed
  */
 #include <pthread.h>
@@ -102,6 +103,22 @@ static int thread(double ms, double more)
     _exit(0);
 }
 
+static void *burn_alone(void *ms)
+{
+    burn(*(const double *)ms);
+    _exit(0);
+}
+
+static int lone(double ms)
+{
+    static double its;
+    pthread_t one;
+    its = ms;
+    if (pthread_create(&one, NULL, burn_alone, &its) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -112,6 +129,8 @@ int main(int argc, char **argv)
         return orphan(ms);
     if (strcmp(what, "stay") == 0)
         return stay();
+    if (strcmp(what, "lone") == 0)
+        return lone(ms);
     if (strcmp(what, "thread") == 0)
         return thread(ms, argc > 3 ? atof(argv[3]) : 0);
     if (strcmp(what, "clear") == 0 && argc > 2) {
