@@ -1,6 +1,7 @@
 /*
  * A process and its sessions belong together by its id and by time: a session begins while the program runs that it is about. Where
- * the census is not exact, programs are told apart by their files. SPDX-License-Identifier: MIT
+ * the census is not exact, programs are told apart by their files, and so are processes that have an id of another namespace in their
+ * sessions. SPDX-License-Identifier: MIT
  */
 #include "outside.h"
 
@@ -27,7 +28,8 @@
 
 /* A session that a process left. */
 struct left {
-    uint32_t pid;
+    uint32_t pid;    /* as we see it; 0: of a process that is not known */
+    bool is_foreign; /* for it to be found: in its own namespace the process has another id */
     uint32_t features;
     uint32_t state;
     uint64_t began_ns;
@@ -57,7 +59,7 @@ static struct {
     struct stranger strangers[MOST_ROWS * 2];
     size_t stranger_count;
     struct hp_clock_pair now;
-    uint32_t clock_kind;
+    uint32_t clock_kind, pid_namespace;
     char *judged; /* the latest file that was looked into, and what was found */
     const char *judgement;
 } work;
@@ -99,6 +101,7 @@ static void visit(const char *name, void *context)
         }
         struct left *left = &work.left[work.left_count++];
         *left = (struct left){.pid = header.pid,
+                              .is_foreign = header.pid_namespace != 0 && header.pid_namespace != work.pid_namespace,
                               .features = header.features,
                               .state = header.state,
                               .began_ns = header.clock_start.ns,
@@ -163,6 +166,62 @@ static struct left *session_of(const struct hp_citizen *citizen, size_t image)
             return left;
     }
     return NULL;
+}
+
+static bool is_within(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    const uint64_t slack = work.given->census->is_exact ? 0 : SLACK_NS;
+    return left->began_ns + slack >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image);
+}
+
+static bool is_taken(const struct hp_citizen *citizen, size_t image)
+{
+    for (size_t at = 0; at < work.left_count; at++) {
+        const struct left *left = &work.left[at];
+        if (!left->is_foreign && left->pid == citizen->pid && is_within(left, citizen, image))
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_image(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    const char *file = citizen->images[image].file;
+    return is_within(left, citizen, image) && file != NULL && strcmp(left->executable, file) == 0 &&
+           !is_taken(citizen, image);
+}
+
+/* The latest that has begun to run its program before the session. */
+static uint32_t pid_of(const struct left *left)
+{
+    uint64_t latest_ns = 0;
+    uint32_t pid = 0;
+    for (size_t at = 0; at < work.given->census->count; at++) {
+        const struct hp_citizen *citizen = &work.given->census->all[at];
+        for (size_t image = 0; image < citizen->image_count; image++)
+            if (citizen->images[image].began_ns >= latest_ns && is_of_image(left, citizen, image)) {
+                latest_ns = citizen->images[image].began_ns;
+                pid = citizen->pid;
+            }
+    }
+    return pid;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    return x->began_ns > y->began_ns ? -1 : x->began_ns < y->began_ns;
+}
+
+/* From the last back, so that of two that began at the same time each finds one. */
+static void find_foreigners(void)
+{
+    qsort(work.left, work.left_count, sizeof *work.left, latest_first);
+    for (size_t at = 0; at < work.left_count; at++)
+        if (work.left[at].is_foreign) {
+            work.left[at].pid = pid_of(&work.left[at]);
+            work.left[at].is_foreign = false;
+        }
 }
 
 /* Whether its parent has counted it as lost; each of those is taken for one child. */
@@ -441,10 +500,13 @@ void hp_outside_add(const struct hp_outside *outside)
     if (work.folder < 0)
         return;
     work.clock_kind = hp_clock_kind_of(counter);
+    work.pid_namespace = hp_process_namespace();
     hp_clock_pair(counter, &work.now.ticks, &work.now.ns);
     hp_file_each(outside->folder, visit, NULL);
-    if (work.left_count > 0)
+    if (work.left_count > 0) {
+        find_foreigners();
         qsort(work.left, work.left_count, sizeof *work.left, by_process);
+    }
     for (size_t at = 0; at < outside->census->count; at++)
         settle(&outside->census->all[at]);
     look_for_unseen();

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import IS_ROOT, PROGRAMS, between, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import IS_ROOT, PROGRAMS, between, needs_root, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 from test_cli import Cli
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
@@ -216,6 +216,17 @@ def test_more_rights(cli, box):
     done = cli.run("sh", "-c", f"{program} burn 100; true")
     assert [row.name.split()[1] for row in outside(done)] == [str(program)] and done.report.lost == {"processes": 1}
     assert "rights" in outside(done)[0].reason and used(outside(done)[0], 100)
+
+
+@needs_root
+@told_by_the_kernel
+def test_another_pid_namespace(cli):
+    """What its processes call themselves we do not, and others may have these numbers."""
+    if subprocess.run(["unshare", "-pf", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no pid namespaces here")
+    done = cli.run("unshare", "-pf", "sh", "-c", f"{KIN} burn 50 & {KIN} burn 50; wait; {KIN} fork 3 50; {STATIC} burn 50")
+    assert len(rows(done, KIN)) == 6 and [row.command.split()[0] for row in outside(done)] == [str(STATIC)]
+    assert done.report.lost == {"processes": 1}
 
 
 @pytest.mark.parametrize("program", [STATIC, KIN], ids=["static", "followed"])
