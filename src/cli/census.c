@@ -142,9 +142,24 @@ static void end_thread(struct hp_citizen *citizen, uint64_t ns)
         citizen->ended_ns = ns;
 }
 
+static void note_command(struct hp_image *image, uint32_t pid)
+{
+    image->command = command_of(pid, 0);
+    image->looked_ns = hp_clock_monotonic_ns();
+}
+
+/* We look when we are told, which is later: if it had become another program by then, that was not its command. */
+static void doubt_command(struct hp_image *image, uint64_t next_ns)
+{
+    if (image == NULL || image->looked_ns < next_ns)
+        return;
+    free(image->command);
+    image->command = NULL;
+}
+
 static void take(const struct hp_task_event *event)
 {
-    struct hp_citizen *citizen = event->kind == HP_TASK_MISSED ? NULL : find(event->pid);
+    struct hp_citizen *citizen = event->pid == 0 ? NULL : find(event->pid);
     struct hp_image *image =
         citizen != NULL && citizen->image_count > 0 ? &citizen->images[citizen->image_count - 1] : NULL;
     switch (event->kind) {
@@ -152,9 +167,10 @@ static void take(const struct hp_task_event *event)
         add(event->pid, event->parent, event->ns);
         break;
     case HP_TASK_EXECUTED:
+        doubt_command(image, event->ns);
         image = citizen != NULL ? add_image(citizen, event->ns, event->text) : NULL;
         if (image != NULL)
-            image->command = command_of(event->pid, 0);
+            note_command(image, event->pid);
         break;
     case HP_TASK_MAPPED:
         if (image != NULL && image->file == NULL && event->text[0] == '/')
@@ -173,10 +189,15 @@ static void take(const struct hp_task_event *event)
     case HP_TASK_MISSED:
         state.census.has_missed = true;
         break;
+    case HP_TASK_FLOODED:
+        state.census.may_have_missed = true;
+        break;
     }
 }
 
 /* ----------------------------------------------------------------------------------------- what is looked for */
+
+static bool has_gaps(void) { return state.census.has_missed || state.census.may_have_missed; }
 
 /* While there is something to read: what a process has used is gone with it. */
 static void read_clocks(uint64_t now)
@@ -189,7 +210,7 @@ static void read_clocks(uint64_t now)
             citizen->seen_cpu_ns = cpu;
             citizen->seen_ns = now;
         }
-        if (cpu == 0 && (citizen->is_hidden || (state.census.has_missed && citizen->seen_cpu_ns > 0)))
+        if (cpu == 0 && (citizen->is_hidden || (has_gaps() && citizen->seen_cpu_ns > 0)))
             citizen->ended_ns = now; /* which nobody has told us */
         if (citizen->ended_ns == 0)
             state.living[count++] = state.living[at];

@@ -14,10 +14,11 @@
 
 /* One program that a process was. The first one of a process is its parent's, from fork to exec or to the end. */
 struct hp_image {
-    uint64_t began_ns; /* by CLOCK_MONOTONIC */
-    char name[16];     /* as the kernel has it */
-    char *file;        /* NULL: not known */
-    char *command;     /* NULL: it ended before anybody looked */
+    uint64_t began_ns;  /* by CLOCK_MONOTONIC */
+    char name[16];      /* as the kernel has it */
+    char *file;         /* NULL: not known */
+    char *command;      /* NULL: it ended before anybody looked */
+    uint64_t looked_ns; /* when the command had been read */
 };
 
 struct hp_citizen {
@@ -35,7 +36,8 @@ struct hp_census {
     struct hp_citizen *all; /* the program itself first */
     size_t count;
     bool is_exact;
-    bool has_missed; /* there were more */
+    bool has_missed;      /* there were more */
+    bool may_have_missed; /* there may have been */
 };
 
 /* The program has been forked and waits. Forgets a census before this one. */

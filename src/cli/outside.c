@@ -403,7 +403,8 @@ static void look_for_unseen(void)
     static struct hp_image nobody = {.name = "(others)"};
     static struct hp_citizen others = {.images = &nobody, .image_count = 1};
     const struct hp_census *census = work.given->census;
-    if (work.given->library[0] == '\0' || census->count == 0 || (census->is_exact && !census->has_missed))
+    if (work.given->library[0] == '\0' || census->count == 0 ||
+        (census->is_exact && !census->has_missed && !census->may_have_missed))
         return;
     const uint64_t all = hp_used_by_children(), known = known_of_all();
     if (!census->has_missed && all < known + known / 10 + SLACK_NS)
@@ -411,7 +412,8 @@ static void look_for_unseen(void)
     others.pid = others.parent = census->all[0].pid;
     nobody.began_ns = others.began_ns = work.given->began.ns;
     others.ended_ns = work.now.ns;
-    add_stranger(&others, 0, all > known ? all - known : 0, census->has_missed ? MISSED : UNSEEN);
+    add_stranger(&others, 0, all > known ? all - known : 0,
+                 census->has_missed || census->may_have_missed ? MISSED : UNSEEN);
 }
 
 /* --------------------------------------------------------------------------------------------------- strangers */

@@ -30,6 +30,7 @@ static struct {
     size_t page_bytes;
     struct hp_task_event *waiting; /* read and not taken yet */
     size_t waiting_count, waiting_capacity;
+    uint64_t maps, others; /* records that came */
     bool has_missed;
 } events;
 
@@ -134,6 +135,8 @@ static void read_record(const struct perf_event_header *header, const char *reco
     const bool is_fork = header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT;
     if (header->type == PERF_RECORD_LOST)
         events.has_missed = true;
+    else
+        *(header->type == PERF_RECORD_MMAP ? &events.maps : &events.others) += 1;
     if (size < 32 || (!is_execution && !is_fork && header->type != PERF_RECORD_MMAP))
         return;
     struct hp_task_event *event = new_event();
@@ -189,6 +192,10 @@ static int by_time(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
+#define FLOOD 64u /* maps for each other one; a program that starts maps some ten libraries */
+
+static bool is_flooded(void) { return events.maps > FLOOD * events.others; }
+
 void hp_task_events_take(hp_take_event *take, bool is_last)
 {
     const uint64_t until = is_last ? UINT64_MAX : hp_clock_monotonic_ns() - SETTLED_NS;
@@ -203,7 +210,7 @@ void hp_task_events_take(hp_take_event *take, bool is_last)
     if (taken > 0 && events.waiting_count > 0)
         memmove(events.waiting, events.waiting + taken, events.waiting_count * sizeof *events.waiting);
     if (events.has_missed)
-        take(&(struct hp_task_event){.kind = HP_TASK_MISSED});
+        take(&(struct hp_task_event){.kind = is_flooded() ? HP_TASK_FLOODED : HP_TASK_MISSED});
     events.has_missed = false;
 }
 

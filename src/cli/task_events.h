@@ -15,7 +15,8 @@ enum hp_task_event_kind {
     HP_TASK_MAPPED,   /* code of the file `text`; the first after an execution is the program itself */
     HP_TASK_THREAD,   /* it has one more */
     HP_TASK_ENDED,    /* one of its threads; with the last of them the process */
-    HP_TASK_MISSED    /* events were lost: the kernel had no space for them */
+    HP_TASK_MISSED,   /* events were lost: the kernel had no space for them */
+    HP_TASK_FLOODED /* the same, and all but a few that came were of mapped code: programs that make code do that */
 };
 
 struct hp_task_event {

@@ -237,6 +237,20 @@ def test_the_end_of_a_thread_is_not_that_of_its_process(cli, program):
     assert found["0 300"].cpu_ns > found["100 0"].cpu_ns > 0, rows(done)
 
 
+def test_a_program_that_makes_code(cli):
+    """The kernel tells of each piece, more than there is space for. Nobody is missing for that."""
+    done = cli.run(KIN, "maps", 100000)
+    assert len(rows(done)) == 1 and done.report.lost == {}
+
+
+@told_by_the_kernel
+def test_the_command_of_who_becomes_another_at_once(cli):
+    """When somebody looks it is that of the other."""
+    done = cli.run("env", "-i", "sh", "-c", f"exec {KIN} burn 20")
+    commands = [row.command.split()[0] for row in sorted(rows(done), key=lambda row: row.started_ns)]
+    assert len(commands) == 3 and commands[2] == str(KIN) and str(KIN) not in commands[:2]
+
+
 @pytest.mark.parametrize("way", ["killed", "left"])
 def test_end_is_known(cli, way):
     """A process that is killed has its time up to that."""

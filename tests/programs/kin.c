@@ -8,12 +8,14 @@
  *     kin orphan MS            a grandchild, in a session of its own, uses it when its parent has ended; the program waits for it
  *     kin thread MS MORE       uses it, lets a thread begin and end, uses more, and waits for its input to be closed
  *     kin lone MS              the first thread ends, another one uses it
+ *     kin maps N               maps code N times, as programs do that make some
  *     kin stay                 leaves a child behind that waits for its input to be closed
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,6 +121,16 @@ static int lone(double ms)
     pthread_exit(NULL);
 }
 
+static int map_code(int count)
+{
+    for (int i = 0; i < count; i++) {
+        void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (code == MAP_FAILED || munmap(code, 4096) != 0)
+            return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -129,6 +141,8 @@ int main(int argc, char **argv)
         return orphan(ms);
     if (strcmp(what, "stay") == 0)
         return stay();
+    if (strcmp(what, "maps") == 0)
+        return map_code((int)ms);
     if (strcmp(what, "lone") == 0)
         return lone(ms);
     if (strcmp(what, "thread") == 0)
