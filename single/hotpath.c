@@ -8525,7 +8525,10 @@ HP_PRIVATE bool hp_place(const struct hp_record_settings *settings, unsigned n, 
 /* Makes the folder if need be and says whether a session can live there. False: errno says why. */
 HP_PRIVATE bool hp_place_is_usable(const char *place);
 
-/* Whether the `hotpath run` with this folder has ended: nobody holds it any more, or it was removed. Who cannot see it does not know. */
+/* Whether it is the folder of a `hotpath run`, and not one that somebody has named for a process within it. */
+HP_PRIVATE bool hp_place_is_of_run(const char *folder);
+
+/* The same, and that run has ended: nobody holds the folder any more, or it was removed. Who cannot see it does not know. */
 HP_PRIVATE bool hp_place_is_of_past_run(const char *folder);
 
 /* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */
@@ -8579,6 +8582,8 @@ bool hp_place_is_usable(const char *place)
     return false;
 }
 
+bool hp_place_is_of_run(const char *folder) { return hp_text_has_suffix(folder, HP_RUN_SUFFIX); }
+
 /* Where the folder around it is not there either, we are in another root. */
 static bool hp_places_is_removed(const char *folder)
 {
@@ -8594,7 +8599,7 @@ static bool hp_places_is_removed(const char *folder)
 
 bool hp_place_is_of_past_run(const char *folder)
 {
-    return folder[0] != '\0' && (!hp_file_is_locked(folder) || hp_places_is_removed(folder));
+    return hp_place_is_of_run(folder) && (!hp_file_is_locked(folder) || hp_places_is_removed(folder));
 }
 
 bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)
@@ -25879,7 +25884,8 @@ static int hp_exit_report_write_report(struct hp_exit_report_work *work, bool is
  */
 static bool hp_exit_report_is_reported_by_run(const struct hp_exit_report_work *work)
 {
-    return work->settings.record.is_run && !work->owned->store.is_memory;
+    return work->settings.record.is_run && !work->owned->store.is_memory &&
+           hp_place_is_of_run(work->settings.record.dir);
 }
 
 /* What others may be changing, as it is at one moment. */

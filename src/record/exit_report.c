@@ -231,7 +231,8 @@ static int write_report(struct work *work, bool is_in_handler)
  */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.record.is_run && !work->owned->store.is_memory;
+    return work->settings.record.is_run && !work->owned->store.is_memory &&
+           hp_place_is_of_run(work->settings.record.dir);
 }
 
 /* What others may be changing, as it is at one moment. */

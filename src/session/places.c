@@ -54,6 +54,8 @@ bool hp_place_is_usable(const char *place)
     return false;
 }
 
+bool hp_place_is_of_run(const char *folder) { return hp_text_has_suffix(folder, HP_RUN_SUFFIX); }
+
 /* Where the folder around it is not there either, we are in another root. */
 static bool is_removed(const char *folder)
 {
@@ -69,7 +71,7 @@ static bool is_removed(const char *folder)
 
 bool hp_place_is_of_past_run(const char *folder)
 {
-    return folder[0] != '\0' && (!hp_file_is_locked(folder) || is_removed(folder));
+    return hp_place_is_of_run(folder) && (!hp_file_is_locked(folder) || is_removed(folder));
 }
 
 bool hp_place_of_report(const char *pattern, uint32_t pid, char *path, size_t size)

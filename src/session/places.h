@@ -19,7 +19,10 @@ bool hp_place(const struct hp_record_settings *settings, unsigned n, char *text,
 /* Makes the folder if need be and says whether a session can live there. False: errno says why. */
 bool hp_place_is_usable(const char *place);
 
-/* Whether the `hotpath run` with this folder has ended: nobody holds it any more, or it was removed. Who cannot see it does not know. */
+/* Whether it is the folder of a `hotpath run`, and not one that somebody has named for a process within it. */
+bool hp_place_is_of_run(const char *folder);
+
+/* The same, and that run has ended: nobody holds the folder any more, or it was removed. Who cannot see it does not know. */
 bool hp_place_is_of_past_run(const char *folder);
 
 /* The path of a report: `pattern` with the process id for %p. False: it is too long, or empty. */

@@ -479,6 +479,13 @@ def test_nothing_is_said_when_the_run_is_over(cli, command):
     assert not [path for folder in folders for path in folder.iterdir() if program in path.read_bytes()]
 
 
+def test_a_folder_of_its_own_within_a_run(cli):
+    """Who names one for a process gets its report from there."""
+    other = cli.box.folder()
+    done = cli("run", "--no-preload", "--format", "none", "sh", "-c", f"HOTPATH_DIR={other} {GUEST} five")
+    assert "| work" in done.stderr and list(other.glob("*.hotpath"))
+
+
 def test_who_outlives_the_run_says_nothing(cli):
     """Though it has measured something, and would report by itself: its session is there for that."""
     lives, said = cli.folder / "lives", cli.folder / "said.txt"
