@@ -63,3 +63,10 @@ void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding)
     else if (!is_for_group && is_there(forwarding->parent))
         pass_on(info, forwarding->parent);
 }
+
+void hp_forward_last(const siginfo_t *info, const struct hp_forwarding *forwarding)
+{
+    if (is_from(info, forwarding->program) && !went_to_group(info, &forwarding->witness) &&
+        is_there(forwarding->parent))
+        pass_on(info, forwarding->parent);
+}

@@ -19,4 +19,7 @@ struct hp_forwarding {
  */
 void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding);
 
+/* The same when the program has ended: what it has sent to its parent before. */
+void hp_forward_last(const siginfo_t *info, const struct hp_forwarding *forwarding);
+
 #endif

@@ -205,11 +205,11 @@ static void wait_for_end(struct hp_launch *launch, struct hp_forwarding *forward
 }
 
 /* What the terminal sent to both of us has done its work. */
-static void forget_pending(void)
+static void forget_pending(const struct hp_forwarding *forwarding)
 {
     siginfo_t info;
     while (hp_held_take(UINT64_MAX, &info, 0) > 0)
-        ;
+        hp_forward_last(&info, forwarding);
 }
 
 /* We need more files than the program, perhaps. */
@@ -240,8 +240,9 @@ bool hp_launch(struct hp_launch *launch)
         wait_for_end(launch, &forwarding);
         launch->error = link->error;
     }
+    forget_pending(&forwarding);
     hp_witness_end(&forwarding.witness);
-    forget_pending();
+    forget_pending(&forwarding);
     hp_held_end(before.mask);
     if (link != NULL)
         munmap(link, sizeof *link);
