@@ -164,6 +164,59 @@ static void nobody_has_more_than_the_time_there_was(void **state)
     check_sums(census);
 }
 
+/* What a process uses when one of its threads has ended is its own. */
+static void the_last_thread_ends_the_process(void **state)
+{
+    (void)state;
+    is_exact = true;
+    hp_census_begin(SHELL);
+    tell(HP_TASK_FORKED, KIN, SHELL, "");
+    tell(HP_TASK_THREAD, KIN, KIN, "");
+    tell(HP_TASK_ENDED, KIN, KIN, "");
+    used[SHELL] = 1 * MS;
+    used[KIN] = 2 * MS;
+    look_after(10 * MS);
+    assert_int_equal(hp_census_find(KIN)->ended_ns, 0);
+    used[KIN] = 50 * MS;
+    look_after(50 * MS);
+    tell(HP_TASK_ENDED, KIN, SHELL, "");
+    const uint64_t end = fake_ns;
+    used_by_children = 51 * MS;
+    const struct hp_census *census = hp_census_end();
+    assert_int_equal(census->all[1].ended_ns, end);
+    assert_int_equal(census->all[1].cpu_ns, 50 * MS);
+    assert_int_equal(census->all[0].ended_ns, 0);
+}
+
+/* Code that is made is no process. */
+static void a_flood_is_no_loss(void **state)
+{
+    (void)state;
+    is_exact = true;
+    hp_census_begin(SHELL);
+    tell(HP_TASK_FLOODED, 0, 0, "");
+    const struct hp_census *census = hp_census_end();
+    assert_true(census->may_have_missed && !census->has_missed);
+}
+
+/* The command is read when somebody looks: of who has become another program by then it is that of the other. */
+static void a_command_is_that_of_its_program(void **state)
+{
+    (void)state;
+    is_exact = true;
+    show(SHELL, 'R', "/bin/kin", "");
+    hp_census_begin(SHELL);
+    tell_of_program(SHELL, "sh", "/bin/sh");
+    fake_ns += 1 * MS;
+    tell_of_program(SHELL, "kin", "/bin/kin");
+    look_after(5 * MS);
+    const struct hp_citizen *shell = hp_census_find(SHELL);
+    assert_int_equal(shell->image_count, 3);
+    assert_null(shell->images[1].command);
+    assert_string_equal(shell->images[2].command, "/bin/kin one two");
+    hp_census_end();
+}
+
 static void what_was_seen_is_theirs(void **state)
 {
     (void)state;
@@ -333,6 +386,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_unseen_is_of_who_was_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_has_more_than_the_time_there_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_last_thread_ends_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_flood_is_no_loss, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_command_is_that_of_its_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_seen_is_theirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(programs_in_turn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(programs_with_more_rights_go_on, set_up, tear_down),
