@@ -28097,8 +28097,9 @@ static bool hp_lifecycle_is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, hp_lifecycle_look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record.is_set && !hp_lifecycle_is_of_past_run(&settings->record) &&
-                        !(settings->record.is_run && hp_lifecycle_was_shut_in());
+    /* In this order: in a sandbox, to look for the run may be forbidden. */
+    const bool is_set = settings->record.is_set && !(settings->record.is_run && hp_lifecycle_was_shut_in()) &&
+                        !hp_lifecycle_is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }

@@ -600,8 +600,9 @@ static bool is_asked_for(void)
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
-    const bool is_set = settings->record.is_set && !is_of_past_run(&settings->record) &&
-                        !(settings->record.is_run && was_shut_in());
+    /* In this order: in a sandbox, to look for the run may be forbidden. */
+    const bool is_set = settings->record.is_set && !(settings->record.is_run && was_shut_in()) &&
+                        !is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
     return is_set;
 }
