@@ -6501,6 +6501,7 @@ HP_PRIVATE uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_t
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
 #define HP_FEATURE_CALLS 8u /* latest calls were kept */
 #define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
+#define HP_FEATURE_COUNTED 32u /* malloc is watched: what is allocated is counted, if anything is */
 /*
  * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
  * make before. All bits of this byte are for those outside.
@@ -12431,6 +12432,15 @@ HP_PRIVATE const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, cons
 /* Whether a session of the run has counted allocations. */
 HP_PRIVATE bool hp_run_has_allocs(const struct hp_run *run);
 
+/* Whether what a process allocated is not known, though it was measured: malloc was not watched there. */
+HP_PRIVATE bool hp_allocs_are_unknown(const struct hp_snapshot *session);
+
+/* The same of a site: none but such processes called it. */
+HP_PRIVATE bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const struct hp_site_sums *site);
+
+/* How many such processes there are in a run that has counted others. */
+HP_PRIVATE size_t hp_allocs_unknown(const struct hp_run *run);
+
 /* ---- src/model/thread_list.h --------------------------------------------------------------------------------- */
 
 /*
@@ -12486,6 +12496,29 @@ static int64_t hp_alloc_profile_minus(int64_t a, int64_t b) { return (int64_t)((
 static int64_t hp_alloc_profile_higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
 bool hp_run_has_allocs(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_ALLOC); }
+
+bool hp_allocs_are_unknown(const struct hp_snapshot *session)
+{
+    return !(session->header.features & (HP_FEATURE_ALLOC | HP_FEATURE_COUNTED)) && session->header.outside == 0;
+}
+
+bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const struct hp_site_sums *site)
+{
+    if (site->stats == NULL)
+        return site->session < run->count && hp_allocs_are_unknown(run->sessions[site->session]);
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (!hp_allocs_are_unknown(link->session))
+            return false;
+    return true;
+}
+
+size_t hp_allocs_unknown(const struct hp_run *run)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < run->count && hp_run_has_allocs(run); at++)
+        count += hp_allocs_are_unknown(run->sessions[at]);
+    return count;
+}
 
 /* ----------------------------------------------------------------------------------------------- sites */
 
@@ -14722,6 +14755,7 @@ struct hp_trust {
     uint64_t lost[HP_LOSSES];
     uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
     bool is_sandboxed; /* one of them was, from some moment on */
+    size_t uncounted;  /* processes whose allocations are not known, while those of others are */
     uint32_t refusal;  /* enum hp_refusal, likewise */
 };
 
@@ -16137,6 +16171,7 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = cpu,
+        .uncounted = hp_allocs_unknown(run),
         .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {
@@ -16991,7 +17026,7 @@ HP_PRIVATE const char *hp_share_scaled_name(bool is_sampled, bool is_self_scaled
  * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
  * in bytes and the other in blocks; both have the same rows.
  *
- * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * Every site that was called where allocations are counted has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
  * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
  *
  * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
@@ -17278,7 +17313,8 @@ static bool hp_alloc_table_gather(struct hp_alloc_table_view *view)
     for (size_t at = 0; at < most; at++)
         view->entries[at] = &entries[at];
     for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main) &&
+            !hp_allocs_of_site_are_unknown(&results->model->run, view->profile->sites[at]))
             hp_alloc_table_add_site(view, view->profile->sites[at]);
     hp_alloc_table_add_all_outside(view);
     hp_alloc_table_set_whole(view);
@@ -17517,6 +17553,26 @@ static bool hp_alloc_table_note_earlier(struct hp_alloc_table_view *view)
     return copy != NULL;
 }
 
+/* Rather no row than one that says nothing was allocated. */
+static bool hp_alloc_table_note_unknown(struct hp_alloc_table_view *view)
+{
+    char bytes[HP_ALLOC_TABLE_LINE_BYTES];
+    struct hp_text line;
+    const size_t unknown = hp_allocs_unknown(&view->results->model->run);
+    if (unknown == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "what ");
+    hp_alloc_table_put_count(&line, unknown, " process", " processes");
+    hp_text_string(&line,
+                   " allocated was not counted: malloc was not watched there; functions that were called nowhere "
+                   "else have no row");
+    const char *copy = hp_alloc_table_keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
 static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
 {
     struct hotpath_section *section = view->section;
@@ -17532,7 +17588,7 @@ static bool hp_alloc_table_add_notes(struct hp_alloc_table_view *view)
                            "with functions inside");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
-    if (earlier > 0 && !hp_alloc_table_note_earlier(view))
+    if (!hp_alloc_table_note_unknown(view) || (earlier > 0 && !hp_alloc_table_note_earlier(view)))
         return false;
     return view->kind != &hp_alloc_table_bytes_kind || view->allocs->peak_error == 0 || hp_alloc_table_note_peak(view);
 }
@@ -22499,6 +22555,17 @@ static void hp_trust_line_put_sentence(struct hp_text *text, const char *sentenc
     hp_text_string(text, sentence);
 }
 
+/* "; what 1 process allocated was not counted" */
+static void hp_trust_line_put_uncounted(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->uncounted == 0)
+        return;
+    hp_text_string(text, "; what ");
+    hp_text_u64(text, trust->uncounted);
+    hp_text_string(text, trust->uncounted == 1 ? " process" : " processes");
+    hp_text_string(text, " allocated was not counted");
+}
+
 static void hp_trust_line_put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -22518,11 +22585,12 @@ static void hp_trust_line_put_lost(const struct hp_trust *trust, struct hp_text 
     if (has_lost)
         hp_trust_line_put_sentence(text, hp_trust_refusal(trust));
     hp_trust_line_put_sentence(text, hp_trust_sandbox(trust));
+    hp_trust_line_put_uncounted(trust, text);
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
         hp_text_string(text, " losses of a kind that this hotpath does not know");
-    } else if (!has_lost && !trust->is_sandboxed) {
+    } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0) {
         hp_text_string(text, "; nothing was lost");
     }
 }
@@ -23027,6 +23095,8 @@ static void hp_json_report_put_trust(struct hp_json *json, const struct hp_trust
         hp_json_put_string(json, "refusal", hp_trust_refusal(trust));
     if (hp_trust_sandbox(trust) != NULL)
         hp_json_put_string(json, "sandbox", hp_trust_sandbox(trust));
+    if (trust->uncounted > 0)
+        hp_json_put_u64(json, "uncounted_processes", trust->uncounted);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hotpath_loss_count_; at++)
@@ -24989,6 +25059,11 @@ void hotpath_v1_alloc_is_watched(void)
 {
     hp_copies_join();
     __atomic_store_n(&hotpath_runtime_->alloc_is_watched, true, __ATOMIC_RELAXED);
+    struct hp_session *session = hp_session_hold(); /* that HOTPATH=1 has begun before */
+    if (session == NULL)
+        return;
+    __atomic_fetch_or(&hp_store_header(&session->store)->features, HP_FEATURE_COUNTED, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
 }
 
 static bool hp_allocations_is_counted_by_nobody(void)
@@ -25361,7 +25436,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x4164e8e7a03326a0)
+#define HP_SHARED_LAYOUT UINT64_C(0x78a2e4bd1e5b0edf)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -27587,7 +27662,8 @@ static void hp_lifecycle_fill_header(struct hp_session *session)
 {
     struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
-    header->features = HP_FEATURE_TIMING;
+    header->features = HP_FEATURE_TIMING |
+                       (__atomic_load_n(&hotpath_runtime_->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
     header->state = HP_STATE_LIVE;
     header->storage = hp_lifecycle_storage_of(store);
     header->pid = hp_sys_process_id();

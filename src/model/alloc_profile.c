@@ -20,6 +20,29 @@ static int64_t higher(int64_t a, int64_t b) { return a > b ? a : b; }
 
 bool hp_run_has_allocs(const struct hp_run *run) { return hp_run_has_feature(run, HP_FEATURE_ALLOC); }
 
+bool hp_allocs_are_unknown(const struct hp_snapshot *session)
+{
+    return !(session->header.features & (HP_FEATURE_ALLOC | HP_FEATURE_COUNTED)) && session->header.outside == 0;
+}
+
+bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const struct hp_site_sums *site)
+{
+    if (site->stats == NULL)
+        return site->session < run->count && hp_allocs_are_unknown(run->sessions[site->session]);
+    for (const struct hp_stat_link *link = site->stats; link != NULL; link = link->next)
+        if (!hp_allocs_are_unknown(link->session))
+            return false;
+    return true;
+}
+
+size_t hp_allocs_unknown(const struct hp_run *run)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < run->count && hp_run_has_allocs(run); at++)
+        count += hp_allocs_are_unknown(run->sessions[at]);
+    return count;
+}
+
 /* ----------------------------------------------------------------------------------------------- sites */
 
 static void raise_to(uint64_t *most, uint64_t value)

@@ -75,4 +75,13 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
 /* Whether a session of the run has counted allocations. */
 bool hp_run_has_allocs(const struct hp_run *run);
 
+/* Whether what a process allocated is not known, though it was measured: malloc was not watched there. */
+bool hp_allocs_are_unknown(const struct hp_snapshot *session);
+
+/* The same of a site: none but such processes called it. */
+bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const struct hp_site_sums *site);
+
+/* How many such processes there are in a run that has counted others. */
+size_t hp_allocs_unknown(const struct hp_run *run);
+
 #endif

@@ -1,6 +1,7 @@
 /* How far a report can be trusted. SPDX-License-Identifier: MIT */
 #include "trust.h"
 
+#include "alloc_profile.h"
 #include "cost.h"
 
 const char *hp_trust_clock_name(uint32_t kind)
@@ -41,6 +42,7 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = cpu,
+        .uncounted = hp_allocs_unknown(run),
         .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {

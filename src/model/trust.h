@@ -17,6 +17,7 @@ struct hp_trust {
     uint64_t lost[HP_LOSSES];
     uint32_t storage;  /* enum hp_storage, of the process for which it is worst */
     bool is_sandboxed; /* one of them was, from some moment on */
+    size_t uncounted;  /* processes whose allocations are not known, while those of others are */
     uint32_t refusal;  /* enum hp_refusal, likewise */
 };
 

@@ -444,6 +444,11 @@ void hotpath_v1_alloc_is_watched(void)
 {
     hp_copies_join();
     __atomic_store_n(&hp_runtime->alloc_is_watched, true, __ATOMIC_RELAXED);
+    struct hp_session *session = hp_session_hold(); /* that HOTPATH=1 has begun before */
+    if (session == NULL)
+        return;
+    __atomic_fetch_or(&hp_store_header(&session->store)->features, HP_FEATURE_COUNTED, __ATOMIC_RELAXED);
+    hp_session_let_go(session);
 }
 
 static bool is_counted_by_nobody(void)

@@ -90,7 +90,8 @@ static void fill_header(struct hp_session *session)
 {
     struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
-    header->features = HP_FEATURE_TIMING;
+    header->features = HP_FEATURE_TIMING |
+                       (__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
     header->state = HP_STATE_LIVE;
     header->storage = storage_of(store);
     header->pid = hp_sys_process_id();

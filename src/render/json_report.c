@@ -278,6 +278,8 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
         hp_json_put_string(json, "refusal", hp_trust_refusal(trust));
     if (hp_trust_sandbox(trust) != NULL)
         hp_json_put_string(json, "sandbox", hp_trust_sandbox(trust));
+    if (trust->uncounted > 0)
+        hp_json_put_u64(json, "uncounted_processes", trust->uncounted);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hp_loss_count; at++)

@@ -2,7 +2,7 @@
  * The sections `alloc-bytes` and `alloc-count`: one row per site, or per site and thread, and what its calls allocated. One is
  * in bytes and the other in blocks; both have the same rows.
  *
- * Every site that was called has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
+ * Every site that was called where allocations are counted has a row, and every call counts in averages and percentiles, be it with 0. What was allocated
  * outside of all zones has a row of its own, so that exclusive totals add up to the total of the run.
  *
  * Which numbers lead is HOTPATH_ALLOC_METRIC's choice: what calls allocated, by themselves or with all inside, or the most
@@ -304,7 +304,8 @@ static bool gather(struct view *view)
     for (size_t at = 0; at < most; at++)
         view->entries[at] = &entries[at];
     for (size_t at = 0; at < view->profile->site_count; at++)
-        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main))
+        if (!(results->settings->show.exclude_wrapper && view->profile->sites[at]->is_main) &&
+            !hp_allocs_of_site_are_unknown(&results->model->run, view->profile->sites[at]))
             add_site(view, view->profile->sites[at]);
     add_all_outside(view);
     set_whole(view);
@@ -543,6 +544,26 @@ static bool note_earlier(struct view *view)
     return copy != NULL;
 }
 
+/* Rather no row than one that says nothing was allocated. */
+static bool note_unknown(struct view *view)
+{
+    char bytes[LINE_BYTES];
+    struct hp_text line;
+    const size_t unknown = hp_allocs_unknown(&view->results->model->run);
+    if (unknown == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "what ");
+    put_count(&line, unknown, " process", " processes");
+    hp_text_string(&line,
+                   " allocated was not counted: malloc was not watched there; functions that were called nowhere "
+                   "else have no row");
+    const char *copy = keep_line(view, &line);
+    if (copy != NULL)
+        hp_section_note(view->section, copy);
+    return copy != NULL;
+}
+
 static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
@@ -558,7 +579,7 @@ static bool add_notes(struct view *view)
                            "with functions inside");
     if (strcmp(section->percent_of, "rows") == 0)
         hp_section_note(section, "% Total is of the sum of all rows, without the main function");
-    if (earlier > 0 && !note_earlier(view))
+    if (!note_unknown(view) || (earlier > 0 && !note_earlier(view)))
         return false;
     return view->kind != &bytes_kind || view->allocs->peak_error == 0 || note_peak(view);
 }

@@ -167,6 +167,17 @@ static void put_sentence(struct hp_text *text, const char *sentence)
     hp_text_string(text, sentence);
 }
 
+/* "; what 1 process allocated was not counted" */
+static void put_uncounted(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->uncounted == 0)
+        return;
+    hp_text_string(text, "; what ");
+    hp_text_u64(text, trust->uncounted);
+    hp_text_string(text, trust->uncounted == 1 ? " process" : " processes");
+    hp_text_string(text, " allocated was not counted");
+}
+
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -186,11 +197,12 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     if (has_lost)
         put_sentence(text, hp_trust_refusal(trust));
     put_sentence(text, hp_trust_sandbox(trust));
+    put_uncounted(trust, text);
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
         hp_text_string(text, " losses of a kind that this hotpath does not know");
-    } else if (!has_lost && !trust->is_sandboxed) {
+    } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0) {
         hp_text_string(text, "; nothing was lost");
     }
 }

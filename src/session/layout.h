@@ -51,6 +51,7 @@
 #define HP_FEATURE_CPU 4u   /* processor time was sampled */
 #define HP_FEATURE_CALLS 8u /* latest calls were kept */
 #define HP_FEATURE_RUN 16u  /* `hotpath run` has started it: what the process used before the session counts, too */
+#define HP_FEATURE_COUNTED 32u /* malloc is watched: what is allocated is counted, if anything is */
 /*
  * Set from outside, by whoever watches: the process has shut itself in a sandbox, and may end by a system call that it did not
  * make before. All bits of this byte are for those outside.

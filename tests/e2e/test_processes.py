@@ -281,6 +281,18 @@ def test_the_first_thread_has_ended(cli):
         assert len(outside(done)) == (program == STATIC) and done.report.lost == ({"processes": 1} if program == STATIC else {})
 
 
+def test_one_that_is_not_counted(cli):
+    """A measured program without our malloc, beside others that have it: what it allocates is not nothing."""
+    done = cli.run("env", "LD_PRELOAD=", PROGRAMS / "counts")
+    assert done.report.trust["uncounted_processes"] == 1 and done.report.calls("main") == 1
+    for section in ("alloc-bytes", "alloc-count"):
+        assert [row.name for row in done.report.rows(section)] == ["<outside>"]
+    table = cli("run", "env", "LD_PRELOAD=", PROGRAMS / "counts").stderr
+    assert "what 1 process allocated was not counted" in table and "nothing was lost" not in table
+    for other in ([KIN, "burn", 1], ["sh", "-c", f"{KIN} fork 3 1; {PROGRAMS}/counts"]):  # some allocate nothing
+        assert "uncounted_processes" not in cli.run(*other).report.trust
+
+
 # ----------------------------------------------------------------------------------------------------------- real ones
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
