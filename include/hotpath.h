@@ -612,8 +612,8 @@ HOTPATH_API_ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, con
 HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 
 /*
- * By a library in front of prctl and syscall: the calling thread is about to shut itself in, or has been refused (0). Where system
- * calls are death, the process does without; where the counter is, the thread is not measured any more.
+ * By a library in front of prctl and syscall: the calling thread is about to shut itself in, or has just been refused that
+ * (negative). Where system calls are death, the process does without; where the counter is, the thread is not measured any more.
  */
 #define HOTPATH_CONFINES_CALLS_ 1
 #define HOTPATH_CONFINES_COUNTER_ 2

@@ -3493,6 +3493,8 @@ HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
 HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_stop(int timer);
+/* It sends nothing until it is changed. By any thread, as all of these. */
+HP_PRIVATE void hp_cpu_timer_pause(int timer);
 
 /*
  * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for so many
@@ -3643,6 +3645,12 @@ bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_
 void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns)
 {
     hp_cpu_set_timer(timer, first_ns, period_ns);
+}
+
+void hp_cpu_timer_pause(int timer)
+{
+    const struct hp_cpu_kernel_timerspec never = {hp_cpu_as_timespec(0), hp_cpu_as_timespec(0)};
+    hp_raw(HP_CPU_SET_TIMER, timer, 0, &never, NULL);
 }
 
 void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
@@ -23891,8 +23899,9 @@ HP_PRIVATE void hp_session_lose(enum hp_loss loss);
  * large enough, and the thread is sampled no more.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
- * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
- * `ready`, and whoever ends the session waits for that, too. The handler calls nothing of the C library: tools/check_handler.py.
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
+ * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
+ * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
  */
 
 struct hp_head;
@@ -23927,10 +23936,11 @@ struct hp_sampler {
     bool has_begun;         /* it has met a zone */
     bool is_switched_often; /* no perf */
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
-    uint32_t is_at_work;    /* the handler is in the session, ... */
-    uint64_t since;         /* ... since then, in ticks; 0: it is not */
-    uint64_t seen_ns;       /* periods that the following stand for, together */
-    uint32_t seen_count;    /* in use of them */
+    uint32_t
+        is_at_work;   /* the handler, or who meets a zone, looks at the session, or asks the kernel for something */
+    uint64_t since;   /* it is in the session since then, in ticks; 0: it is not */
+    uint64_t seen_ns; /* periods that the following stand for, together */
+    uint32_t seen_count;            /* in use of them */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -23956,6 +23966,12 @@ HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
 HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 HP_PRIVATE void hp_sampler_end_thread(struct hp_head *head);
+/*
+ * The process is known to be shut in from now on, but is not yet: no sample comes to any other thread, and none is on its way to make a
+ * system call. And that it was refused. Under the lock; `own` is the head of the calling thread, or NULL.
+ */
+HP_PRIVATE void hp_sampler_stop_others(const struct hp_head *own);
+HP_PRIVATE void hp_sampler_go_on_with_others(const struct hp_head *own);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 HP_PRIVATE void hp_sampler_end(void);
 /* Stores what the process has used up to now. The session is held. */
@@ -24113,10 +24129,12 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;     /* begun by HOTPATH=1, not by the program */
-    bool is_child;    /* begun by a zone after fork */
-    bool is_sealed;   /* everything is reserved: no system call from now on */
-    bool is_confined; /* it has said that it goes into a sandbox */
+    bool is_auto;    /* begun by HOTPATH=1, not by the program */
+    bool is_child;   /* begun by a zone after fork */
+    bool is_sealed;  /* everything is reserved: no system call from now on */
+    bool is_blinded; /* a thread has forbidden itself to read the counter, and those that it begins */
+    uint32_t
+        confinements; /* sandboxes that it has said it goes into, and was not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
     struct hp_session *session;  /* that runs, or NULL */
@@ -24207,7 +24225,7 @@ static inline void hp_seal(bool is_sealed)
 static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
-    return __atomic_load_n(&hotpath_runtime_->is_confined, __ATOMIC_RELAXED) ||
+    return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0 ||
            (header != NULL && hp_header_is_sandboxed(header));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
@@ -24219,11 +24237,6 @@ static inline bool hp_is_sealed(void)
     return __atomic_load_n(&hotpath_runtime_->is_sealed, __ATOMIC_RELAXED);
 }
 HP_SHARED struct hotpath_head_ hotpath_idle_head_;
-/* Whether the calling thread may not read the counter. */
-static inline bool hp_thread_is_blind(void)
-{
-    return hotpath_v1_head != &hotpath_idle_head_ && ((const struct hp_head *)(const void *)hotpath_v1_head)->is_blind;
-}
 HP_SHARED __thread uint32_t hotpath_thread_is_over_ HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
@@ -24291,6 +24304,8 @@ HP_PRIVATE struct hp_head *hp_thread_head_for_pools(void);
 HP_PRIVATE struct hp_head *hp_thread_present(void);
 /* The same, whichever copy of the library has registered it. Under the lock. */
 HP_PRIVATE struct hp_head *hp_thread_of_any_copy(void);
+/* Whether the calling thread may not read the counter; or whether that cannot be asked. */
+HP_PRIVATE bool hp_thread_is_blind(void);
 /* The thread may not read the counter from now on: it is measured no more. Under the lock. */
 HP_PRIVATE void hp_thread_blind(struct hp_head *head);
 /*
@@ -25369,7 +25384,8 @@ struct hp_zone_cost hp_zones_calibrate(bool is_quick)
 
 /*
  * Sandboxes that are announced. While they are being entered nothing is forbidden yet: sources of samples are stopped, and whatever
- * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.)
+ * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.) In a sandbox nothing is
+ * asked of the kernel, not even here: another one may be announced there, and be refused.
  */
 
 /* Under the lock. */
@@ -25384,47 +25400,89 @@ static void hp_confined_note_in_session(bool is_confined)
         __atomic_fetch_and(features, ~HP_FEATURE_SANDBOXED, __ATOMIC_RELAXED);
 }
 
-static void hp_confined_set_confined(bool is_confined)
+static void hp_confined_set_confinements(uint32_t count)
 {
-    __atomic_store_n(&hotpath_runtime_->is_confined, is_confined, __ATOMIC_RELAXED);
-    hp_confined_note_in_session(is_confined);
-    hp_seal(is_confined || HOTPATH_GET_(hotpath_runtime_->wishes.reserve));
+    __atomic_store_n(&hotpath_runtime_->confinements, count, __ATOMIC_RELAXED);
+    hp_confined_note_in_session(count > 0);
+    hp_seal(count > 0 || HOTPATH_GET_(hotpath_runtime_->wishes.reserve));
+}
+
+/* A filter may be for all threads, and is for those that begin later. Under the lock. */
+static void hp_confined_shut_calls_in(struct hp_head *head)
+{
+    if (hp_is_sandboxed()) {
+        if (hotpath_runtime_->confinements > 0) /* else it was seen from outside */
+            hp_confined_set_confinements(hotpath_runtime_->confinements + 1);
+        return;
+    }
+    if (head != NULL)
+        hp_sampler_end_thread(head);
+    hp_confined_set_confinements(1);
+    if (!hp_is_forked_child())
+        hp_sampler_stop_others(head);
 }
 
 /* Under the lock. */
 static void hp_confined_shut_in(struct hp_head *head, int what)
 {
-    if (head != NULL && (what & HOTPATH_CONFINES_COUNTER_))
-        hp_thread_blind(head);
-    else if (head != NULL)
-        hp_sampler_end_thread(head);
+    if (what & HOTPATH_CONFINES_COUNTER_) {
+        __atomic_store_n(&hotpath_runtime_->is_blinded, true, __ATOMIC_RELAXED);
+        if (head != NULL)
+            hp_thread_blind(head);
+    }
     if (what & HOTPATH_CONFINES_CALLS_)
-        hp_confined_set_confined(true);
+        hp_confined_shut_calls_in(head);
 }
 
-/* It was refused. Under the lock. */
-static void hp_confined_let_out(struct hp_head *head)
+/* What was announced last was refused: others are in force as before. Under the lock. */
+static void hp_confined_take_back(int what)
 {
-    hp_confined_set_confined(false);
-    if (head != NULL)
-        hp_sampler_begin_thread(head);
+    if ((what & HOTPATH_CONFINES_CALLS_) && hotpath_runtime_->confinements > 0)
+        hp_confined_set_confinements(hotpath_runtime_->confinements - 1);
 }
+
+/* Under the lock. */
+static void hp_confined_let_out(struct hp_head *head, int what)
+{
+    if (hp_is_sandboxed())
+        return;
+    if ((what & HOTPATH_CONFINES_CALLS_) && !hp_is_forked_child())
+        hp_sampler_go_on_with_others(head);
+    if (head != NULL) {
+        head->is_blind = false;
+        hp_sampler_begin_thread(head);
+    }
+}
+
+/* Which thread this is only the kernel knows for certain. */
+static struct hp_head *hp_confined_head_here(void)
+{
+    if (hp_is_forked_child())
+        return NULL;
+    return hp_is_sandboxed() ? hp_thread_present() : hp_thread_of_any_copy();
+}
+
+/* A child of vfork has the memory of its parent, which goes nowhere. */
+static bool hp_confined_is_parents(void) { return !hp_is_sandboxed() && !hp_is_forked_child() && !hp_is_own_process(); }
 
 void hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
-    if (hp_page() == NULL || !hp_lock(&held)) {
+    if (hp_page() == NULL || hp_confined_is_parents() || !hp_lock(&held)) {
         errno = saved;
         return;
     }
-    struct hp_head *head = !hp_is_forked_child() ? hp_thread_of_any_copy() : NULL;
-    if (what != 0)
-        hp_confined_shut_in(head, what);
+    if (what < 0)
+        hp_confined_take_back(-what);
+    struct hp_head *head = hp_confined_head_here();
+    if (what < 0)
+        hp_confined_let_out(head, -what);
     else
-        hp_confined_let_out(head);
+        hp_confined_shut_in(head, what);
+    const bool is_out = head != NULL && !hp_is_sandboxed() && what < 0;
     hp_unlock(&held);
-    if (head != NULL && what == 0)
+    if (is_out)
         hp_sampler_meet_zone(head);
     errno = saved;
 }
@@ -25436,7 +25494,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x78a2e4bd1e5b0edf)
+#define HP_SHARED_LAYOUT UINT64_C(0x8b120979f19777e7)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -28159,7 +28217,7 @@ static bool hp_lifecycle_was_shut_in(void)
     const uint64_t expected = around != NULL ? hp_task_number(&around) : 0;
     const bool is = hp_task_confinement(0) > expected;
     if (is)
-        __atomic_store_n(&hotpath_runtime_->is_confined, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&hotpath_runtime_->confinements, 1, __ATOMIC_RELAXED);
     return is;
 }
 
@@ -29584,13 +29642,25 @@ static void hp_sampler_settle(struct hp_head *head)
 }
 
 /*
- * Whether the session that the thread works for is still there. The gate is asked once we are known to be at work: from then on
- * it stays, until leave().
+ * False: the process is shut in, and system calls may be death. That and the gate are asked once we are known to be at work: from then
+ * on nobody shuts it in, and a session that is there stays, until end_work().
  */
-static bool hp_sampler_enter(struct hp_head *head)
+static bool hp_sampler_begin_work(struct hp_head *head)
 {
     HOTPATH_PUT_(head->sampler.is_at_work, 1);
     HOTPATH_ORDER_();
+    return !hp_head_is_sandboxed(&head->hot);
+}
+
+static void hp_sampler_end_work(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->sampler.is_at_work, 0);
+}
+
+/* Whether the session that the thread works for is still there. At work. */
+static bool hp_sampler_enter(struct hp_head *head)
+{
     const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
                                                         ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
     head->sampler.since = is_there ? hp_sampler_ticks_now() : 0;
@@ -29612,8 +29682,6 @@ static void hp_sampler_leave(struct hp_head *head, uint64_t most_zones, bool is_
             HOTPATH_ADD_(cpu->perf_ticks, ticks);
     }
     head->sampler.since = 0;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }
 
 static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
@@ -29621,8 +29689,6 @@ static bool hp_sampler_has_source(const struct hp_sampler *sampler) { return sam
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
-    if (hp_head_is_sandboxed(&head->hot))
-        return;
     if (!hp_sampler_enter(head))
         hp_sampler_stop_sources(&head->sampler);
     else if (hp_sampler_is_paused(head))
@@ -29631,6 +29697,9 @@ static void hp_sampler_sample(struct hp_head *head, enum hp_sample_kind kind, ui
         hp_sampler_take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
     hp_sampler_leave(head, HP_SAMPLER_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
+
+/* Also where no head is known. */
+static bool hp_sampler_is_confined(void) { return __atomic_load_n(&hotpath_runtime_->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
@@ -29644,6 +29713,8 @@ static struct hp_head *hp_sampler_head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
+    if (hp_sampler_is_confined())
+        return NULL;
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
     for (; head != NULL; head = head->next)
@@ -29660,7 +29731,7 @@ static bool hp_sampler_is_ours(enum hp_cpu_source source, const struct hp_head *
 {
     if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
-    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0;
+    return head != NULL ? head->sampler.has_had_perf : hotpath_thread_is_over_ != 0 || hp_sampler_is_confined();
 }
 
 /* What is on its way would come on the stack that the thread has left. */
@@ -29699,13 +29770,14 @@ static bool hp_sampler_may_fall_off(const struct hp_head *head, uintptr_t stack,
     return bytes < 2 * (uint64_t)(from - here) + HP_SAMPLER_HOSTS_ROOM;
 }
 
-static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
+/* `here`: as above. */
+static void hp_sampler_handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
     hp_sampler_sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
     if (!hp_sampler_has_source(&head->sampler))
         return;
-    if (hp_sampler_may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
+    if (hp_sampler_may_fall_off(head, stack, here, context))
         hp_sampler_give_up(head);
     else if (source == HP_CPU_BY_ENDING_PERF)
         hp_sampler_renew_perf(&head->sampler);
@@ -29722,8 +29794,11 @@ static void hp_sampler_on_sample(int signal, siginfo_t *info, void *context)
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? hp_sampler_head_of_thread() : NULL;
     if (!hp_sampler_is_ours(source, head))
         hp_private_signal_pass_on(&hotpath_runtime_->signals[hp_sampler_which_signal(signal)], signal, info, context);
-    else if (head != NULL)
-        hp_sampler_handle_sample(head, source, context);
+    else if (head != NULL) {
+        if (hp_sampler_begin_work(head))
+            hp_sampler_handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
+        hp_sampler_end_work(head);
+    }
 }
 
 static bool hp_sampler_take_signal(enum hp_private_signal which)
@@ -29872,16 +29947,17 @@ static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *h
 {
     struct hp_signals held;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
-    if (hp_sampler_is_own(head) && hp_sampler_enter(head))
+    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head) && hp_sampler_enter(head))
         hp_sampler_meet(head, here, &held);
     hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
     hp_signals_release(&held);
+    hp_sampler_end_work(head); /* last: a sandbox may forbid to release them */
 }
 
 void hp_sampler_meet_zone(struct hp_head *head)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here) && !hp_head_is_sandboxed(&head->hot))
         hp_sampler_look_at_stack(head, here);
 }
 
@@ -29985,10 +30061,14 @@ static void hp_sampler_settle_for_good(struct hp_head *head)
     hp_sampler_guess_node(head);
 }
 
-/* Where it has not ended without a word. */
+/* Where it has not ended without a word. In a sandbox sources are stopped already, and the kernel is not asked for the last clocks. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    if (hp_head_is_sandboxed(&head->hot)) {
+        sampler->cpu = NULL;
+        return;
+    }
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
         hp_sampler_settle_for_good(head);
     hp_sampler_stop_sources(sampler);
@@ -29996,6 +30076,61 @@ void hp_sampler_end_thread(struct hp_head *head)
     sampler->alternate = NULL;
     sampler->cpu = NULL;
 }
+
+/* ----------------------------------------------------------------------------------- other threads' sources */
+
+#define HP_SAMPLER_MOST_PAUSES 1000u /* for a thread that has lost its processor meanwhile */
+#define HP_SAMPLER_PAUSE_NS UINT64_C(50000)
+
+typedef void hp_sampler_change_sources(struct hp_sampler *sampler);
+
+static void hp_sampler_change_others(const struct hp_head *own, hp_sampler_change_sources *change)
+{
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head != own && head->thread_id != 0 && !head->is_handler && head->sampler.cpu != NULL)
+            change(&head->sampler);
+}
+
+static void hp_sampler_wait_for(struct hp_sampler *sampler)
+{
+    for (uint32_t pauses = 0; pauses < HP_SAMPLER_MOST_PAUSES && HOTPATH_GET_(sampler->is_at_work) != 0; pauses++)
+        hp_pause_ns(HP_SAMPLER_PAUSE_NS);
+}
+
+/* What the kernel has lent for perf cannot be had back later; a timer can. */
+static void hp_sampler_pause_sources(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_pause(sampler->timer);
+    hp_sampler_stop_perf(sampler);
+}
+
+/* By timers; these see to it that perf comes back. */
+static void hp_sampler_resume_sources(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        hp_sampler_set_timer(sampler);
+}
+
+static bool hp_sampler_has_others(const struct hp_head *own)
+{
+    const struct hp_head *head = hp_page()->heads;
+    while (head != NULL && (head == own || head->thread_id == 0 || head->is_handler))
+        head = head->next;
+    return head != NULL;
+}
+
+/* As with the end of a session: who is seen at rest after the barrier finds that the process is shut in. */
+void hp_sampler_stop_others(const struct hp_head *own)
+{
+    if (!hp_sampler_has_others(own))
+        return;
+    hp_memory_barrier_everywhere();
+    hp_sampler_change_others(own, hp_sampler_wait_for);
+    hp_sampler_change_others(own, hp_sampler_pause_sources);
+}
+
+void hp_sampler_go_on_with_others(const struct hp_head *own) { hp_sampler_change_others(own, hp_sampler_resume_sources); }
 
 void hp_sampler_begin_late(void)
 {
@@ -30458,6 +30593,15 @@ void hp_thread_blind(struct hp_head *head)
         at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
 }
 
+/* Threads and children are born blind if who begins them is, without having said so: the kernel has to be asked. */
+bool hp_thread_is_blind(void)
+{
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    if (!__atomic_load_n(&hotpath_runtime_->is_blinded, __ATOMIC_RELAXED))
+        return false;
+    return (&head->hot != &hotpath_idle_head_ && head->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
+}
+
 bool hp_thread_exit_hook(void)
 {
     if (!hp_threads_has_exit_key)
@@ -30643,6 +30787,11 @@ static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t threa
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *hp_threads_register_thread(uint64_t losses)
 {
+    if (hp_thread_is_blind()) {
+        if (hotpath_runtime_->gate != 0 && !hp_is_forked_child())
+            hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
+        return NULL;
+    }
     const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
     if (is_parents || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hotpath_idle_head_;

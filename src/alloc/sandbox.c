@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 /* linux/seccomp.h is not there for musl-gcc; these numbers are the kernel's ABI. */
 enum { MODE_STRICT = 1, MODE_FILTER = 2 };
 enum { OPERATION_STRICT = 0, OPERATION_FILTER = 1 };
+enum { FOR_ALL_THREADS = 1 << 0, WITH_LISTENER = 1 << 3 };
 
 #if defined __x86_64__ || defined __i386__
 #define BY_STRICT (HOTPATH_CONFINES_CALLS_ | HOTPATH_CONFINES_COUNTER_)
@@ -52,6 +54,13 @@ static int what_confines(const struct call *call)
         return HOTPATH_CONFINES_CALLS_;
 #endif
     return 0;
+}
+
+/* A filter with a listener has a descriptor for its result. One for all threads may have the number of a thread that is in the way. */
+static bool is_refused(const struct call *call, long result)
+{
+    const unsigned long flags = call->number == SYS_prctl ? 0 : call->words[1];
+    return result < 0 || (result > 0 && (flags & (FOR_ALL_THREADS | WITH_LISTENER)) == FOR_ALL_THREADS);
 }
 
 typedef long system_call(long number, ...);
@@ -95,8 +104,8 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
         return pass_on(&call);
     hotpath_v1_confine(what);
     const long result = pass_on(&call);
-    if (result != 0)
-        hotpath_v1_confine(0);
+    if (is_refused(&call, result))
+        hotpath_v1_confine(-what);
     return result;
 }
 
@@ -117,6 +126,6 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
         hotpath_v1_confine(what);
     const int result = next_prctl(option, words[0], words[1], words[2], words[3]);
     if (what != 0 && result != 0)
-        hotpath_v1_confine(0);
+        hotpath_v1_confine(-what);
     return result;
 }

@@ -112,6 +112,12 @@ void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns)
     set_timer(timer, first_ns, period_ns);
 }
 
+void hp_cpu_timer_pause(int timer)
+{
+    const struct kernel_timerspec never = {as_timespec(0), as_timespec(0)};
+    hp_raw(SET_TIMER, timer, 0, &never, NULL);
+}
+
 void hp_cpu_timer_stop(int timer) { hp_raw(SYS_timer_delete, timer); }
 
 /* -------------------------------------------------------------------------------------------------- perf */

@@ -38,6 +38,8 @@ struct hp_cpu_time hp_cpu_of_process(void);
 bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
+/* It sends nothing until it is changed. By any thread, as all of these. */
+void hp_cpu_timer_pause(int timer);
 
 /*
  * A mapping to be given to hp_cpu_perf_stop, or NULL: the kernel has refused, for a reason that is an errno. It is good for so many

@@ -1,6 +1,7 @@
 /*
  * Sandboxes that are announced. While they are being entered nothing is forbidden yet: sources of samples are stopped, and whatever
- * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.)
+ * looks at hp_is_sandboxed finds that it is so. (Others are seen by who watches from outside, a moment late.) In a sandbox nothing is
+ * asked of the kernel, not even here: another one may be announced there, and be refused.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -19,47 +20,89 @@ static void note_in_session(bool is_confined)
         __atomic_fetch_and(features, ~HP_FEATURE_SANDBOXED, __ATOMIC_RELAXED);
 }
 
-static void set_confined(bool is_confined)
+static void set_confinements(uint32_t count)
 {
-    __atomic_store_n(&hp_runtime->is_confined, is_confined, __ATOMIC_RELAXED);
-    note_in_session(is_confined);
-    hp_seal(is_confined || HOTPATH_GET_(hp_runtime->wishes.reserve));
+    __atomic_store_n(&hp_runtime->confinements, count, __ATOMIC_RELAXED);
+    note_in_session(count > 0);
+    hp_seal(count > 0 || HOTPATH_GET_(hp_runtime->wishes.reserve));
+}
+
+/* A filter may be for all threads, and is for those that begin later. Under the lock. */
+static void shut_calls_in(struct hp_head *head)
+{
+    if (hp_is_sandboxed()) {
+        if (hp_runtime->confinements > 0) /* else it was seen from outside */
+            set_confinements(hp_runtime->confinements + 1);
+        return;
+    }
+    if (head != NULL)
+        hp_sampler_end_thread(head);
+    set_confinements(1);
+    if (!hp_is_forked_child())
+        hp_sampler_stop_others(head);
 }
 
 /* Under the lock. */
 static void shut_in(struct hp_head *head, int what)
 {
-    if (head != NULL && (what & HOTPATH_CONFINES_COUNTER_))
-        hp_thread_blind(head);
-    else if (head != NULL)
-        hp_sampler_end_thread(head);
+    if (what & HOTPATH_CONFINES_COUNTER_) {
+        __atomic_store_n(&hp_runtime->is_blinded, true, __ATOMIC_RELAXED);
+        if (head != NULL)
+            hp_thread_blind(head);
+    }
     if (what & HOTPATH_CONFINES_CALLS_)
-        set_confined(true);
+        shut_calls_in(head);
 }
 
-/* It was refused. Under the lock. */
-static void let_out(struct hp_head *head)
+/* What was announced last was refused: others are in force as before. Under the lock. */
+static void take_back(int what)
 {
-    set_confined(false);
-    if (head != NULL)
-        hp_sampler_begin_thread(head);
+    if ((what & HOTPATH_CONFINES_CALLS_) && hp_runtime->confinements > 0)
+        set_confinements(hp_runtime->confinements - 1);
 }
+
+/* Under the lock. */
+static void let_out(struct hp_head *head, int what)
+{
+    if (hp_is_sandboxed())
+        return;
+    if ((what & HOTPATH_CONFINES_CALLS_) && !hp_is_forked_child())
+        hp_sampler_go_on_with_others(head);
+    if (head != NULL) {
+        head->is_blind = false;
+        hp_sampler_begin_thread(head);
+    }
+}
+
+/* Which thread this is only the kernel knows for certain. */
+static struct hp_head *head_here(void)
+{
+    if (hp_is_forked_child())
+        return NULL;
+    return hp_is_sandboxed() ? hp_thread_present() : hp_thread_of_any_copy();
+}
+
+/* A child of vfork has the memory of its parent, which goes nowhere. */
+static bool is_parents(void) { return !hp_is_sandboxed() && !hp_is_forked_child() && !hp_is_own_process(); }
 
 void hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
-    if (hp_page() == NULL || !hp_lock(&held)) {
+    if (hp_page() == NULL || is_parents() || !hp_lock(&held)) {
         errno = saved;
         return;
     }
-    struct hp_head *head = !hp_is_forked_child() ? hp_thread_of_any_copy() : NULL;
-    if (what != 0)
-        shut_in(head, what);
+    if (what < 0)
+        take_back(-what);
+    struct hp_head *head = head_here();
+    if (what < 0)
+        let_out(head, -what);
     else
-        let_out(head);
+        shut_in(head, what);
+    const bool is_out = head != NULL && !hp_is_sandboxed() && what < 0;
     hp_unlock(&held);
-    if (head != NULL && what == 0)
+    if (is_out)
         hp_sampler_meet_zone(head);
     errno = saved;
 }

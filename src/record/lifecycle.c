@@ -587,7 +587,7 @@ static bool was_shut_in(void)
     const uint64_t expected = around != NULL ? hp_task_number(&around) : 0;
     const bool is = hp_task_confinement(0) > expected;
     if (is)
-        __atomic_store_n(&hp_runtime->is_confined, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&hp_runtime->confinements, 1, __ATOMIC_RELAXED);
     return is;
 }
 

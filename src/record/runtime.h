@@ -165,10 +165,12 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session, else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;     /* begun by HOTPATH=1, not by the program */
-    bool is_child;    /* begun by a zone after fork */
-    bool is_sealed;   /* everything is reserved: no system call from now on */
-    bool is_confined; /* it has said that it goes into a sandbox */
+    bool is_auto;    /* begun by HOTPATH=1, not by the program */
+    bool is_child;   /* begun by a zone after fork */
+    bool is_sealed;  /* everything is reserved: no system call from now on */
+    bool is_blinded; /* a thread has forbidden itself to read the counter, and those that it begins */
+    uint32_t
+        confinements; /* sandboxes that it has said it goes into, and was not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
     struct hp_session *session;  /* that runs, or NULL */
@@ -259,7 +261,7 @@ static inline void hp_seal(bool is_sealed)
 static inline bool hp_head_is_sandboxed(const struct hotpath_head_ *head)
 {
     const struct hp_header *header = (const struct hp_header *)(const void *)head->base;
-    return __atomic_load_n(&hp_runtime->is_confined, __ATOMIC_RELAXED) ||
+    return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0 ||
            (header != NULL && hp_header_is_sandboxed(header));
 }
 static inline bool hp_is_sandboxed(void) { return hp_head_is_sandboxed(hotpath_v1_head); }
@@ -271,11 +273,6 @@ static inline bool hp_is_sealed(void)
     return __atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED);
 }
 extern struct hotpath_head_ hp_idle_head;
-/* Whether the calling thread may not read the counter. */
-static inline bool hp_thread_is_blind(void)
-{
-    return hotpath_v1_head != &hp_idle_head && ((const struct hp_head *)(const void *)hotpath_v1_head)->is_blind;
-}
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
 
 /* Tells all threads whether there is anything to record. Under the lock, if there is one yet. */
@@ -343,6 +340,8 @@ struct hp_head *hp_thread_head_for_pools(void);
 struct hp_head *hp_thread_present(void);
 /* The same, whichever copy of the library has registered it. Under the lock. */
 struct hp_head *hp_thread_of_any_copy(void);
+/* Whether the calling thread may not read the counter; or whether that cannot be asked. */
+bool hp_thread_is_blind(void);
 /* The thread may not read the counter from now on: it is measured no more. Under the lock. */
 void hp_thread_blind(struct hp_head *head);
 /*

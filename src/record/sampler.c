@@ -3,6 +3,7 @@
 
 #include "arith.h"
 #include "credits.h"
+#include "memory.h"
 #include "raw_call.h"
 #include "runtime.h"
 #include "samples.h"
@@ -363,13 +364,25 @@ static void settle(struct hp_head *head)
 }
 
 /*
- * Whether the session that the thread works for is still there. The gate is asked once we are known to be at work: from then on
- * it stays, until leave().
+ * False: the process is shut in, and system calls may be death. That and the gate are asked once we are known to be at work: from then
+ * on nobody shuts it in, and a session that is there stays, until end_work().
  */
-static bool enter(struct hp_head *head)
+static bool begin_work(struct hp_head *head)
 {
     HOTPATH_PUT_(head->sampler.is_at_work, 1);
     HOTPATH_ORDER_();
+    return !hp_head_is_sandboxed(&head->hot);
+}
+
+static void end_work(struct hp_head *head)
+{
+    HOTPATH_ORDER_();
+    HOTPATH_PUT_(head->sampler.is_at_work, 0);
+}
+
+/* Whether the session that the thread works for is still there. At work. */
+static bool enter(struct hp_head *head)
+{
     const bool is_there = head->sampler.cpu != NULL && (HOTPATH_GATE_OF_(&head->hot) &
                                                         ~(HP_GATE_OUT_OF_LINE | HP_GATE_PAUSED)) == head->hot.epoch;
     head->sampler.since = is_there ? ticks_now() : 0;
@@ -391,8 +404,6 @@ static void leave(struct hp_head *head, uint64_t most_zones, bool is_by_perf)
             HOTPATH_ADD_(cpu->perf_ticks, ticks);
     }
     head->sampler.since = 0;
-    HOTPATH_ORDER_();
-    HOTPATH_PUT_(head->sampler.is_at_work, 0);
 }
 
 static bool has_source(const struct hp_sampler *sampler) { return sampler->has_timer || sampler->perf != NULL; }
@@ -400,8 +411,6 @@ static bool has_source(const struct hp_sampler *sampler) { return sampler->has_t
 /* One that was on its way when its source was stopped would have all that comes after it shared out by it alone. */
 static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t stack, const void *context)
 {
-    if (hp_head_is_sandboxed(&head->hot))
-        return;
     if (!enter(head))
         stop_sources(&head->sampler);
     else if (is_paused(head))
@@ -410,6 +419,9 @@ static void sample(struct hp_head *head, enum hp_sample_kind kind, uintptr_t sta
         take_sample(head, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(context) : HP_CPU_USER);
     leave(head, MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }
+
+/* Also where no head is known. */
+static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
  * The calling thread's head, or NULL. Another copy of the library may have registered it, with a variable of its own; and the
@@ -423,6 +435,8 @@ static struct hp_head *head_of_thread(void)
         return own->thread_id != 0 ? own : NULL;
 #endif
     const struct hp_fork_page *page = hp_page();
+    if (is_confined())
+        return NULL;
     const uint32_t thread_id = (uint32_t)hp_raw(SYS_gettid, 0);
     struct hp_head *head = page != NULL ? __atomic_load_n(&page->heads, __ATOMIC_ACQUIRE) : NULL;
     for (; head != NULL; head = head->next)
@@ -439,7 +453,7 @@ static bool is_ours(enum hp_cpu_source source, const struct hp_head *head)
 {
     if (source == HP_CPU_BY_OTHERS || source == HP_CPU_BY_TIMER)
         return source == HP_CPU_BY_TIMER;
-    return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0;
+    return head != NULL ? head->sampler.has_had_perf : hp_thread_is_over != 0 || is_confined();
 }
 
 /* What is on its way would come on the stack that the thread has left. */
@@ -478,13 +492,14 @@ static bool may_fall_off(const struct hp_head *head, uintptr_t stack, uintptr_t 
     return bytes < 2 * (uint64_t)(from - here) + HOSTS_ROOM;
 }
 
-static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context)
+/* `here`: as above. */
+static void handle_sample(struct hp_head *head, enum hp_cpu_source source, const void *context, uintptr_t here)
 {
     const uintptr_t stack = hp_cpu_stack_of(context);
     sample(head, source == HP_CPU_BY_TIMER ? HP_SAMPLE_TIMER : HP_SAMPLE_PERF, stack, context);
     if (!has_source(&head->sampler))
         return;
-    if (may_fall_off(head, stack, (uintptr_t)__builtin_frame_address(0), context))
+    if (may_fall_off(head, stack, here, context))
         give_up(head);
     else if (source == HP_CPU_BY_ENDING_PERF)
         renew_perf(&head->sampler);
@@ -501,8 +516,11 @@ static void on_sample(int signal, siginfo_t *info, void *context)
     struct hp_head *head = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
     if (!is_ours(source, head))
         hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, context);
-    else if (head != NULL)
-        handle_sample(head, source, context);
+    else if (head != NULL) {
+        if (begin_work(head))
+            handle_sample(head, source, context, (uintptr_t)__builtin_frame_address(0));
+        end_work(head);
+    }
 }
 
 static bool take_signal(enum hp_private_signal which)
@@ -651,16 +669,17 @@ static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintpt
 {
     struct hp_signals held;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
-    if (is_own(head) && enter(head))
+    if (begin_work(head) && is_own(head) && enter(head))
         meet(head, here, &held);
     leave(head, MOST_OF_BEGINNING, false);
     hp_signals_release(&held);
+    end_work(head); /* last: a sandbox may forbid to release them */
 }
 
 void hp_sampler_meet_zone(struct hp_head *head)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here) && !hp_head_is_sandboxed(&head->hot))
         look_at_stack(head, here);
 }
 
@@ -764,10 +783,14 @@ static void settle_for_good(struct hp_head *head)
     guess_node(head);
 }
 
-/* Where it has not ended without a word. */
+/* Where it has not ended without a word. In a sandbox sources are stopped already, and the kernel is not asked for the last clocks. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
+    if (hp_head_is_sandboxed(&head->hot)) {
+        sampler->cpu = NULL;
+        return;
+    }
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
         settle_for_good(head);
     stop_sources(sampler);
@@ -775,6 +798,61 @@ void hp_sampler_end_thread(struct hp_head *head)
     sampler->alternate = NULL;
     sampler->cpu = NULL;
 }
+
+/* ----------------------------------------------------------------------------------- other threads' sources */
+
+#define MOST_PAUSES 1000u /* for a thread that has lost its processor meanwhile */
+#define PAUSE_NS UINT64_C(50000)
+
+typedef void change_sources(struct hp_sampler *sampler);
+
+static void change_others(const struct hp_head *own, change_sources *change)
+{
+    for (struct hp_head *head = hp_page()->heads; head != NULL; head = head->next)
+        if (head != own && head->thread_id != 0 && !head->is_handler && head->sampler.cpu != NULL)
+            change(&head->sampler);
+}
+
+static void wait_for(struct hp_sampler *sampler)
+{
+    for (uint32_t pauses = 0; pauses < MOST_PAUSES && HOTPATH_GET_(sampler->is_at_work) != 0; pauses++)
+        hp_pause_ns(PAUSE_NS);
+}
+
+/* What the kernel has lent for perf cannot be had back later; a timer can. */
+static void pause_sources(struct hp_sampler *sampler)
+{
+    if (sampler->has_timer)
+        hp_cpu_timer_pause(sampler->timer);
+    stop_perf(sampler);
+}
+
+/* By timers; these see to it that perf comes back. */
+static void resume_sources(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL)
+        set_timer(sampler);
+}
+
+static bool has_others(const struct hp_head *own)
+{
+    const struct hp_head *head = hp_page()->heads;
+    while (head != NULL && (head == own || head->thread_id == 0 || head->is_handler))
+        head = head->next;
+    return head != NULL;
+}
+
+/* As with the end of a session: who is seen at rest after the barrier finds that the process is shut in. */
+void hp_sampler_stop_others(const struct hp_head *own)
+{
+    if (!has_others(own))
+        return;
+    hp_memory_barrier_everywhere();
+    change_others(own, wait_for);
+    change_others(own, pause_sources);
+}
+
+void hp_sampler_go_on_with_others(const struct hp_head *own) { change_others(own, resume_sources); }
 
 void hp_sampler_begin_late(void)
 {

@@ -22,8 +22,9 @@
  * large enough, and the thread is sampled no more.
  *
  * Who writes: all of struct hp_sampler and of the session's hp_cpu_thread is written by the thread itself, in the handler (which
- * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate, as zones do with
- * `ready`, and whoever ends the session waits for that, too. The handler calls nothing of the C library: tools/check_handler.py.
+ * nothing interrupts) or with signals held. The handler marks itself at work before it looks at the gate and whether the process is shut in,
+ * as zones do with `ready`, and whoever ends the session or shuts the process in waits for that, too: it then has the sources of all
+ * threads to itself. The handler calls nothing of the C library: tools/check_handler.py.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
@@ -69,10 +70,11 @@ struct hp_sampler {
     bool has_begun;         /* it has met a zone */
     bool is_switched_often; /* no perf */
     uint32_t unseen;        /* signals of the timer in a row, with user time and without a sample of perf's */
-    uint32_t is_at_work;    /* the handler is in the session, ... */
-    uint64_t since;         /* ... since then, in ticks; 0: it is not */
-    uint64_t seen_ns;       /* periods that the following stand for, together */
-    uint32_t seen_count;    /* in use of them */
+    uint32_t
+        is_at_work;   /* the handler, or who meets a zone, looks at the session, or asks the kernel for something */
+    uint64_t since;   /* it is in the session since then, in ticks; 0: it is not */
+    uint64_t seen_ns; /* periods that the following stand for, together */
+    uint32_t seen_count;            /* in use of them */
     uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf has found the thread since user time was last shared out */
     uint32_t folded_count;
     struct hp_folded folded[HP_SAMPLER_FOLDED]; /* by these samples */
@@ -98,6 +100,12 @@ void hp_sampler_begin_thread(struct hp_head *head);
 void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
 void hp_sampler_end_thread(struct hp_head *head);
+/*
+ * The process is known to be shut in from now on, but is not yet: no sample comes to any other thread, and none is on its way to make a
+ * system call. And that it was refused. Under the lock; `own` is the head of the calling thread, or NULL.
+ */
+void hp_sampler_stop_others(const struct hp_head *own);
+void hp_sampler_go_on_with_others(const struct hp_head *own);
 /* The session ends: what the calling thread has used up to now is counted. Under the lock, before its end. */
 void hp_sampler_end(void);
 /* Stores what the process has used up to now. The session is held. */

@@ -103,6 +103,15 @@ void hp_thread_blind(struct hp_head *head)
         at->hot.epoch = 0; /* no zone is opened any more without asking register_thread */
 }
 
+/* Threads and children are born blind if who begins them is, without having said so: the kernel has to be asked. */
+bool hp_thread_is_blind(void)
+{
+    const struct hp_head *head = (const struct hp_head *)(const void *)hotpath_v1_head;
+    if (!__atomic_load_n(&hp_runtime->is_blinded, __ATOMIC_RELAXED))
+        return false;
+    return (&head->hot != &hp_idle_head && head->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
+}
+
 bool hp_thread_exit_hook(void)
 {
     if (!has_exit_key)
@@ -288,6 +297,11 @@ static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
 static struct hp_head *register_thread(uint64_t losses)
 {
+    if (hp_thread_is_blind()) {
+        if (hp_runtime->gate != 0 && !hp_is_forked_child())
+            hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
+        return NULL;
+    }
     const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
     if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;

@@ -29,13 +29,13 @@ def survivor(cli, *arguments):
 
 
 @pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
-@pytest.mark.parametrize("how", ["at_once", "syscall", "early", "strict", "counter"])
+@pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "counter"])
 @without_sanitizer("it makes system calls of its own")
 def test_it_survives_at_once(cli, program, how):
     """Nothing is allowed but to write and to end: who asks the kernel first whether that is so is dead."""
     report = survivor(cli, PROGRAMS / program, how)
     assert ("sandbox" in report.trust) == (how != "counter")
-    if program != "shut_in_off" and how in ("at_once", "syscall"):
+    if program != "shut_in_off" and how in ("at_once", "syscall", "listener", "twice"):
         assert report.calls("dive") == 301 + 2000 * 4
         assert report.calls("work") == 6000
     elif program != "shut_in_off" and how != "early":
@@ -56,6 +56,48 @@ def test_a_refused_sandbox_changes_nothing(cli):
     assert "sandbox" not in report.trust
     assert report.calls("dive") == 301 + 2000 * 4 and report.lost == {}
     assert report.section("cpu")["totals"]["samples"] > 0
+
+
+@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@pytest.mark.parametrize("who", ["thread", "child"])
+@without_sanitizer("it reads the time itself")
+def test_who_begins_without_the_counter(cli, program, who):
+    """The kernel hands it on to threads and children, which have never said so themselves."""
+    report = survivor(cli, PROGRAMS / program, who)
+    assert report.calls("dive") == 0
+
+
+@pytest.mark.parametrize("program", ["shut_in_threads", "shut_in_threads_static", "shut_in_threads_off"])
+@pytest.mark.parametrize("how", ["all", "own"])
+@without_sanitizer("it makes system calls of its own")
+def test_threads_in_one_sandbox(cli, program, how):
+    """Others compute on, with samples that would come, find new functions, and end; whoever has entered it for them."""
+    report = survivor(cli, "--cpu-rate", "10000", PROGRAMS / program, how)
+    assert "sandbox" in report.trust
+    if program != "shut_in_threads_off":
+        assert report.calls("dive") == 2 * 21
+
+
+def assert_is_sampled(row):
+    assert row.cpu_ns > 20e6 and row.samples > row.cpu_ns / 10e6
+
+
+@pytest.mark.parametrize("program", ["shut_in_threads", "shut_in_threads_static"])
+@without_sanitizer("it makes system calls of its own")
+def test_threads_that_were_refused_one_sandbox(cli, program):
+    """They have samples as before."""
+    report = survivor(cli, PROGRAMS / program, "refused")
+    assert "sandbox" not in report.trust and report.lost == {}
+    assert_is_sampled(report.row("compute", "cpu"))
+
+
+@without_sanitizer("it makes system calls of its own")
+def test_a_child_by_vfork_goes_into_a_sandbox(cli):
+    """Its memory is its parent's, which is in none."""
+    report = survivor(cli, PROGRAMS / "shut_in_threads", "vfork")
+    assert "sandbox" not in report.trust
+    assert_is_sampled(report.row("compute", "cpu"))
+    assert {row.state for row in report.rows("processes") if "shut_in_threads" in row.name} == {"finished"}
 
 
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])

@@ -6,15 +6,21 @@
  *     early    in a child, before its first zone
  *     at_once  without waiting for anybody; by prctl, or with
  *     syscall  by the system call
+ *     listener the same, with a descriptor for who listens: a success that is not 0
+ *     twice    the same, and once more, which the first filter refuses: that is in force as before
  *     strict   by strict seccomp, where the counter is forbidden, too
- *     counter  only that
+ *     counter  only that; with
+ *     thread   it is a thread begun afterwards that lives on there, or with
+ *     child    a child
  *     exec     allows all but what nobody else needs, and becomes another program
  *     probe    asks whether there are filters, and is refused one; nothing has changed
  */
 #include "support.h"
 
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -77,6 +83,17 @@ static bool shut_in(bool is_noticed)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+#define REFUSE(call)                                                                                               \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static bool shut_in_twice(void)
+{
+    struct sock_filter code[] = {LOAD_NUMBER, NEEDED, REFUSE(prctl), KILL};
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
+}
+
 static bool shut_in_by(const char *how)
 {
     struct sock_filter code[] = {LOAD_NUMBER, NEEDED, KILL};
@@ -87,6 +104,10 @@ static bool shut_in_by(const char *how)
         return prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
+    if (strcmp(how, "twice") == 0)
+        return shut_in_twice();
+    if (strcmp(how, "listener") == 0)
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) > 0;
     if (strcmp(how, "syscall") == 0)
         return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
@@ -144,6 +165,31 @@ static int be_refused(void)
     return live_on();
 }
 
+static void *live_on_in_thread(void *status)
+{
+    *(int *)status = live_on();
+    return NULL;
+}
+
+/* Who began without the counter, and has no zone yet. */
+static int live_without_counter(const char *who)
+{
+    int status = 3;
+    pthread_t thread;
+    work();
+    if (!shut_in_by("counter"))
+        return 77;
+    if (strcmp(who, "thread") == 0) {
+        MUST(pthread_create(&thread, NULL, live_on_in_thread, &status) == 0 && pthread_join(thread, NULL) == 0);
+        return status;
+    }
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(live_on());
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
 static bool is_noticed(void)
 {
 #ifdef HOTPATH
@@ -178,6 +224,8 @@ int main(int argc, char **argv)
         return live_on();
     if (strcmp(how, "probe") == 0)
         return be_refused();
+    if (strcmp(how, "thread") == 0 || strcmp(how, "child") == 0)
+        return live_without_counter(how);
     if (strcmp(how, "fork") != 0 && strcmp(how, "early") != 0)
         return how[0] == '\0' ? live_in_sandbox() : live_at_once(how);
     const pid_t child = fork();
