@@ -22403,8 +22403,8 @@ HP_PRIVATE void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 /* How far a report can be trusted, in words. */
 
 const struct hp_loss_words hotpath_loss_words_[] = {
-    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
-                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: its thread could have no record",
+                       "zones were not recorded: their threads could have no record"},
     [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
                        "paths of calls found no space in the call tree: their calls are under <other>"},
     [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",
@@ -30803,6 +30803,11 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
     }
     if (hotpath_thread_is_over_) {
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ENDED, losses);
+        return NULL;
+    }
+    /* A child of vfork has the variables of its parent's thread, but is none of that process. */
+    if (!hp_is_own_process()) {
+        hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
     const uint32_t thread_id = hp_sys_thread_id();

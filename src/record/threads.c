@@ -315,6 +315,11 @@ static struct hp_head *register_thread(uint64_t losses)
         hp_store_lose(hp_runtime->store, HP_LOSS_ENDED, losses);
         return NULL;
     }
+    /* A child of vfork has the variables of its parent's thread, but is none of that process. */
+    if (!hp_is_own_process()) {
+        hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
+        return NULL;
+    }
     const uint32_t thread_id = hp_sys_thread_id();
     struct hp_head *head = find_head(thread_id);
     if (head == NULL)

@@ -7,8 +7,8 @@
 #include "units.h"
 
 const struct hp_loss_words hp_loss_words[] = {
-    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
-                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: its thread could have no record",
+                       "zones were not recorded: their threads could have no record"},
     [HP_LOSS_NODES] = {"nodes", "path of calls found no space in the call tree: its calls are under <other>",
                        "paths of calls found no space in the call tree: their calls are under <other>"},
     [HP_LOSS_BUCKETS] = {"buckets", "duration is in no percentile: no space for it",

@@ -78,6 +78,15 @@ def test_child_of_vfork_ends(box, case, told):
     assert case == "exit" or result.calls("work") == 101
 
 
+@without_sanitizer("ThreadSanitizer has its own idea of threads after vfork")
+def test_children_of_vfork_in_threads_without_zones(box):
+    """They are not threads of the process, so they get no record, which would be shared with the next that comes."""
+    result = box.same("vforked", "threads")
+    assert result.stdout == "done\n"
+    assert result.calls("dive") == 32 * sum(i % 40 + 1 for i in range(2000))
+    assert result.calls("work") == 0 and result.report.lost == {"zones": 16}
+
+
 @without_sanitizer("it takes longer for a zone than the storm leaves")
 def test_recursion_is_counted_after_a_storm_of_jumps(box):
     told = box.run("jump_storm").told
