@@ -3441,6 +3441,12 @@ static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
  */
 HP_PRIVATE bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
 
+/*
+ * Whether a signal's frame may be on a stack between the two addresses, so that what is below may have interrupted what is above.
+ * Where it is not known what such a frame looks like: whether there is room for one.
+ */
+HP_PRIVATE bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high);
+
 enum hp_alternate {
     HP_ALTERNATE_NONE,
     HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */
@@ -5901,6 +5907,42 @@ bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_st
     *ret_own = (struct hp_stack){search.found.low, self};
     return (!is_first || is_forked) && hp_stack_has(ret_own, here);
 }
+
+/* ---------------------------------------------------------------------------------------------------------- signals */
+
+#define HP_STACKS_MOST_WORDS (1u << 17) /* of a stack that are looked through */
+
+/* Whatever else a frame has, it has the registers. */
+static bool hp_stacks_has_room(uintptr_t low, uintptr_t high) { return high - low >= sizeof(mcontext_t); }
+
+#if defined __x86_64__ && defined __LP64__
+/* The selectors of code and stack as the kernel stores them there, in one word, with nothing between them; nobody else has use for it. */
+static uint64_t hp_stacks_selectors(void)
+{
+    uint16_t code, stack;
+    __asm__("mov %%cs, %0" : "=r"(code));
+    __asm__("mov %%ss, %0" : "=r"(stack));
+    return (uint64_t)stack << 48 | code;
+}
+
+/* Words of the host's, which may be anything: no sanitizer has a say in it. */
+__attribute__((no_sanitize_address, no_sanitize_thread)) bool hp_stack_may_have_signal(uintptr_t low,
+                                                                                       uintptr_t high)
+{
+    const uint64_t wanted = hp_stacks_selectors();
+    const volatile uint64_t *word = (const volatile uint64_t *)(low & ~(sizeof *word - 1));
+    if (high < low || high - low > HP_STACKS_MOST_WORDS * sizeof *word)
+        return true;
+    if (!hp_stacks_has_room(low, high))
+        return false;
+    while ((uintptr_t)(word + 1) <= high)
+        if (*word++ == wanted)
+            return true;
+    return false;
+}
+#else
+bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high) { return high < low || hp_stacks_has_room(low, high); }
+#endif
 
 /* --------------------------------------------------------------------------------------------------- alternate ones */
 
@@ -25494,7 +25536,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x8b120979f19777e7)
+#define HP_SHARED_LAYOUT UINT64_C(0x518851766969b76d)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -32022,6 +32064,45 @@ static struct hp_head *hp_zones_head_at_rest(struct hp_head *head)
     return head;
 }
 
+/* The innermost that is around a place on the stack: those below were left by a jump. UINT64_MAX: there is none. */
+static uint64_t hp_zones_guard_around(const struct hp_head *head, uintptr_t place)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    while (frame > hp_frame_zero(head) && frame->zone <= place)
+        frame--;
+    return frame->zone;
+}
+
+static bool hp_zones_is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
+{
+    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+}
+
+/* A report may be at work on the head of a thread while a function of the host's reads it there. */
+static bool hp_zones_is_reporting(void)
+{
+    return __atomic_load_n(&hotpath_runtime_->allocates_for_us, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+}
+
+/*
+ * Whether a head on which somebody works was left so, by siglongjmp out of a handler that had interrupted him. If we are in such a
+ * handler ourselves, the frame of its signal is between our guard and the innermost one around what it has interrupted. Of other stacks than
+ * the thread's own nothing is known.
+ */
+static bool hp_zones_was_left(const struct hp_head *head, uintptr_t zone)
+{
+    uint64_t bytes;
+    struct hp_stack own, guards;
+    if (hp_is_sealed() || !hp_is_own_process() || hp_zones_is_reporting() ||
+        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE || !hp_zones_is_on_own_stack(head, zone, &own))
+        return false;
+    const uint64_t guard = hp_zones_guard_around(head, zone);
+    const bool is_any = guard != UINT64_MAX;
+    if (is_any && !hp_zones_is_on_own_stack(head, (uintptr_t)guard, &guards))
+        return false;
+    return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
+}
+
 /* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
 static bool hp_zones_is_found_on(struct hp_head *head)
 {
@@ -32032,36 +32113,6 @@ static bool hp_zones_is_found_on(struct hp_head *head)
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, before);
     return is;
-}
-
-static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
-{
-    hp_unrecorded_meet(site);
-    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
-    if (head == NULL || !hp_zones_is_found_on(head))
-        return HOTPATH_SKIPPED_;
-    hp_sampler_meet_zone(head);
-    const uint32_t id = hp_site_id(site);
-    if (id >= HOTPATH_READY_)
-        return HOTPATH_SKIPPED_;
-    head = hp_zones_head_at_rest(head);
-    if (head == NULL)
-        return HOTPATH_SKIPPED_;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    uintptr_t state = HOTPATH_SKIPPED_;
-    if (hp_zones_is_on(head))
-        state = hp_zones_enter(head, zone, id);
-    hp_let_go(&head->hot);
-    return state;
-}
-
-uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
-{
-    const int saved = errno;
-    const uintptr_t state = hp_zones_enter_out_of_line(zone, site);
-    errno = saved;
-    return state;
 }
 
 /* The innermost zone may be counted as open or not, and be counted or not: it is what the thread was at. */
@@ -32089,6 +32140,45 @@ static void hp_zones_recover_handlers(struct hp_head *head)
             hp_zones_abandon_top(at);
         hp_let_go(&at->hot);
     }
+}
+
+static void hp_zones_recover_all(struct hp_head *head)
+{
+    hp_zones_recover_handlers(head);
+    hp_zones_recover(head);
+    hp_let_go(&head->hot);
+}
+
+static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    hp_unrecorded_meet(site);
+    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
+    if (head == NULL || !hp_zones_is_found_on(head))
+        return HOTPATH_SKIPPED_;
+    hp_sampler_meet_zone(head);
+    const uint32_t id = hp_site_id(site);
+    if (id >= HOTPATH_READY_)
+        return HOTPATH_SKIPPED_;
+    if (HOTPATH_GET_(head->hot.ready) == 0 && hp_zones_was_left(head, (uintptr_t)zone))
+        hp_zones_recover_all(head);
+    head = hp_zones_head_at_rest(head);
+    if (head == NULL)
+        return HOTPATH_SKIPPED_;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    uintptr_t state = HOTPATH_SKIPPED_;
+    if (hp_zones_is_on(head))
+        state = hp_zones_enter(head, zone, id);
+    hp_let_go(&head->hot);
+    return state;
+}
+
+uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    const int saved = errno;
+    const uintptr_t state = hp_zones_enter_out_of_line(zone, site);
+    errno = saved;
+    return state;
 }
 
 /*

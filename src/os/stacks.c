@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include "private_signal.h"
 #include "raw_call.h"
@@ -123,6 +124,42 @@ bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_st
     *ret_own = (struct hp_stack){search.found.low, self};
     return (!is_first || is_forked) && hp_stack_has(ret_own, here);
 }
+
+/* ---------------------------------------------------------------------------------------------------------- signals */
+
+#define MOST_WORDS (1u << 17) /* of a stack that are looked through */
+
+/* Whatever else a frame has, it has the registers. */
+static bool has_room(uintptr_t low, uintptr_t high) { return high - low >= sizeof(mcontext_t); }
+
+#if defined __x86_64__ && defined __LP64__
+/* The selectors of code and stack as the kernel stores them there, in one word, with nothing between them; nobody else has use for it. */
+static uint64_t selectors(void)
+{
+    uint16_t code, stack;
+    __asm__("mov %%cs, %0" : "=r"(code));
+    __asm__("mov %%ss, %0" : "=r"(stack));
+    return (uint64_t)stack << 48 | code;
+}
+
+/* Words of the host's, which may be anything: no sanitizer has a say in it. */
+__attribute__((no_sanitize_address, no_sanitize_thread)) bool hp_stack_may_have_signal(uintptr_t low,
+                                                                                       uintptr_t high)
+{
+    const uint64_t wanted = selectors();
+    const volatile uint64_t *word = (const volatile uint64_t *)(low & ~(sizeof *word - 1));
+    if (high < low || high - low > MOST_WORDS * sizeof *word)
+        return true;
+    if (!has_room(low, high))
+        return false;
+    while ((uintptr_t)(word + 1) <= high)
+        if (*word++ == wanted)
+            return true;
+    return false;
+}
+#else
+bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high) { return high < low || has_room(low, high); }
+#endif
 
 /* --------------------------------------------------------------------------------------------------- alternate ones */
 

@@ -24,6 +24,12 @@ static inline bool hp_stack_has(const struct hp_stack *stack, uintptr_t address)
  */
 bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_stack *ret_own);
 
+/*
+ * Whether a signal's frame may be on a stack between the two addresses, so that what is below may have interrupted what is above.
+ * Where it is not known what such a frame looks like: whether there is room for one.
+ */
+bool hp_stack_may_have_signal(uintptr_t low, uintptr_t high);
+
 enum hp_alternate {
     HP_ALTERNATE_NONE,
     HP_ALTERNATE_OURS,  /* made by hp_alternate_make, if only by that of a process from which this one was forked */

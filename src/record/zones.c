@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "runtime.h"
+#include "stacks.h"
+#include "sys.h"
 
 /* ------------------------------------------------------------------------------------- the stack of zones */
 
@@ -226,6 +228,45 @@ static struct hp_head *head_at_rest(struct hp_head *head)
     return head;
 }
 
+/* The innermost that is around a place on the stack: those below were left by a jump. UINT64_MAX: there is none. */
+static uint64_t guard_around(const struct hp_head *head, uintptr_t place)
+{
+    const struct hotpath_frame_ *frame = head->hot.top;
+    while (frame > hp_frame_zero(head) && frame->zone <= place)
+        frame--;
+    return frame->zone;
+}
+
+static bool is_on_own_stack(const struct hp_head *head, uintptr_t address, struct hp_stack *ret_own)
+{
+    return hp_stack_is_own(address, head->thread_id == hp_sys_process_id(), hp_is_child(), ret_own);
+}
+
+/* A report may be at work on the head of a thread while a function of the host's reads it there. */
+static bool is_reporting(void)
+{
+    return __atomic_load_n(&hp_runtime->allocates_for_us, __ATOMIC_RELAXED) == (uintptr_t)&hotpath_v1_head;
+}
+
+/*
+ * Whether a head on which somebody works was left so, by siglongjmp out of a handler that had interrupted him. If we are in such a
+ * handler ourselves, the frame of its signal is between our guard and the innermost one around what it has interrupted. Of other stacks than
+ * the thread's own nothing is known.
+ */
+static bool was_left(const struct hp_head *head, uintptr_t zone)
+{
+    uint64_t bytes;
+    struct hp_stack own, guards;
+    if (hp_is_sealed() || !hp_is_own_process() || is_reporting() ||
+        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE || !is_on_own_stack(head, zone, &own))
+        return false;
+    const uint64_t guard = guard_around(head, zone);
+    const bool is_any = guard != UINT64_MAX;
+    if (is_any && !is_on_own_stack(head, (uintptr_t)guard, &guards))
+        return false;
+    return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
+}
+
 /* Asks the gate with the head held. Where it is already, we have interrupted who holds it, and the session stays as well. */
 static bool is_found_on(struct hp_head *head)
 {
@@ -236,36 +277,6 @@ static bool is_found_on(struct hp_head *head)
     HOTPATH_ORDER_();
     HOTPATH_PUT_(head->hot.ready, before);
     return is;
-}
-
-static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
-{
-    hp_unrecorded_meet(site);
-    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
-    if (head == NULL || !is_found_on(head))
-        return HOTPATH_SKIPPED_;
-    hp_sampler_meet_zone(head);
-    const uint32_t id = hp_site_id(site);
-    if (id >= HOTPATH_READY_)
-        return HOTPATH_SKIPPED_;
-    head = head_at_rest(head);
-    if (head == NULL)
-        return HOTPATH_SKIPPED_;
-    HOTPATH_PUT_(head->hot.ready, 0);
-    HOTPATH_ORDER_();
-    uintptr_t state = HOTPATH_SKIPPED_;
-    if (is_on(head))
-        state = enter(head, zone, id);
-    hp_let_go(&head->hot);
-    return state;
-}
-
-uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
-{
-    const int saved = errno;
-    const uintptr_t state = enter_out_of_line(zone, site);
-    errno = saved;
-    return state;
 }
 
 /* The innermost zone may be counted as open or not, and be counted or not: it is what the thread was at. */
@@ -293,6 +304,45 @@ static void recover_handlers(struct hp_head *head)
             abandon_top(at);
         hp_let_go(&at->hot);
     }
+}
+
+static void recover_all(struct hp_head *head)
+{
+    recover_handlers(head);
+    recover(head);
+    hp_let_go(&head->hot);
+}
+
+static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    hp_unrecorded_meet(site);
+    struct hp_head *head = hp_page() ? hp_thread_head() : NULL;
+    if (head == NULL || !is_found_on(head))
+        return HOTPATH_SKIPPED_;
+    hp_sampler_meet_zone(head);
+    const uint32_t id = hp_site_id(site);
+    if (id >= HOTPATH_READY_)
+        return HOTPATH_SKIPPED_;
+    if (HOTPATH_GET_(head->hot.ready) == 0 && was_left(head, (uintptr_t)zone))
+        recover_all(head);
+    head = head_at_rest(head);
+    if (head == NULL)
+        return HOTPATH_SKIPPED_;
+    HOTPATH_PUT_(head->hot.ready, 0);
+    HOTPATH_ORDER_();
+    uintptr_t state = HOTPATH_SKIPPED_;
+    if (is_on(head))
+        state = enter(head, zone, id);
+    hp_let_go(&head->hot);
+    return state;
+}
+
+uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
+{
+    const int saved = errno;
+    const uintptr_t state = enter_out_of_line(zone, site);
+    errno = saved;
+    return state;
 }
 
 /*

@@ -1,7 +1,9 @@
 """Whose a session is: reports, ends and beginnings on several threads, children that share the memory, jumps."""
+import platform
+
 import pytest
 
-from harness import SANITIZER, with_glibc, without_emulator, without_sanitizer
+from harness import EMULATOR, SANITIZER, with_glibc, without_emulator, without_sanitizer
 
 TO_NOWHERE = {"HOTPATH_OUTPUT_PATH": "/dev/null"}
 
@@ -85,6 +87,25 @@ def test_children_of_vfork_in_threads_without_zones(box):
     assert result.stdout == "done\n"
     assert result.calls("dive") == 32 * sum(i % 40 + 1 for i in range(2000))
     assert result.calls("work") == 0 and result.report.lost == {"zones": 16}
+
+
+@pytest.mark.parametrize("case", ["jumps", "thread"])
+@pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR), reason="the frame of a signal is known on x86-64 only")
+@without_sanitizer("AddressSanitizer has guards in memory of its own")
+def test_jumps_out_of_the_middle_of_the_recorder(box, case):
+    """Nobody works on the thread's head any more, and the next zone finds that out, whatever function it is in."""
+    result = box.run("left_midway", case)
+    assert result.status == 0, result.stdout
+    assert result.calls("leaf") == 1 + 1 + 2 * 100 + 1000
+    assert result.calls("in_handler") == 100 and result.report.lost.keys() <= {"abandoned"}
+
+
+@without_sanitizer("AddressSanitizer has guards in memory of its own")
+def test_handlers_that_return_to_the_middle_of_the_recorder(box):
+    result = box.run("left_midway", "returns")
+    assert result.status == 0, result.stdout
+    assert result.calls("leaf") == 4 and result.calls("in_handler") == 6 and result.report.lost == {}
+    assert result.calls("dive") == 3 * (21 + 1)
 
 
 @without_sanitizer("it takes longer for a zone than the storm leaves")
