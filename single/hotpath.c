@@ -3499,6 +3499,8 @@ HP_PRIVATE struct hp_cpu_time hp_cpu_of_process(void);
 HP_PRIVATE bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 HP_PRIVATE void hp_cpu_timer_stop(int timer);
+/* Signals that may be queued for this user. Each timer takes the place of one as long as it is there. */
+HP_PRIVATE uint64_t hp_cpu_queue(void);
 /* It sends nothing until it is changed. By any thread, as all of these. */
 HP_PRIVATE void hp_cpu_timer_pause(int timer);
 
@@ -3715,10 +3717,10 @@ static bool hp_cpu_is_refused(long result) { return result < 0 && result > -4096
  */
 #define HP_CPU_LEAST_QUEUE 16u
 
-static bool hp_cpu_has_queue(void)
+uint64_t hp_cpu_queue(void)
 {
     uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
-    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) != 0 || limits[0] >= HP_CPU_LEAST_QUEUE;
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) == 0 ? limits[0] : UINT64_MAX;
 }
 
 /* `samples` 0: it never fires. */
@@ -3738,7 +3740,7 @@ static void *hp_cpu_start_event(int signal, uint64_t period_ns, long samples, in
 
 void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
-    if (hp_cpu_has_queue())
+    if (hp_cpu_queue() >= HP_CPU_LEAST_QUEUE)
         return hp_cpu_start_event(signal, period_ns, (long)(samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES),
                            ret_refusal);
     *ret_refusal = EAGAIN;
@@ -4936,9 +4938,10 @@ HP_PRIVATE void hp_private_signal_drop(enum hp_private_signal which);
 
 /*
  * Where no signal can be queued any more (RLIMIT_SIGPENDING), the kernel sends SIGIO instead of one of perf's, and that kills by
- * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever.
+ * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever. False: the
+ * host has a handler for it, which such a one would call.
  */
-HP_PRIVATE void hp_private_signal_guard_io(void);
+HP_PRIVATE bool hp_private_signal_guard_io(void);
 
 /* ---- src/os/private_signal.c --------------------------------------------------------------------------------- */
 
@@ -5158,15 +5161,23 @@ static void hp_private_signal_on_io(int signal, siginfo_t *info, void *context)
         hp_private_signal_do_as_by_default(signal);
 }
 
-void hp_private_signal_guard_io(void)
+static bool hp_private_signal_is_harmless(const struct hp_kernel_action *action)
+{
+    return action->handler == (uintptr_t)hp_private_signal_on_io || !hp_private_signal_is_handler(action);
+}
+
+bool hp_private_signal_guard_io(void)
 {
     const struct hp_kernel_action ours = hp_private_signal_make_action(hp_private_signal_on_io, 0, 0);
     struct hp_kernel_action present, before;
     if (!hp_private_signal_set_action(SIGIO, NULL, &present) || present.handler != (uintptr_t)SIG_DFL)
-        return;
+        return hp_private_signal_is_harmless(&present);
     /* The host may have set its own meanwhile. */
-    if (hp_private_signal_set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL)
+    if (hp_private_signal_set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL) {
         hp_private_signal_set_action(SIGIO, &before, NULL);
+        return hp_private_signal_is_harmless(&before);
+    }
+    return true;
 }
 
 /* ---- src/os/process.h ---------------------------------------------------------------------------------------- */
@@ -13228,6 +13239,8 @@ const char *hp_cpu_advice(uint32_t refusal)
     case EMFILE:
     case ENFILE:
         return "ulimit -n 1024";
+    case EBUSY:
+        return "a program without a handler for SIGIO";
     default:
         return "a kernel that has perf events";
     }
@@ -24109,6 +24122,7 @@ struct hp_fork_page {
     uint32_t spare_count;
     uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
     struct hp_hand_over hand_overs[HP_HAND_OVERS];
+    uint32_t timers; /* atomic: that threads have for samples */
     uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 
@@ -25536,7 +25550,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x518851766969b76d)
+#define HP_SHARED_LAYOUT UINT64_C(0x750a57ef2ad8ec41)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -29477,11 +29491,12 @@ static uint32_t hp_sampler_next_samples(struct hp_sampler *sampler)
 static void hp_sampler_open_perf(struct hp_sampler *sampler)
 {
     int refusal;
-    hp_private_signal_guard_io();
+    sampler->unseen = 0;
+    if (!hp_private_signal_guard_io())
+        return;
     sampler->perf_ns = hp_sampler_around(sampler, hotpath_runtime_->sampling.period_ns);
     sampler->perf = hp_cpu_perf_start(hp_sampler_signal_of(sampler), sampler->perf_ns, hp_sampler_next_samples(sampler), &refusal);
     sampler->has_had_perf |= sampler->perf != NULL;
-    sampler->unseen = 0;
 }
 
 static void hp_sampler_start_perf(struct hp_head *head)
@@ -29503,13 +29518,33 @@ static void hp_sampler_stop_perf(struct hp_sampler *sampler)
     sampler->perf = NULL;
 }
 
+static uint32_t *hp_sampler_timers_in_use(void) { return &hp_page()->timers; }
+
+/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+static void hp_sampler_start_timer(struct hp_sampler *sampler, uint64_t first_ns)
+{
+    const uint32_t others = __atomic_fetch_add(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
+    sampler->has_timer =
+        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, hp_sampler_signal_of(sampler), hotpath_runtime_, first_ns,
+                                                          hotpath_runtime_->sampling.period_ns);
+    if (!sampler->has_timer)
+        __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+static void hp_sampler_stop_timer(struct hp_sampler *sampler)
+{
+    if (!sampler->has_timer)
+        return;
+    hp_cpu_timer_stop(sampler->timer);
+    sampler->has_timer = false;
+    __atomic_fetch_sub(hp_sampler_timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
 static void hp_sampler_stop_sources(struct hp_sampler *sampler)
 {
     if (hp_is_sealed())
         return; /* they end with the thread, or with the process */
-    if (sampler->has_timer)
-        hp_cpu_timer_stop(sampler->timer);
-    sampler->has_timer = false;
+    hp_sampler_stop_timer(sampler);
     hp_sampler_stop_perf(sampler);
 }
 
@@ -29533,6 +29568,15 @@ static void hp_sampler_renew_perf(struct hp_sampler *sampler)
     hp_sampler_open_perf(sampler);
     if (hp_sampler_timer_period(sampler) != period)
         hp_sampler_set_timer(sampler);
+}
+
+/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+static void hp_sampler_look_after_io(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL || hp_private_signal_guard_io())
+        return;
+    hp_sampler_stop_perf(sampler);
+    hp_sampler_set_timer(sampler);
 }
 
 /* The event that never fires has the same price, for the thread that made it. */
@@ -29649,6 +29693,7 @@ static void hp_sampler_take_timer_sample(struct hp_head *head, const struct hotp
     if (sampler->unseen == (has_perf ? HP_SAMPLER_MOST_UNSEEN : HP_SAMPLER_MOST_WITHOUT))
         hp_sampler_renew_perf(sampler);
     hp_sampler_weigh_perf(head); /* before it may turn out that the thread does without */
+    hp_sampler_look_after_io(sampler);
     hp_sampler_judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         hp_sampler_start_perf(head);
@@ -29852,6 +29897,12 @@ static void hp_sampler_look_after_signal(const struct hp_sampler *sampler) { hp_
 
 /* ---------------------------------------------------------------------------------------------- the first zone */
 
+/* 0, or why there is no perf. */
+static int hp_sampler_prepare_perf(void **ret_perf)
+{
+    return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
+}
+
 /*
  * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
  * their timers meanwhile.
@@ -29865,7 +29916,7 @@ static void hp_sampler_begin_process(const struct hp_head *head)
     if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, HP_SAMPLER_UNDER_WAY, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    const int refusal = sampling->engine == HP_CPU_PERF ? hp_cpu_perf_prepare(&perf) : 0;
+    const int refusal = sampling->engine == HP_CPU_PERF ? hp_sampler_prepare_perf(&perf) : 0;
     if (refusal != 0) {
         sampling->engine = HP_CPU_TIMERS;
         HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
@@ -29889,8 +29940,7 @@ static uint64_t hp_sampler_first_due(const struct hp_cpu_thread *cpu)
 static void hp_sampler_start_sources(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    sampler->has_timer = hp_cpu_timer_start(&sampler->timer, hp_sampler_signal_of(sampler), hotpath_runtime_,
-                                            hp_sampler_first_due(sampler->cpu), hotpath_runtime_->sampling.period_ns);
+    hp_sampler_start_timer(sampler, hp_sampler_first_due(sampler->cpu));
     sampler->perf_was_tried = false;
     if (!sampler->has_timer || hp_sampler_is_first(head))
         hp_sampler_start_perf(head);

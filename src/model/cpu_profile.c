@@ -84,6 +84,8 @@ const char *hp_cpu_advice(uint32_t refusal)
     case EMFILE:
     case ENFILE:
         return "ulimit -n 1024";
+    case EBUSY:
+        return "a program without a handler for SIGIO";
     default:
         return "a kernel that has perf events";
     }

@@ -174,10 +174,10 @@ static bool is_refused(long result) { return result < 0 && result > -4096; }
  */
 #define LEAST_QUEUE 16u
 
-static bool has_queue(void)
+uint64_t hp_cpu_queue(void)
 {
     uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
-    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) != 0 || limits[0] >= LEAST_QUEUE;
+    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) == 0 ? limits[0] : UINT64_MAX;
 }
 
 /* `samples` 0: it never fires. */
@@ -197,7 +197,7 @@ static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_
 
 void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
 {
-    if (has_queue())
+    if (hp_cpu_queue() >= LEAST_QUEUE)
         return start_event(signal, period_ns, (long)(samples < HP_CPU_MOST_SAMPLES ? samples : HP_CPU_MOST_SAMPLES),
                            ret_refusal);
     *ret_refusal = EAGAIN;

@@ -38,6 +38,8 @@ struct hp_cpu_time hp_cpu_of_process(void);
 bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
+/* Signals that may be queued for this user. Each timer takes the place of one as long as it is there. */
+uint64_t hp_cpu_queue(void);
 /* It sends nothing until it is changed. By any thread, as all of these. */
 void hp_cpu_timer_pause(int timer);
 

@@ -221,13 +221,21 @@ static void on_io(int signal, siginfo_t *info, void *context)
         do_as_by_default(signal);
 }
 
-void hp_private_signal_guard_io(void)
+static bool is_harmless(const struct hp_kernel_action *action)
+{
+    return action->handler == (uintptr_t)on_io || !is_handler(action);
+}
+
+bool hp_private_signal_guard_io(void)
 {
     const struct hp_kernel_action ours = make_action(on_io, 0, 0);
     struct hp_kernel_action present, before;
     if (!set_action(SIGIO, NULL, &present) || present.handler != (uintptr_t)SIG_DFL)
-        return;
+        return is_harmless(&present);
     /* The host may have set its own meanwhile. */
-    if (set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL)
+    if (set_action(SIGIO, &ours, &before) && before.handler != (uintptr_t)SIG_DFL) {
         set_action(SIGIO, &before, NULL);
+        return is_harmless(&before);
+    }
+    return true;
 }

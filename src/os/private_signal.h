@@ -64,8 +64,9 @@ void hp_private_signal_drop(enum hp_private_signal which);
 
 /*
  * Where no signal can be queued any more (RLIMIT_SIGPENDING), the kernel sends SIGIO instead of one of perf's, and that kills by
- * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever.
+ * default. If the host leaves SIGIO at its default, such a one does nothing from now on; those that others send kill as ever. False: the
+ * host has a handler for it, which such a one would call.
  */
-void hp_private_signal_guard_io(void);
+bool hp_private_signal_guard_io(void);
 
 #endif

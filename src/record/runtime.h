@@ -103,6 +103,7 @@ struct hp_fork_page {
     uint32_t spare_count;
     uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
     struct hp_hand_over hand_overs[HP_HAND_OVERS];
+    uint32_t timers; /* atomic: that threads have for samples */
     uint32_t owners; /* numbers of threads given out: see owners.h */
 };
 

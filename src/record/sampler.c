@@ -157,11 +157,12 @@ static uint32_t next_samples(struct hp_sampler *sampler)
 static void open_perf(struct hp_sampler *sampler)
 {
     int refusal;
-    hp_private_signal_guard_io();
+    sampler->unseen = 0;
+    if (!hp_private_signal_guard_io())
+        return;
     sampler->perf_ns = around(sampler, hp_runtime->sampling.period_ns);
     sampler->perf = hp_cpu_perf_start(signal_of(sampler), sampler->perf_ns, next_samples(sampler), &refusal);
     sampler->has_had_perf |= sampler->perf != NULL;
-    sampler->unseen = 0;
 }
 
 static void start_perf(struct hp_head *head)
@@ -183,13 +184,33 @@ static void stop_perf(struct hp_sampler *sampler)
     sampler->perf = NULL;
 }
 
+static uint32_t *timers_in_use(void) { return &hp_page()->timers; }
+
+/* Each takes a place that the host may need for a timer or a signal of its own: at least half of them are left to it. */
+static void start_timer(struct hp_sampler *sampler, uint64_t first_ns)
+{
+    const uint32_t others = __atomic_fetch_add(timers_in_use(), 1, __ATOMIC_RELAXED);
+    sampler->has_timer =
+        others < hp_cpu_queue() / 2 && hp_cpu_timer_start(&sampler->timer, signal_of(sampler), hp_runtime, first_ns,
+                                                          hp_runtime->sampling.period_ns);
+    if (!sampler->has_timer)
+        __atomic_fetch_sub(timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
+static void stop_timer(struct hp_sampler *sampler)
+{
+    if (!sampler->has_timer)
+        return;
+    hp_cpu_timer_stop(sampler->timer);
+    sampler->has_timer = false;
+    __atomic_fetch_sub(timers_in_use(), 1, __ATOMIC_RELAXED);
+}
+
 static void stop_sources(struct hp_sampler *sampler)
 {
     if (hp_is_sealed())
         return; /* they end with the thread, or with the process */
-    if (sampler->has_timer)
-        hp_cpu_timer_stop(sampler->timer);
-    sampler->has_timer = false;
+    stop_timer(sampler);
     stop_perf(sampler);
 }
 
@@ -213,6 +234,15 @@ static void renew_perf(struct hp_sampler *sampler)
     open_perf(sampler);
     if (timer_period(sampler) != period)
         set_timer(sampler);
+}
+
+/* Now and then: the host may have set a handler for SIGIO, which the kernel would call where there is no room for signals. */
+static void look_after_io(struct hp_sampler *sampler)
+{
+    if (sampler->perf == NULL || hp_private_signal_guard_io())
+        return;
+    stop_perf(sampler);
+    set_timer(sampler);
 }
 
 /* The event that never fires has the same price, for the thread that made it. */
@@ -329,6 +359,7 @@ static void take_timer_sample(struct hp_head *head, const struct hotpath_frame_ 
     if (sampler->unseen == (has_perf ? MOST_UNSEEN : MOST_WITHOUT))
         renew_perf(sampler);
     weigh_perf(head); /* before it may turn out that the thread does without */
+    look_after_io(sampler);
     judge_and_adapt(head);
     if (!sampler->perf_was_tried)
         start_perf(head);
@@ -532,6 +563,12 @@ static void look_after_signal(const struct hp_sampler *sampler) { take_signal(sa
 
 /* ---------------------------------------------------------------------------------------------- the first zone */
 
+/* 0, or why there is no perf. */
+static int prepare_perf(void **ret_perf)
+{
+    return hp_private_signal_guard_io() ? hp_cpu_perf_prepare(ret_perf) : EBUSY;
+}
+
 /*
  * For the first thread that has met a zone: whether there is perf, and an event so that the next ones are there quickly. Others have
  * their timers meanwhile.
@@ -545,7 +582,7 @@ static void begin_process(const struct hp_head *head)
     if (!__atomic_compare_exchange_n(&sampling->begun, &not_begun, UNDER_WAY, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    const int refusal = sampling->engine == HP_CPU_PERF ? hp_cpu_perf_prepare(&perf) : 0;
+    const int refusal = sampling->engine == HP_CPU_PERF ? prepare_perf(&perf) : 0;
     if (refusal != 0) {
         sampling->engine = HP_CPU_TIMERS;
         HOTPATH_PUT_(header->cpu_engine, HP_CPU_TIMERS);
@@ -569,8 +606,7 @@ static uint64_t first_due(const struct hp_cpu_thread *cpu)
 static void start_sources(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
-    sampler->has_timer = hp_cpu_timer_start(&sampler->timer, signal_of(sampler), hp_runtime,
-                                            first_due(sampler->cpu), hp_runtime->sampling.period_ns);
+    start_timer(sampler, first_due(sampler->cpu));
     sampler->perf_was_tried = false;
     if (!sampler->has_timer || is_first(head))
         start_perf(head);

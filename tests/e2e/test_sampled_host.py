@@ -147,6 +147,15 @@ def test_no_signal_can_be_queued(box):
     assert result.row("after", "cpu").samples > 2000 or SANITIZER
 
 
+@pytest.mark.parametrize("case", ["no_queue_with_own_io", "no_queue_with_late_io"])
+def test_no_signal_can_be_queued_and_io_is_the_programs(box, case):
+    assert is_sampled(same(box, case))
+
+
+def test_few_signals_can_be_queued(box):
+    same(box, "small_queue")
+
+
 def test_real_time(box):
     same(box, "real_time")
 

@@ -591,6 +591,75 @@ static void no_queue(void)
     say("end", 1);
 }
 
+static volatile sig_atomic_t told_of_io;
+
+static void on_io(int signal)
+{
+    (void)signal;
+    told_of_io++;
+}
+
+/* The same, and the program has a use for what the kernel would send instead: from the beginning, or from when perf is there. */
+static void no_queue_with_own_io(void)
+{
+    signal(SIGIO, on_io);
+    busy(50);
+    set_queue(0);
+    busy(200);
+    say("told of i/o", told_of_io);
+}
+
+static void no_queue_with_late_io(void)
+{
+    busy(50);
+    signal(SIGIO, on_io);
+    busy(200);
+    set_queue(0);
+    busy(200);
+    say("told of i/o", told_of_io);
+}
+
+#define SMALL_QUEUE 40
+
+static pthread_barrier_t all_are_sampled;
+
+static void *be_sampled(void *unused)
+{
+    busy(1);
+    pthread_barrier_wait(&all_are_sampled);
+    pthread_barrier_wait(&all_are_sampled);
+    return unused;
+}
+
+/* Of this process. */
+static long count_timers(void)
+{
+    char line[256];
+    long count = 0;
+    FILE *list = fopen("/proc/self/timers", "r");
+    while (list != NULL && fgets(line, sizeof line, list) != NULL)
+        count += strncmp(line, "ID:", 3) == 0;
+    if (list != NULL)
+        fclose(list);
+    return count;
+}
+
+/* Timers take places of those that may be queued: as many threads as places do not take them all. */
+static void small_queue(void)
+{
+    pthread_t threads[SMALL_QUEUE];
+    MUST(pthread_barrier_init(&all_are_sampled, NULL, SMALL_QUEUE + 1) == 0);
+    set_queue(SMALL_QUEUE);
+    for (int i = 0; i < SMALL_QUEUE; i++)
+        threads[i] = start(be_sampled, NULL);
+    pthread_barrier_wait(&all_are_sampled);
+    say("half is free", count_timers() <= SMALL_QUEUE / 2);
+    pthread_barrier_wait(&all_are_sampled);
+    for (int i = 0; i < SMALL_QUEUE; i++)
+        pthread_join(threads[i], NULL);
+    say("all are free", count_timers() <= 1);
+}
+
 static void *be_busy_in_real_time(void *unused)
 {
     const struct sched_param first = {.sched_priority = 1};
@@ -627,6 +696,9 @@ static int run(int argc, char **argv)
                  {"busy_alternate_at_once", busy_alternate_at_once},
                  {"vforks", vforks},
                  {"no_queue", no_queue},
+                 {"small_queue", small_queue},
+                 {"no_queue_with_own_io", no_queue_with_own_io},
+                 {"no_queue_with_late_io", no_queue_with_late_io},
                  {"real_time", real_time}};
     HOTPATH_MAIN();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -136,7 +136,7 @@ WRAPPED(void, hp_private_signal_pass_on,
     passed_on++;
 }
 
-WRAPPED(void, hp_private_signal_guard_io, (void)) {}
+WRAPPED(bool, hp_private_signal_guard_io, (void)) { return true; }
 WRAPPED(void, hp_private_signal_drop, (enum hp_private_signal which)) { (void)which; }
 
 /* ---------------------------------------------------------------------------------------------------- scenes */
