@@ -24015,8 +24015,10 @@ struct hp_sampling {
 HP_PRIVATE void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 HP_PRIVATE void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come with its first zone. Under the lock. */
-HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head);
+/* The calling thread has a record now; samples come with its first zone. What it has used was read just now. Under the lock. */
+HP_PRIVATE void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
+/* The calling thread ends: all that takes system calls, before the lock is taken. */
+HP_PRIVATE void hp_sampler_part(struct hp_head *head);
 /* The calling thread is about to enter a zone, out of line. */
 HP_PRIVATE void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */
@@ -25505,8 +25507,9 @@ static void hp_confined_let_out(struct hp_head *head, int what)
     if ((what & HOTPATH_CONFINES_CALLS_) && !hp_is_forked_child())
         hp_sampler_go_on_with_others(head);
     if (head != NULL) {
+        const struct hp_cpu_time used = hp_cpu_of_thread();
         head->is_blind = false;
-        hp_sampler_begin_thread(head);
+        hp_sampler_begin_thread(head, &used);
     }
 }
 
@@ -25550,7 +25553,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x750a57ef2ad8ec41)
+#define HP_SHARED_LAYOUT UINT64_C(0x99943106692af702)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -30124,7 +30127,7 @@ static bool hp_sampler_find_record(struct hp_head *head)
 }
 
 /* What it has of an earlier session: a stack, and signals on their way. */
-void hp_sampler_begin_thread(struct hp_head *head)
+void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
 {
     struct hp_sampler *sampler = &head->sampler;
     hp_sampler_stop_sources(sampler);
@@ -30132,7 +30135,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->chance = (hp_clock_ticks_raw(hotpath_runtime_->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hotpath_runtime_->sampling.engine == HP_CPU_NONE || !hp_sampler_find_record(head))
         return;
-    sampler->counted = hp_cpu_of_thread();
+    sampler->counted = *used;
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
     sampler->ticked_waits = sampler->counted.waits;
 }
@@ -30153,6 +30156,13 @@ static void hp_sampler_settle_for_good(struct hp_head *head)
     hp_sampler_guess_node(head);
 }
 
+static void hp_sampler_end_alternate(struct hp_head *head)
+{
+    if (head->sampler.alternate != NULL)
+        hp_alternate_end(head->sampler.alternate, hp_sampler_is_own(head));
+    head->sampler.alternate = NULL;
+}
+
 /* Where it has not ended without a word. In a sandbox sources are stopped already, and the kernel is not asked for the last clocks. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
@@ -30164,9 +30174,27 @@ void hp_sampler_end_thread(struct hp_head *head)
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hotpath_runtime_->gate != 0 && hp_sampler_is_own(head))
         hp_sampler_settle_for_good(head);
     hp_sampler_stop_sources(sampler);
-    hp_alternate_end(sampler->alternate, hp_sampler_is_own(head));
-    sampler->alternate = NULL;
+    hp_sampler_end_alternate(head);
     sampler->cpu = NULL;
+}
+
+void hp_sampler_part(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    struct hp_signals held;
+    if (sampler->cpu == NULL || hp_is_sealed())
+        return;
+    hp_signals_hold(&held);
+    if (hp_sampler_begin_work(head) && hp_sampler_is_own(head)) {
+        if (hp_sampler_enter(head))
+            hp_sampler_settle_for_good(head);
+        hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
+        hp_sampler_stop_sources(sampler);
+        hp_sampler_end_alternate(head);
+        sampler->cpu = NULL;
+    }
+    hp_signals_release(&held);
+    hp_sampler_end_work(head);
 }
 
 /* ----------------------------------------------------------------------------------- other threads' sources */
@@ -30230,8 +30258,10 @@ void hp_sampler_begin_late(void)
     if (hotpath_runtime_->sampling.engine != HP_CPU_NONE || !hp_sampler_is_wanted())
         return;
     hp_sampler_begin();
-    if (head != NULL)
-        hp_sampler_begin_thread(head);
+    if (head != NULL) {
+        const struct hp_cpu_time used = hp_cpu_of_thread();
+        hp_sampler_begin_thread(head, &used);
+    }
 }
 
 void hp_sampler_end(void)
@@ -30627,9 +30657,12 @@ static void hp_threads_release_head(struct hp_head *head)
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
+/* Of the copies of the library that know the thread, the last one ends it. */
 static void hp_threads_say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
+    if (head->copies == 1)
+        hp_sampler_part(head);
     if (!hp_lock(&held))
         return;
     hotpath_v1_head = &hotpath_idle_head_;
@@ -30819,17 +30852,35 @@ static bool hp_threads_new_record(struct hp_head *head)
 }
 
 /* Word by word, since somebody may be reading. */
-static void hp_threads_name_record(struct hp_thread *record)
+static void hp_threads_name_record(struct hp_thread *record, const char *name)
 {
-    char name[sizeof record->name];
-    uint32_t words[sizeof name / sizeof(uint32_t)];
-    hp_process_thread_name(name);
-    memcpy(words, name, sizeof name);
+    uint32_t words[sizeof record->name / sizeof(uint32_t)];
+    memcpy(words, name, sizeof words);
     for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
         __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
 }
 
-static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id)
+/*
+ * What the kernel has to be asked about a thread. It is asked before the lock is taken: whoever holds that may lose his processor
+ * meanwhile, and all others wait for him.
+ */
+struct hp_threads_newcomer {
+    uint32_t process_id, thread_id;
+    char name[sizeof((struct hp_thread *)NULL)->name];
+    struct hp_cpu_time used;
+};
+
+static void hp_threads_introduce(struct hp_threads_newcomer *self)
+{
+    self->process_id = hp_sys_process_id();
+    self->thread_id = hp_sys_thread_id();
+    hp_process_thread_name(self->name);
+    self->used = (struct hp_cpu_time){0};
+    if (HOTPATH_GET_(hotpath_runtime_->wishes.record) & HP_RECORD_CPU)
+        self->used = hp_cpu_of_thread();
+}
+
+static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     struct hp_thread *record = head->record;
     head->generation = record->generation + 1;
@@ -30837,15 +30888,15 @@ static void hp_threads_sign_record(struct hp_head *head, uint32_t thread_id)
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
     if (!head->is_handler)
-        hp_threads_name_record(record);
+        hp_threads_name_record(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hotpath_runtime_->store);
     if (!head->is_handler)
         __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
 }
 
-/* Gives a head a record of the running session and opens it for business. */
-static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
+/* Gives a head a record of the running session and opens it for business. A handler's has no name. */
+static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     head->hot.ready = 0;
@@ -30854,7 +30905,7 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
         head->record = NULL;
         return false;
     }
-    hp_threads_sign_record(head, thread_id);
+    hp_threads_sign_record(head, thread_id, name);
     if (head->slow_ways_left == 0)
         head->slow_ways_left = HP_SLOW_PERIOD;
     head->hot.epoch = hp_epoch();
@@ -30864,12 +30915,12 @@ static bool hp_threads_attach(struct hp_head *head, uint32_t thread_id)
     return true;
 }
 
-static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t thread_id)
+static bool hp_threads_attach_with_handlers(struct hp_head *head, const struct hp_threads_newcomer *self)
 {
-    if (!hp_threads_attach(head, thread_id))
+    if (!hp_threads_attach(head, self->thread_id, self->name))
         return false;
     for (struct hp_head *handler = head->handler; handler != NULL; handler = handler->handler)
-        if (!hp_threads_attach(handler, thread_id))
+        if (!hp_threads_attach(handler, self->thread_id, NULL))
             return false;
     return true;
 }
@@ -30877,19 +30928,20 @@ static bool hp_threads_attach_with_handlers(struct hp_head *head, uint32_t threa
 /* -------------------------------------------------------------------------------------------- registering */
 
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
-static struct hp_head *hp_threads_register_thread(uint64_t losses)
+static struct hp_head *hp_threads_register_thread(struct hp_threads_newcomer *self, uint64_t losses)
 {
     if (hp_thread_is_blind()) {
         if (hotpath_runtime_->gate != 0 && !hp_is_forked_child())
             hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
-    const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
+    const bool is_child = hp_is_forked_child();
+    const bool is_parents = is_child && (hp_is_sandboxed() || !hp_session_begin_child());
     if (is_parents || hotpath_runtime_->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hotpath_idle_head_;
         return NULL;
     }
-    if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
+    if (hp_is_sealed()) { /* to tell which thread this is took a system call */
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_SEALED, losses);
         return NULL;
     }
@@ -30898,22 +30950,23 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
         return NULL;
     }
     /* A child of vfork has the variables of its parent's thread, but is none of that process. */
-    if (!hp_is_own_process()) {
+    if (self->process_id != hp_page()->pid) {
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
-    const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_head *head = hp_threads_find_head(thread_id);
+    if (is_child)
+        hp_threads_introduce(self); /* again: to begin the session was none of the thread's work */
+    struct hp_head *head = hp_threads_find_head(self->thread_id);
     if (head == NULL)
         head = hp_threads_bury_dead();
     if (head == NULL)
         head = hp_threads_new_head();
-    const bool is_shared = head != NULL && head->thread_id == thread_id;
+    const bool is_shared = head != NULL && head->thread_id == self->thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
     if (head == NULL || is_busy || (is_shared && head->is_blind) ||
-        (!is_current && !hp_threads_attach_with_handlers(head, thread_id))) {
+        (!is_current && !hp_threads_attach_with_handlers(head, self))) {
         hp_store_lose(hotpath_runtime_->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
@@ -30923,7 +30976,7 @@ static struct hp_head *hp_threads_register_thread(uint64_t losses)
         hp_owner_begin(head);
     }
     if (!is_current)
-        hp_sampler_begin_thread(head);
+        hp_sampler_begin_thread(head, &self->used);
     if (pthread_getspecific(hp_threads_exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -30946,10 +30999,13 @@ typedef bool hp_threads_take_lock(struct hp_signals *held);
 static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t losses)
 {
     struct hp_head *head = hp_thread_present();
+    struct hp_threads_newcomer self = {0};
     struct hp_signals held;
+    if (head == NULL && !hp_is_sealed() && !hotpath_thread_is_over_)
+        hp_threads_introduce(&self);
     if (head != NULL || !take(&held))
         return head;
-    head = hp_threads_register_thread(losses);
+    head = hp_threads_register_thread(&self, losses);
     hp_unlock(&held);
     hp_session_follow_up();
     return head;
@@ -30975,7 +31031,7 @@ static struct hp_head *hp_threads_add_handler_head(struct hp_head *head)
     if (handler == NULL)
         return NULL;
     handler->is_handler = true;
-    if (!hp_threads_attach(handler, head->thread_id))
+    if (!hp_threads_attach(handler, head->thread_id, NULL))
         return NULL;
     head->handler = handler;
     return handler;
@@ -30993,11 +31049,18 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     return handler;
 }
 
-void hp_thread_begin(void) { hp_threads_register_thread(0); }
+void hp_thread_begin(void)
+{
+    struct hp_threads_newcomer self;
+    hp_threads_introduce(&self);
+    hp_threads_register_thread(&self, 0);
+}
 
 void hp_thread_reserve(void)
 {
-    struct hp_head *head = hp_threads_register_thread(1);
+    struct hp_threads_newcomer self;
+    hp_threads_introduce(&self);
+    struct hp_head *head = hp_threads_register_thread(&self, 1);
     if (head != NULL && head->handler == NULL)
         hp_threads_add_handler_head(head);
 }

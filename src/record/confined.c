@@ -69,8 +69,9 @@ static void let_out(struct hp_head *head, int what)
     if ((what & HOTPATH_CONFINES_CALLS_) && !hp_is_forked_child())
         hp_sampler_go_on_with_others(head);
     if (head != NULL) {
+        const struct hp_cpu_time used = hp_cpu_of_thread();
         head->is_blind = false;
-        hp_sampler_begin_thread(head);
+        hp_sampler_begin_thread(head, &used);
     }
 }
 

@@ -790,7 +790,7 @@ static bool find_record(struct hp_head *head)
 }
 
 /* What it has of an earlier session: a stack, and signals on their way. */
-void hp_sampler_begin_thread(struct hp_head *head)
+void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used)
 {
     struct hp_sampler *sampler = &head->sampler;
     stop_sources(sampler);
@@ -798,7 +798,7 @@ void hp_sampler_begin_thread(struct hp_head *head)
     sampler->chance = (hp_clock_ticks_raw(hp_runtime->counter) ^ (uint64_t)head->thread_id << 32) | 1;
     if (hp_runtime->sampling.engine == HP_CPU_NONE || !find_record(head))
         return;
-    sampler->counted = hp_cpu_of_thread();
+    sampler->counted = *used;
     sampler->ticked_ns = sampler->cpu->user_ns + sampler->cpu->kernel_ns;
     sampler->ticked_waits = sampler->counted.waits;
 }
@@ -819,6 +819,13 @@ static void settle_for_good(struct hp_head *head)
     guess_node(head);
 }
 
+static void end_alternate(struct hp_head *head)
+{
+    if (head->sampler.alternate != NULL)
+        hp_alternate_end(head->sampler.alternate, is_own(head));
+    head->sampler.alternate = NULL;
+}
+
 /* Where it has not ended without a word. In a sandbox sources are stopped already, and the kernel is not asked for the last clocks. */
 void hp_sampler_end_thread(struct hp_head *head)
 {
@@ -830,9 +837,27 @@ void hp_sampler_end_thread(struct hp_head *head)
     if (sampler->cpu != NULL && head->hot.epoch == hp_epoch() && hp_runtime->gate != 0 && is_own(head))
         settle_for_good(head);
     stop_sources(sampler);
-    hp_alternate_end(sampler->alternate, is_own(head));
-    sampler->alternate = NULL;
+    end_alternate(head);
     sampler->cpu = NULL;
+}
+
+void hp_sampler_part(struct hp_head *head)
+{
+    struct hp_sampler *sampler = &head->sampler;
+    struct hp_signals held;
+    if (sampler->cpu == NULL || hp_is_sealed())
+        return;
+    hp_signals_hold(&held);
+    if (begin_work(head) && is_own(head)) {
+        if (enter(head))
+            settle_for_good(head);
+        leave(head, MOST_OF_BEGINNING, false);
+        stop_sources(sampler);
+        end_alternate(head);
+        sampler->cpu = NULL;
+    }
+    hp_signals_release(&held);
+    end_work(head);
 }
 
 /* ----------------------------------------------------------------------------------- other threads' sources */
@@ -896,8 +921,10 @@ void hp_sampler_begin_late(void)
     if (hp_runtime->sampling.engine != HP_CPU_NONE || !is_wanted())
         return;
     hp_sampler_begin();
-    if (head != NULL)
-        hp_sampler_begin_thread(head);
+    if (head != NULL) {
+        const struct hp_cpu_time used = hp_cpu_of_thread();
+        hp_sampler_begin_thread(head, &used);
+    }
 }
 
 void hp_sampler_end(void)

@@ -94,8 +94,10 @@ struct hp_sampling {
 void hp_sampler_begin(void);
 /* The same for a session that goes on, once the program has said that it wants it. Under the lock. */
 void hp_sampler_begin_late(void);
-/* The calling thread has a record now; samples come with its first zone. Under the lock. */
-void hp_sampler_begin_thread(struct hp_head *head);
+/* The calling thread has a record now; samples come with its first zone. What it has used was read just now. Under the lock. */
+void hp_sampler_begin_thread(struct hp_head *head, const struct hp_cpu_time *used);
+/* The calling thread ends: all that takes system calls, before the lock is taken. */
+void hp_sampler_part(struct hp_head *head);
 /* The calling thread is about to enter a zone, out of line. */
 void hp_sampler_meet_zone(struct hp_head *head);
 /* A thread ends, or has ended without a word. Under the lock, before its zones are closed. */

@@ -45,9 +45,12 @@ static void release_head(struct hp_head *head)
     __atomic_store_n(&head->thread_id, 0, __ATOMIC_RELAXED);
 }
 
+/* Of the copies of the library that know the thread, the last one ends it. */
 static void say_farewell(struct hp_head *head)
 {
     struct hp_signals held;
+    if (head->copies == 1)
+        hp_sampler_part(head);
     if (!hp_lock(&held))
         return;
     hotpath_v1_head = &hp_idle_head;
@@ -237,17 +240,35 @@ static bool new_record(struct hp_head *head)
 }
 
 /* Word by word, since somebody may be reading. */
-static void name_record(struct hp_thread *record)
+static void name_record(struct hp_thread *record, const char *name)
 {
-    char name[sizeof record->name];
-    uint32_t words[sizeof name / sizeof(uint32_t)];
-    hp_process_thread_name(name);
-    memcpy(words, name, sizeof name);
+    uint32_t words[sizeof record->name / sizeof(uint32_t)];
+    memcpy(words, name, sizeof words);
     for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
         __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
 }
 
-static void sign_record(struct hp_head *head, uint32_t thread_id)
+/*
+ * What the kernel has to be asked about a thread. It is asked before the lock is taken: whoever holds that may lose his processor
+ * meanwhile, and all others wait for him.
+ */
+struct newcomer {
+    uint32_t process_id, thread_id;
+    char name[sizeof((struct hp_thread *)NULL)->name];
+    struct hp_cpu_time used;
+};
+
+static void introduce(struct newcomer *self)
+{
+    self->process_id = hp_sys_process_id();
+    self->thread_id = hp_sys_thread_id();
+    hp_process_thread_name(self->name);
+    self->used = (struct hp_cpu_time){0};
+    if (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_CPU)
+        self->used = hp_cpu_of_thread();
+}
+
+static void sign_record(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     struct hp_thread *record = head->record;
     head->generation = record->generation + 1;
@@ -255,15 +276,15 @@ static void sign_record(struct hp_head *head, uint32_t thread_id)
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
     if (!head->is_handler)
-        name_record(record);
+        name_record(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hp_runtime->store);
     if (!head->is_handler)
         __atomic_store_n(&header->threads_seen, header->threads_seen + 1, __ATOMIC_RELAXED);
 }
 
-/* Gives a head a record of the running session and opens it for business. */
-static bool attach(struct hp_head *head, uint32_t thread_id)
+/* Gives a head a record of the running session and opens it for business. A handler's has no name. */
+static bool attach(struct hp_head *head, uint32_t thread_id, const char *name)
 {
     const bool has_record = head->record != NULL && head->hot.epoch == hp_epoch();
     head->hot.ready = 0;
@@ -272,7 +293,7 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
         head->record = NULL;
         return false;
     }
-    sign_record(head, thread_id);
+    sign_record(head, thread_id, name);
     if (head->slow_ways_left == 0)
         head->slow_ways_left = HP_SLOW_PERIOD;
     head->hot.epoch = hp_epoch();
@@ -282,12 +303,12 @@ static bool attach(struct hp_head *head, uint32_t thread_id)
     return true;
 }
 
-static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
+static bool attach_with_handlers(struct hp_head *head, const struct newcomer *self)
 {
-    if (!attach(head, thread_id))
+    if (!attach(head, self->thread_id, self->name))
         return false;
     for (struct hp_head *handler = head->handler; handler != NULL; handler = handler->handler)
-        if (!attach(handler, thread_id))
+        if (!attach(handler, self->thread_id, NULL))
             return false;
     return true;
 }
@@ -295,19 +316,20 @@ static bool attach_with_handlers(struct hp_head *head, uint32_t thread_id)
 /* -------------------------------------------------------------------------------------------- registering */
 
 /* Under the lock. `losses` are counted where that fails: zones, or nothing where the caller counts what it loses itself. */
-static struct hp_head *register_thread(uint64_t losses)
+static struct hp_head *register_thread(struct newcomer *self, uint64_t losses)
 {
     if (hp_thread_is_blind()) {
         if (hp_runtime->gate != 0 && !hp_is_forked_child())
             hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
-    const bool is_parents = hp_is_forked_child() && (hp_is_sandboxed() || !hp_session_begin_child());
+    const bool is_child = hp_is_forked_child();
+    const bool is_parents = is_child && (hp_is_sandboxed() || !hp_session_begin_child());
     if (is_parents || hp_runtime->gate == 0 || !hp_thread_exit_hook()) {
         hotpath_v1_head = &hp_idle_head;
         return NULL;
     }
-    if (hp_is_sealed()) { /* to tell which thread this is takes a system call */
+    if (hp_is_sealed()) { /* to tell which thread this is took a system call */
         hp_store_lose(hp_runtime->store, HP_LOSS_SEALED, losses);
         return NULL;
     }
@@ -316,22 +338,23 @@ static struct hp_head *register_thread(uint64_t losses)
         return NULL;
     }
     /* A child of vfork has the variables of its parent's thread, but is none of that process. */
-    if (!hp_is_own_process()) {
+    if (self->process_id != hp_page()->pid) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
-    const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_head *head = find_head(thread_id);
+    if (is_child)
+        introduce(self); /* again: to begin the session was none of the thread's work */
+    struct hp_head *head = find_head(self->thread_id);
     if (head == NULL)
         head = bury_dead();
     if (head == NULL)
         head = new_head();
-    const bool is_shared = head != NULL && head->thread_id == thread_id;
+    const bool is_shared = head != NULL && head->thread_id == self->thread_id;
     const bool is_current = is_shared && head->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread while it was at work for a session that has ended since. */
     const bool is_busy = is_shared && !is_current && head->record != NULL && HOTPATH_GET_(head->hot.ready) == 0;
     if (head == NULL || is_busy || (is_shared && head->is_blind) ||
-        (!is_current && !attach_with_handlers(head, thread_id))) {
+        (!is_current && !attach_with_handlers(head, self))) {
         hp_store_lose(hp_runtime->store, HP_LOSS_ZONES, losses);
         return NULL;
     }
@@ -341,7 +364,7 @@ static struct hp_head *register_thread(uint64_t losses)
         hp_owner_begin(head);
     }
     if (!is_current)
-        hp_sampler_begin_thread(head);
+        hp_sampler_begin_thread(head, &self->used);
     if (pthread_getspecific(exit_key) != head) {
         head->copies++;
         head->farewells = 0;
@@ -364,10 +387,13 @@ typedef bool take_lock(struct hp_signals *held);
 static struct hp_head *head_by(take_lock *take, uint64_t losses)
 {
     struct hp_head *head = hp_thread_present();
+    struct newcomer self = {0};
     struct hp_signals held;
+    if (head == NULL && !hp_is_sealed() && !hp_thread_is_over)
+        introduce(&self);
     if (head != NULL || !take(&held))
         return head;
-    head = register_thread(losses);
+    head = register_thread(&self, losses);
     hp_unlock(&held);
     hp_session_follow_up();
     return head;
@@ -393,7 +419,7 @@ static struct hp_head *add_handler_head(struct hp_head *head)
     if (handler == NULL)
         return NULL;
     handler->is_handler = true;
-    if (!attach(handler, head->thread_id))
+    if (!attach(handler, head->thread_id, NULL))
         return NULL;
     head->handler = handler;
     return handler;
@@ -411,11 +437,18 @@ struct hp_head *hp_thread_handler_head(struct hp_head *head)
     return handler;
 }
 
-void hp_thread_begin(void) { register_thread(0); }
+void hp_thread_begin(void)
+{
+    struct newcomer self;
+    introduce(&self);
+    register_thread(&self, 0);
+}
 
 void hp_thread_reserve(void)
 {
-    struct hp_head *head = register_thread(1);
+    struct newcomer self;
+    introduce(&self);
+    struct hp_head *head = register_thread(&self, 1);
     if (head != NULL && head->handler == NULL)
         add_handler_head(head);
 }
