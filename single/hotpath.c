@@ -24124,8 +24124,9 @@ struct hp_fork_page {
     uint32_t spare_count;
     uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
     struct hp_hand_over hand_overs[HP_HAND_OVERS];
-    uint32_t timers; /* atomic: that threads have for samples */
-    uint32_t owners; /* numbers of threads given out: see owners.h */
+    uint32_t timers;  /* atomic: that threads have for samples */
+    uint32_t callers; /* atomic: threads that are about to make system calls, or do: see hp_calls_begin */
+    uint32_t owners;  /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs, and what else. */
@@ -24303,6 +24304,12 @@ HP_PRIVATE void hp_skip_zones(bool is_off);
 HP_PRIVATE void hp_skip_idle(bool is_off);
 /* Makes fork_page; false without memory. */
 HP_PRIVATE bool hp_runtime_prepare(void);
+/*
+ * Around system calls that threads make for the recorder. False: none may be made any more, since everything is reserved, or the
+ * process is about to be shut in; who does that waits for those that are under way. hp_lock and hp_unlock do so.
+ */
+HP_PRIVATE bool hp_calls_begin(void);
+HP_PRIVATE void hp_calls_end(void);
 /*
  * False where waiting would be for ever: in a handler that has interrupted the holder, which can only be where signals
  * are not held back because no system call may be made (HOTPATH_RESERVE).
@@ -25492,6 +25499,19 @@ static void hp_confined_shut_in(struct hp_head *head, int what)
         hp_confined_shut_calls_in(head);
 }
 
+#define HP_CONFINED_MOST_PAUSES 1000u /* for threads that have lost their processors meanwhile */
+#define HP_CONFINED_PAUSE_NS UINT64_C(50000)
+
+/* Others may be on their way to the lock, or back from it. Not under the lock, for which they wait. */
+static void hp_confined_wait_for_calls(void)
+{
+    for (uint32_t pauses = 0; pauses < HP_CONFINED_MOST_PAUSES; pauses++) {
+        if (__atomic_load_n(&hp_page()->callers, __ATOMIC_SEQ_CST) == 0)
+            return;
+        hp_pause_ns(HP_CONFINED_PAUSE_NS);
+    }
+}
+
 /* What was announced last was refused: others are in force as before. Under the lock. */
 static void hp_confined_take_back(int what)
 {
@@ -25532,6 +25552,7 @@ void hotpath_v1_confine(int what)
         errno = saved;
         return;
     }
+    const bool was_free = !hp_is_sandboxed();
     if (what < 0)
         hp_confined_take_back(-what);
     struct hp_head *head = hp_confined_head_here();
@@ -25539,9 +25560,10 @@ void hotpath_v1_confine(int what)
         hp_confined_let_out(head, -what);
     else
         hp_confined_shut_in(head, what);
-    const bool is_out = head != NULL && !hp_is_sandboxed() && what < 0;
     hp_unlock(&held);
-    if (is_out)
+    if (was_free && hp_is_sandboxed())
+        hp_confined_wait_for_calls();
+    if (what < 0 && head != NULL && !hp_is_sandboxed())
         hp_sampler_meet_zone(head);
     errno = saved;
 }
@@ -25553,7 +25575,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0x99943106692af702)
+#define HP_SHARED_LAYOUT UINT64_C(0xad3c77e9ff72172b)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -29235,6 +29257,18 @@ bool hp_runtime_prepare(void)
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
+/* Both ends: who is not seen by whoever seals finds that it is sealed. */
+bool hp_calls_begin(void)
+{
+    __atomic_fetch_add(&hp_page()->callers, 1, __ATOMIC_SEQ_CST);
+    if (!hp_is_sealed())
+        return true;
+    hp_calls_end();
+    return false;
+}
+
+void hp_calls_end(void) { __atomic_fetch_sub(&hp_page()->callers, 1, __ATOMIC_RELEASE); }
+
 /* Where no system call may be made. The holder may have been a handler that was left by siglongjmp, so not for ever. */
 static bool hp_runtime_spin(struct hp_mutex *lock)
 {
@@ -29242,6 +29276,14 @@ static bool hp_runtime_spin(struct hp_mutex *lock)
         if (spins == 1u << 20)
             return false;
     return true;
+}
+
+static void hp_runtime_let_signals_go(const struct hp_signals *held)
+{
+    if (!held->is_held)
+        return;
+    hp_signals_release(held);
+    hp_calls_end();
 }
 
 /*
@@ -29252,13 +29294,12 @@ static bool hp_runtime_take_lock(struct hp_signals *held, uint64_t patience)
 {
     struct hp_fork_page *page = hp_page();
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    held->is_held = !hp_is_sealed();
-    if (held->is_held)
+    held->is_held = false;
+    if (hp_calls_begin())
         hp_signals_hold(held);
     if (__atomic_load_n(&page->lock_holder, __ATOMIC_RELAXED) == us ||
         !(held->is_held ? hp_mutex_take_within(&page->lock, patience) : hp_runtime_spin(&page->lock))) {
-        if (held->is_held)
-            hp_signals_release(held);
+        hp_runtime_let_signals_go(held);
         return false;
     }
     __atomic_store_n(&page->lock_holder, us, __ATOMIC_RELAXED);
@@ -29280,8 +29321,7 @@ void hp_unlock(const struct hp_signals *held)
         __tsan_release(&page->lock);
     __atomic_store_n(&page->lock_holder, 0, __ATOMIC_RELAXED);
     hp_mutex_give(&page->lock);
-    if (held->is_held)
-        hp_signals_release(held);
+    hp_runtime_let_signals_go(held);
 }
 
 void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }
@@ -30041,18 +30081,21 @@ static void hp_sampler_meet(struct hp_head *head, uintptr_t here, const struct h
 static void __attribute__((noinline)) hp_sampler_look_at_stack(struct hp_head *head, uintptr_t here)
 {
     struct hp_signals held;
+    if (!hp_calls_begin())
+        return;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (hp_sampler_begin_work(head) && hp_sampler_is_own(head) && hp_sampler_enter(head))
         hp_sampler_meet(head, here, &held);
     hp_sampler_leave(head, HP_SAMPLER_MOST_OF_BEGINNING, false);
+    hp_sampler_end_work(head);
     hp_signals_release(&held);
-    hp_sampler_end_work(head); /* last: a sandbox may forbid to release them */
+    hp_calls_end();
 }
 
 void hp_sampler_meet_zone(struct hp_head *head)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here) && !hp_head_is_sandboxed(&head->hot))
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
         hp_sampler_look_at_stack(head, here);
 }
 
@@ -30182,7 +30225,7 @@ void hp_sampler_part(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     struct hp_signals held;
-    if (sampler->cpu == NULL || hp_is_sealed())
+    if (sampler->cpu == NULL || !hp_calls_begin())
         return;
     hp_signals_hold(&held);
     if (hp_sampler_begin_work(head) && hp_sampler_is_own(head)) {
@@ -30193,8 +30236,9 @@ void hp_sampler_part(struct hp_head *head)
         hp_sampler_end_alternate(head);
         sampler->cpu = NULL;
     }
-    hp_signals_release(&held);
     hp_sampler_end_work(head);
+    hp_signals_release(&held);
+    hp_calls_end();
 }
 
 /* ----------------------------------------------------------------------------------- other threads' sources */
@@ -31001,8 +31045,10 @@ static struct hp_head *hp_threads_head_by(hp_threads_take_lock *take, uint64_t l
     struct hp_head *head = hp_thread_present();
     struct hp_threads_newcomer self = {0};
     struct hp_signals held;
-    if (head == NULL && !hp_is_sealed() && !hotpath_thread_is_over_)
+    if (head == NULL && !hotpath_thread_is_over_ && hp_calls_begin()) {
         hp_threads_introduce(&self);
+        hp_calls_end();
+    }
     if (head != NULL || !take(&held))
         return head;
     head = hp_threads_register_thread(&self, losses);

@@ -54,6 +54,19 @@ static void shut_in(struct hp_head *head, int what)
         shut_calls_in(head);
 }
 
+#define MOST_PAUSES 1000u /* for threads that have lost their processors meanwhile */
+#define PAUSE_NS UINT64_C(50000)
+
+/* Others may be on their way to the lock, or back from it. Not under the lock, for which they wait. */
+static void wait_for_calls(void)
+{
+    for (uint32_t pauses = 0; pauses < MOST_PAUSES; pauses++) {
+        if (__atomic_load_n(&hp_page()->callers, __ATOMIC_SEQ_CST) == 0)
+            return;
+        hp_pause_ns(PAUSE_NS);
+    }
+}
+
 /* What was announced last was refused: others are in force as before. Under the lock. */
 static void take_back(int what)
 {
@@ -94,6 +107,7 @@ void hotpath_v1_confine(int what)
         errno = saved;
         return;
     }
+    const bool was_free = !hp_is_sandboxed();
     if (what < 0)
         take_back(-what);
     struct hp_head *head = head_here();
@@ -101,9 +115,10 @@ void hotpath_v1_confine(int what)
         let_out(head, -what);
     else
         shut_in(head, what);
-    const bool is_out = head != NULL && !hp_is_sandboxed() && what < 0;
     hp_unlock(&held);
-    if (is_out)
+    if (was_free && hp_is_sandboxed())
+        wait_for_calls();
+    if (what < 0 && head != NULL && !hp_is_sandboxed())
         hp_sampler_meet_zone(head);
     errno = saved;
 }

@@ -101,6 +101,18 @@ bool hp_runtime_prepare(void)
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
+/* Both ends: who is not seen by whoever seals finds that it is sealed. */
+bool hp_calls_begin(void)
+{
+    __atomic_fetch_add(&hp_page()->callers, 1, __ATOMIC_SEQ_CST);
+    if (!hp_is_sealed())
+        return true;
+    hp_calls_end();
+    return false;
+}
+
+void hp_calls_end(void) { __atomic_fetch_sub(&hp_page()->callers, 1, __ATOMIC_RELEASE); }
+
 /* Where no system call may be made. The holder may have been a handler that was left by siglongjmp, so not for ever. */
 static bool spin(struct hp_mutex *lock)
 {
@@ -108,6 +120,14 @@ static bool spin(struct hp_mutex *lock)
         if (spins == 1u << 20)
             return false;
     return true;
+}
+
+static void let_signals_go(const struct hp_signals *held)
+{
+    if (!held->is_held)
+        return;
+    hp_signals_release(held);
+    hp_calls_end();
 }
 
 /*
@@ -118,13 +138,12 @@ static bool take_lock(struct hp_signals *held, uint64_t patience)
 {
     struct hp_fork_page *page = hp_page();
     const uintptr_t us = (uintptr_t)&hotpath_v1_head;
-    held->is_held = !hp_is_sealed();
-    if (held->is_held)
+    held->is_held = false;
+    if (hp_calls_begin())
         hp_signals_hold(held);
     if (__atomic_load_n(&page->lock_holder, __ATOMIC_RELAXED) == us ||
         !(held->is_held ? hp_mutex_take_within(&page->lock, patience) : spin(&page->lock))) {
-        if (held->is_held)
-            hp_signals_release(held);
+        let_signals_go(held);
         return false;
     }
     __atomic_store_n(&page->lock_holder, us, __ATOMIC_RELAXED);
@@ -146,8 +165,7 @@ void hp_unlock(const struct hp_signals *held)
         __tsan_release(&page->lock);
     __atomic_store_n(&page->lock_holder, 0, __ATOMIC_RELAXED);
     hp_mutex_give(&page->lock);
-    if (held->is_held)
-        hp_signals_release(held);
+    let_signals_go(held);
 }
 
 void *hp_more_memory(size_t size) { return hp_is_sealed() ? NULL : hp_memory_map(size); }

@@ -103,8 +103,9 @@ struct hp_fork_page {
     uint32_t spare_count;
     uintptr_t writer; /* 0, or the address of the hotpath_v1_head of the thread that writes a report */
     struct hp_hand_over hand_overs[HP_HAND_OVERS];
-    uint32_t timers; /* atomic: that threads have for samples */
-    uint32_t owners; /* numbers of threads given out: see owners.h */
+    uint32_t timers;  /* atomic: that threads have for samples */
+    uint32_t callers; /* atomic: threads that are about to make system calls, or do: see hp_calls_begin */
+    uint32_t owners;  /* numbers of threads given out: see owners.h */
 };
 
 /* What one zone costs, and what else. */
@@ -282,6 +283,12 @@ void hp_skip_zones(bool is_off);
 void hp_skip_idle(bool is_off);
 /* Makes fork_page; false without memory. */
 bool hp_runtime_prepare(void);
+/*
+ * Around system calls that threads make for the recorder. False: none may be made any more, since everything is reserved, or the
+ * process is about to be shut in; who does that waits for those that are under way. hp_lock and hp_unlock do so.
+ */
+bool hp_calls_begin(void);
+void hp_calls_end(void);
 /*
  * False where waiting would be for ever: in a handler that has interrupted the holder, which can only be where signals
  * are not held back because no system call may be made (HOTPATH_RESERVE).

@@ -704,18 +704,21 @@ static void meet(struct hp_head *head, uintptr_t here, const struct hp_signals *
 static void __attribute__((noinline)) look_at_stack(struct hp_head *head, uintptr_t here)
 {
     struct hp_signals held;
+    if (!hp_calls_begin())
+        return;
     hp_signals_hold(&held); /* before anything else: there may be no room for one here */
     if (begin_work(head) && is_own(head) && enter(head))
         meet(head, here, &held);
     leave(head, MOST_OF_BEGINNING, false);
+    end_work(head);
     hp_signals_release(&held);
-    end_work(head); /* last: a sandbox may forbid to release them */
+    hp_calls_end();
 }
 
 void hp_sampler_meet_zone(struct hp_head *head)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here) && !hp_head_is_sandboxed(&head->hot))
+    if (head->sampler.cpu != NULL && !hp_stack_has(&head->sampler.known, here))
         look_at_stack(head, here);
 }
 
@@ -845,7 +848,7 @@ void hp_sampler_part(struct hp_head *head)
 {
     struct hp_sampler *sampler = &head->sampler;
     struct hp_signals held;
-    if (sampler->cpu == NULL || hp_is_sealed())
+    if (sampler->cpu == NULL || !hp_calls_begin())
         return;
     hp_signals_hold(&held);
     if (begin_work(head) && is_own(head)) {
@@ -856,8 +859,9 @@ void hp_sampler_part(struct hp_head *head)
         end_alternate(head);
         sampler->cpu = NULL;
     }
-    hp_signals_release(&held);
     end_work(head);
+    hp_signals_release(&held);
+    hp_calls_end();
 }
 
 /* ----------------------------------------------------------------------------------- other threads' sources */

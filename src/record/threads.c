@@ -389,8 +389,10 @@ static struct hp_head *head_by(take_lock *take, uint64_t losses)
     struct hp_head *head = hp_thread_present();
     struct newcomer self = {0};
     struct hp_signals held;
-    if (head == NULL && !hp_is_sealed() && !hp_thread_is_over)
+    if (head == NULL && !hp_thread_is_over && hp_calls_begin()) {
         introduce(&self);
+        hp_calls_end();
+    }
     if (head != NULL || !take(&held))
         return head;
     head = register_thread(&self, losses);

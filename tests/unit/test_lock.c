@@ -1,4 +1,7 @@
-/* What threads ask of the kernel when they come and go is asked while nobody waits for it: before they have the recorder's lock. */
+/*
+ * What threads ask of the kernel when they come and go is asked while nobody waits for it: before they have the recorder's lock. And
+ * what is asked at all is waited for before a sandbox is entered.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -100,11 +103,48 @@ static void test_a_thread_comes_and_goes(void **state)
     assert_int_equal(hotpath_stop(), HOTPATH_OK);
 }
 
+static struct {
+    uint32_t may_zone, has_zone;
+} newcomer;
+
+static void *come(void *unused)
+{
+    wait_for(&newcomer.may_zone);
+    {
+        HOTPATH_BLOCK("zone");
+    }
+    raise_flag(&newcomer.has_zone);
+    return unused;
+}
+
+/* Who waits for the lock when the process is shut in has to release signals yet, by a system call: it is waited for. */
+static void test_who_shuts_itself_in_waits_for_others(void **state)
+{
+    struct hp_signals held;
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(hotpath_start(NULL), HOTPATH_OK);
+    assert_int_equal(pthread_create(&thread, NULL, come, NULL), 0);
+    assert_true(hp_lock(&held));
+    raise_flag(&newcomer.may_zone);
+    wait_for_waiting();
+    hp_unlock(&held);
+    hotpath_v1_confine(HOTPATH_CONFINES_CALLS_);
+    assert_int_equal(__atomic_load_n(&hp_page()->callers, __ATOMIC_ACQUIRE), 0);
+    assert_true(hp_is_sandboxed());
+    wait_for(&newcomer.has_zone);
+    hotpath_v1_confine(-HOTPATH_CONFINES_CALLS_);
+    assert_false(hp_is_sandboxed());
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(hotpath_stop(), HOTPATH_OK);
+}
+
 int main(void)
 {
     setenv("HOTPATH_CPU", "1", 1);
     setenv("HOTPATH_DIR", "/dev/null/none", 1); /* in memory */
     setenv("HOTPATH_OUTPUT_PATH", "/dev/null", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_thread_comes_and_goes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_thread_comes_and_goes),
+                                       cmocka_unit_test(test_who_shuts_itself_in_waits_for_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
