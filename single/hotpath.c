@@ -5927,27 +5927,28 @@ bool hp_stack_is_own(uintptr_t here, bool is_first, bool is_forked, struct hp_st
 static bool hp_stacks_has_room(uintptr_t low, uintptr_t high) { return high - low >= sizeof(mcontext_t); }
 
 #if defined __x86_64__ && defined __LP64__
-/* The selectors of code and stack as the kernel stores them there, in one word, with nothing between them; nobody else has use for it. */
-static uint64_t hp_stacks_selectors(void)
+/* The selector of code as the kernel stores it there, in one word with two that are not used; behind them is that of the stack, or nothing. */
+static uint64_t hp_stacks_code_selector(void)
 {
-    uint16_t code, stack;
+    uint16_t code;
     __asm__("mov %%cs, %0" : "=r"(code));
-    __asm__("mov %%ss, %0" : "=r"(stack));
-    return (uint64_t)stack << 48 | code;
+    return code;
 }
+
+#define HP_STACKS_SELECTORS UINT64_C(0x0000ffffffffffff)
 
 /* Words of the host's, which may be anything: no sanitizer has a say in it. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) bool hp_stack_may_have_signal(uintptr_t low,
                                                                                        uintptr_t high)
 {
-    const uint64_t wanted = hp_stacks_selectors();
+    const uint64_t wanted = hp_stacks_code_selector();
     const volatile uint64_t *word = (const volatile uint64_t *)(low & ~(sizeof *word - 1));
     if (high < low || high - low > HP_STACKS_MOST_WORDS * sizeof *word)
         return true;
     if (!hp_stacks_has_room(low, high))
         return false;
     while ((uintptr_t)(word + 1) <= high)
-        if (*word++ == wanted)
+        if ((*word++ & HP_STACKS_SELECTORS) == wanted)
             return true;
     return false;
 }

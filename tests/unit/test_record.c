@@ -3,6 +3,7 @@
  * out of line and the library's own clock; what is counted inline is for tests/e2e/test_truth.py. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -211,6 +212,12 @@ static void what_longjmp_left_has_the_time_to_its_last_sign(void **state)
 
 /* --------------------------------------------------------------------------------------------------- handlers */
 
+static void on_signal(int number)
+{
+    (void)number;
+    inner(40);
+}
+
 /* A handler that interrupts the recorder finds its head held, and has one of its own. */
 static void handlers_do_not_touch_what_they_interrupt(void **state)
 {
@@ -221,16 +228,34 @@ static void handlers_do_not_touch_what_they_interrupt(void **state)
     HOTPATH_BLOCK("around");
     struct hp_head *own = head();
     const struct hotpath_frame_ *top = own->hot.top;
+    signal(SIGUSR1, on_signal);
     own->hot.ready = 0;
-    inner(40);
+    raise(SIGUSR1);
     assert_ptr_equal(own->hot.top, top);
     assert_non_null(own->handler);
     own->hot.ready = HOTPATH_READY_;
+    signal(SIGUSR1, SIG_DFL);
     assert_int_equal(node_at(before)->calls, 1);
     const struct hp_thread *other = own->handler->record;
     const struct hotpath_node_ *root = hp_node_at(own->handler, other->root);
     assert_int_equal(hp_node_at(own->handler, root->first_child)->calls, 1);
     assert_int_equal(hp_node_at(own->handler, root->first_child)->total, 40);
+}
+
+/* Without a handler nobody can be at work: he was left by a jump out of one. */
+static void a_head_that_was_left_is_taken_up_again(void **state)
+{
+    (void)state;
+    start(0);
+    HOTPATH_BLOCK("around");
+    struct hp_head *own = head();
+    const uint32_t around = here();
+    own->hot.ready = 0;
+    inner(40);
+    assert_null(own->handler);
+    assert_int_not_equal(own->hot.ready, 0);
+    assert_int_equal(node_at(inner_node)->parent, around);
+    assert_int_equal(node_at(inner_node)->calls, 1);
 }
 
 /* ------------------------------------------------------------------------------------------------------ limits */
@@ -372,6 +397,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(deep_stacks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_clock_that_goes_back_is_clamped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_longjmp_left_has_the_time_to_its_last_sign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_head_that_was_left_is_taken_up_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(handlers_do_not_touch_what_they_interrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_session_counts_all_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_are_told_apart_up_to_a_limit, set_up, tear_down),
