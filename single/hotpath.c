@@ -24093,6 +24093,7 @@ struct hp_head {
     uint32_t space_end;
     uint32_t farewells;      /* rounds of thread-exit destructors seen */
     uint32_t slow_ways_left; /* up to the next one that is timed, that one included: see slow_ways.c */
+    uint32_t asked_if_left;  /* how often in a row it was asked in vain whether a jump has left it busy */
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */
@@ -25576,7 +25577,7 @@ void hotpath_v1_confine(int what)
  * the recorder and what they include.
  */
 
-#define HP_SHARED_LAYOUT UINT64_C(0xad3c77e9ff72172b)
+#define HP_SHARED_LAYOUT UINT64_C(0xc57171c01a27d174)
 
 /* ---- src/record/copies.c ------------------------------------------------------------------------------------- */
 
@@ -26526,7 +26527,9 @@ HP_FUNCTIONS_WITHIN void enter_function(struct hotpath_head_ *head, const hp_fun
                            uintptr_t place_of_hook)
 {
     const hp_functions_table_word present = hp_functions_table_at(in);
-    const struct hp_functions_entry *entry = &hp_functions_entries_of(present)[hp_functions_place_of(present, function)];
+    /* As a number: there may be no table yet, and a pointer to nowhere has no neighbours. */
+    const uintptr_t at = (uintptr_t)hp_functions_entries_of(present) + hp_functions_place_of(present, function) * sizeof(struct hp_functions_entry);
+    const struct hp_functions_entry *entry = (const struct hp_functions_entry *)at;
     if (HOTPATH_LIKELY_(present != 0 && is_of(entry, function)))
         enter_known(head, entry->id, place_of_hook, function);
     else
@@ -32309,6 +32312,32 @@ static void hp_zones_recover_all(struct hp_head *head)
     hp_let_go(&head->hot);
 }
 
+/* One head is left for another handler: they interrupt one another, or some were left by jumps. */
+static bool hp_zones_are_nearly_all_busy(const struct hp_head *head)
+{
+    unsigned busy = 0;
+    for (const struct hp_head *at = head; at != NULL && HOTPATH_GET_(at->hot.ready) == 0; at = at->handler)
+        busy++;
+    return busy >= HP_HANDLER_DEPTH;
+}
+
+/* To find out takes long, so in a storm of signals it is asked less and less often. */
+static bool hp_zones_is_time_to_ask(struct hp_head *head)
+{
+    const uint32_t asked = head->asked_if_left++;
+    return (asked & (asked + 1)) == 0;
+}
+
+static void hp_zones_take_up_what_was_left(struct hp_head *head, uintptr_t zone)
+{
+    if (HOTPATH_GET_(head->hot.ready) == 0) {
+        if (!hp_zones_are_nearly_all_busy(head) || !hp_zones_is_time_to_ask(head) || !hp_zones_was_left(head, zone))
+            return;
+        hp_zones_recover_all(head);
+    }
+    head->asked_if_left = 0;
+}
+
 static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     hp_unrecorded_meet(site);
@@ -32319,8 +32348,7 @@ static uintptr_t hp_zones_enter_out_of_line(struct hotpath_zone *zone, struct ho
     const uint32_t id = hp_site_id(site);
     if (id >= HOTPATH_READY_)
         return HOTPATH_SKIPPED_;
-    if (HOTPATH_GET_(head->hot.ready) == 0 && hp_zones_was_left(head, (uintptr_t)zone))
-        hp_zones_recover_all(head);
+    hp_zones_take_up_what_was_left(head, (uintptr_t)zone);
     head = hp_zones_head_at_rest(head);
     if (head == NULL)
         return HOTPATH_SKIPPED_;

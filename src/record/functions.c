@@ -298,7 +298,9 @@ WITHIN void enter_function(struct hotpath_head_ *head, const table_word *in, uin
                            uintptr_t place_of_hook)
 {
     const table_word present = table_at(in);
-    const struct entry *entry = &entries_of(present)[place_of(present, function)];
+    /* As a number: there may be no table yet, and a pointer to nowhere has no neighbours. */
+    const uintptr_t at = (uintptr_t)entries_of(present) + place_of(present, function) * sizeof(struct entry);
+    const struct entry *entry = (const struct entry *)at;
     if (HOTPATH_LIKELY_(present != 0 && is_of(entry, function)))
         enter_known(head, entry->id, place_of_hook, function);
     else

@@ -71,6 +71,7 @@ struct hp_head {
     uint32_t space_end;
     uint32_t farewells;      /* rounds of thread-exit destructors seen */
     uint32_t slow_ways_left; /* up to the next one that is timed, that one included: see slow_ways.c */
+    uint32_t asked_if_left;  /* how often in a row it was asked in vain whether a jump has left it busy */
     uint32_t skip_runs;      /* in use of the following */
     struct hp_skip_run skips[HP_SKIP_RUNS];
     struct hp_kept *kept;          /* NULL until it is needed: see kept.h */

@@ -313,6 +313,32 @@ static void recover_all(struct hp_head *head)
     hp_let_go(&head->hot);
 }
 
+/* One head is left for another handler: they interrupt one another, or some were left by jumps. */
+static bool are_nearly_all_busy(const struct hp_head *head)
+{
+    unsigned busy = 0;
+    for (const struct hp_head *at = head; at != NULL && HOTPATH_GET_(at->hot.ready) == 0; at = at->handler)
+        busy++;
+    return busy >= HP_HANDLER_DEPTH;
+}
+
+/* To find out takes long, so in a storm of signals it is asked less and less often. */
+static bool is_time_to_ask(struct hp_head *head)
+{
+    const uint32_t asked = head->asked_if_left++;
+    return (asked & (asked + 1)) == 0;
+}
+
+static void take_up_what_was_left(struct hp_head *head, uintptr_t zone)
+{
+    if (HOTPATH_GET_(head->hot.ready) == 0) {
+        if (!are_nearly_all_busy(head) || !is_time_to_ask(head) || !was_left(head, zone))
+            return;
+        recover_all(head);
+    }
+    head->asked_if_left = 0;
+}
+
 static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     hp_unrecorded_meet(site);
@@ -323,8 +349,7 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     const uint32_t id = hp_site_id(site);
     if (id >= HOTPATH_READY_)
         return HOTPATH_SKIPPED_;
-    if (HOTPATH_GET_(head->hot.ready) == 0 && was_left(head, (uintptr_t)zone))
-        recover_all(head);
+    take_up_what_was_left(head, (uintptr_t)zone);
     head = head_at_rest(head);
     if (head == NULL)
         return HOTPATH_SKIPPED_;

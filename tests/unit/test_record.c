@@ -242,22 +242,6 @@ static void handlers_do_not_touch_what_they_interrupt(void **state)
     assert_int_equal(hp_node_at(own->handler, root->first_child)->total, 40);
 }
 
-/* Without a handler nobody can be at work: he was left by a jump out of one. */
-static void a_head_that_was_left_is_taken_up_again(void **state)
-{
-    (void)state;
-    start(0);
-    HOTPATH_BLOCK("around");
-    struct hp_head *own = head();
-    const uint32_t around = here();
-    own->hot.ready = 0;
-    inner(40);
-    assert_null(own->handler);
-    assert_int_not_equal(own->hot.ready, 0);
-    assert_int_equal(node_at(inner_node)->parent, around);
-    assert_int_equal(node_at(inner_node)->calls, 1);
-}
-
 /* ------------------------------------------------------------------------------------------------------ limits */
 
 /* As many ways through these as there is room for. */
@@ -397,7 +381,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(deep_stacks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_clock_that_goes_back_is_clamped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_longjmp_left_has_the_time_to_its_last_sign, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_head_that_was_left_is_taken_up_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(handlers_do_not_touch_what_they_interrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_session_counts_all_the_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_are_told_apart_up_to_a_limit, set_up, tear_down),
