@@ -169,11 +169,10 @@ static void read_from(int from, int to)
 {
     char byte;
     uint64_t start;
-    const pid_t pid = child_after(STEP_US, to);
+    child_after(STEP_US, to); /* nobody waits for its end: that can take long, too */
     begin(&start);
     MUST(read(from, &byte, 1) == 1);
     end(&start);
-    MUST(waitpid(pid, NULL, 0) == pid);
 }
 
 static int ends[2];
@@ -422,6 +421,10 @@ static void prepare(const char *name)
     sigemptyset(&usr);
     sigaddset(&usr, SIGUSR1);
     sigprocmask(SIG_BLOCK, &usr, NULL);
+    static const char *const readers[] = {"pipe", "socket", "tcp", "udp", "terminal"};
+    for (size_t at = 0; at < sizeof readers / sizeof readers[0]; at++)
+        if (strcmp(name, readers[at]) == 0)
+            signal(SIGCHLD, SIG_IGN);
     if (strcmp(name, "pipe") == 0)
         MUST(pipe(ends) == 0);
     if (strcmp(name, "socket") == 0)
