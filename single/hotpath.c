@@ -9370,13 +9370,21 @@ static void hp_snapshot_set_call(struct hp_kept_call *call, const struct hp_call
     call->note[0] = '\0';
 }
 
-/* Copies the call at an offset; a note that is broken counts as none. */
+/* Where a session that goes on has grown to since the snapshot was taken. */
+static bool hp_snapshot_is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
+}
+
+/* Copies the call at an offset; a note that is broken counts as none. A call with one that is newer than the snapshot is no part of it. */
 static bool hp_snapshot_copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
     if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) || !hp_snapshot_copy_changing(snapshot, offset, &stored, sizeof stored))
         return false;
     hp_snapshot_set_call(ret_call, &stored);
+    if (stored.note_length > 0 && hp_snapshot_is_newer(snapshot, stored.note + stored.note_length))
+        return false;
     if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
         !hp_snapshot_has(snapshot, stored.note, stored.note_length, 8) ||
         !hp_snapshot_copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
@@ -14783,7 +14791,7 @@ HP_PRIVATE bool hp_model_build(struct hp_model *model, struct hp_arena *kept, st
                     const struct hp_snapshots *snapshots);
 
 /*
- * The same after the snapshots were read anew; there may be more or fewer of them. All that was made before is void. With
+ * The same after the snapshots were read anew, or for the first time; there may be more or fewer of them. All that was made before is void. With
  * `has_moved` texts are elsewhere, too.
  */
 HP_PRIVATE bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);

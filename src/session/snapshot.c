@@ -379,13 +379,21 @@ static void set_call(struct hp_kept_call *call, const struct hp_call *stored)
     call->note[0] = '\0';
 }
 
-/* Copies the call at an offset; a note that is broken counts as none. */
+/* Where a session that goes on has grown to since the snapshot was taken. */
+static bool is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
+{
+    return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
+}
+
+/* Copies the call at an offset; a note that is broken counts as none. A call with one that is newer than the snapshot is no part of it. */
 static bool copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_kept_call *ret_call)
 {
     struct hp_call stored;
     if (!has(snapshot, offset, sizeof stored, 8) || !copy_changing(snapshot, offset, &stored, sizeof stored))
         return false;
     set_call(ret_call, &stored);
+    if (stored.note_length > 0 && is_newer(snapshot, stored.note + stored.note_length))
+        return false;
     if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
         !has(snapshot, stored.note, stored.note_length, 8) ||
         !copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
