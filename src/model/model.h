@@ -40,7 +40,7 @@ bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_are
                     const struct hp_snapshots *snapshots);
 
 /*
- * The same after the snapshots were read anew; there may be more or fewer of them. All that was made before is void. With
+ * The same after the snapshots were read anew, or for the first time; there may be more or fewer of them. All that was made before is void. With
  * `has_moved` texts are elsewhere, too.
  */
 bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);

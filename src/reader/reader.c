@@ -9,6 +9,8 @@ void hp_reader_open(struct hp_reader *reader, hp_read_name *read_name)
 {
     memset(reader, 0, sizeof *reader);
     reader->read_name = read_name;
+    reader->model.kept = &reader->kept;
+    reader->model.arena = &reader->arena;
     reader->problem = "";
 }
 
@@ -61,7 +63,6 @@ bool hp_reader_add(struct hp_reader *reader, const char *path)
     }
     reader->snapshots[reader->count] = &session->file.snapshot;
     reader->sessions[reader->count++] = session;
-    reader->has_changed = true;
     return true;
 }
 
@@ -84,14 +85,11 @@ bool hp_reader_refresh(struct hp_reader *reader)
     reader->problem = "";
     if (reader->count == 0)
         return fail(reader, "there is no session to read");
-    const bool has_moved = reader->is_built && read_anew(reader);
+    const bool has_moved = reader->model.profile != NULL && read_anew(reader);
     const struct hp_snapshots snapshots = {
         .all = reader->snapshots, .count = reader->count, .read_name = reader->read_name};
-    reader->is_built = reader->is_built
-                           ? hp_model_refresh(&reader->model, &snapshots, has_moved || reader->has_changed)
-                           : hp_model_build(&reader->model, &reader->kept, &reader->arena, &snapshots);
-    reader->has_changed = false;
-    return reader->is_built || fail(reader, "not enough memory for the report");
+    return hp_model_refresh(&reader->model, &snapshots, has_moved) ||
+           fail(reader, "not enough memory for the report");
 }
 
 void hp_reader_close(struct hp_reader *reader)

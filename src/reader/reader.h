@@ -35,8 +35,6 @@ struct hp_reader {
     hp_read_name *read_name;
     struct hp_arena kept, arena;
     struct hp_model model;
-    bool is_built;
-    bool has_changed; /* there are sessions that the model does not know */
     char text[320];
 };
 

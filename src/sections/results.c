@@ -11,13 +11,11 @@
 
 #include "alloc_profile.h"
 #include "arena.h"
-#include "cpu_profile.h"
 #include "cxxname.h"
 #include "profile.h"
 #include "shares.h"
 #include "text.h"
 #include "units.h"
-#include "wait_profile.h"
 
 #define MOST_PIDS 8u /* named in one line */
 

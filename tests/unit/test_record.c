@@ -16,8 +16,8 @@
 
 #include "hotpath.h"
 #include "runtime.h"
+#include "scratch_folder.h"
 
-static char folder[] = "/tmp/hotpath-record-XXXXXX";
 static uint64_t now;
 
 /* The linker has the library call these (--wrap). */
@@ -35,7 +35,7 @@ static uint64_t losses(enum hp_loss loss) { return hp_store_header(hp_runtime->s
 static void start(uint64_t max_bytes)
 {
     struct hotpath_options options = {
-        .size = sizeof options, .format = "none", .dir = folder, .max_bytes = max_bytes, .keys_limit = 4};
+        .size = sizeof options, .format = "none", .dir = scratch_folder, .max_bytes = max_bytes, .keys_limit = 4};
     assert_int_equal(hotpath_start(&options), HOTPATH_OK);
 }
 
@@ -359,20 +359,6 @@ static void paused(void **state)
     assert_int_equal(node_at(inner_node)->total, 30);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command); /* NOLINT(cert-env33-c): the words are our own */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,5 +372,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(keys_are_told_apart_up_to_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paused, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

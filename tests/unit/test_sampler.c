@@ -17,12 +17,11 @@
 
 #include "hotpath.h"
 #include "runtime.h"
+#include "scratch_folder.h"
 
 #define MS UINT64_C(1000000)
 #define PERIOD MS /* at a thousand samples a second */
 #define MOST 4096u
-
-static char folder[] = "/tmp/hotpath-sampler-XXXXXX";
 
 /* ------------------------------------------------------------------------------------------- made-up kernel */
 
@@ -180,7 +179,7 @@ static uint64_t all_credits(void)
 static void begin(void)
 {
     struct hotpath_options options = {
-        .size = sizeof options, .cpu = 1, .cpu_rate = 1000, .format = "none", .dir = folder};
+        .size = sizeof options, .cpu = 1, .cpu_rate = 1000, .format = "none", .dir = scratch_folder};
     assert_int_equal(hotpath_start(&options), HOTPATH_OK);
 }
 
@@ -496,20 +495,6 @@ static void other_threads_begin_with_a_timer(void **state)
     assert_true(timer_stops >= 1); /* it has ended */
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command); /* NOLINT(cert-env33-c): the words are our own */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,5 +511,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_our_own_signals_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_threads_begin_with_a_timer, set_up, tear_down),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }
