@@ -320,10 +320,16 @@ def test_the_slowest_call_of_a_deeper_tree(box):
     assert inside(row) == {"step": 2, "handle": 1, "handle step": 4, "handle load": 1}
 
 
+TOO_SHORT_NS = 3000 # on average, sanitizers included; calls of 6 us and more are looked into
+
+
 @without_emulator("calls are not short then")
 def test_calls_too_short_to_be_followed(box):
     """The slow one was not looked into: its duration is all there is, and a line says that it is not the one shown."""
-    result, row = slowest_once(box, "short", name="tiny")
+    for _ in range(5):
+        result, row = slowest_once(box, "short", name="tiny")
+        if result.told["short_ns"] < 20000 * TOO_SHORT_NS:
+            break
     assert result.row("tiny").max_ns >= 60e6 and "load" not in inside(row)
     assert re.search(r"a call of tiny took longer, [\d.]+ ms, and is not over or was not looked into",
                      table(box, *result.sessions(), "--slowest", "tiny"))

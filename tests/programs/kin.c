@@ -10,7 +10,10 @@
  *     kin lone MS              the first thread ends, another one uses it
  *     kin maps N               maps code N times, as programs do that make some
  *     kin stay                 leaves a child behind that waits for its input to be closed
+ * It can be more: what a hypervisor takes away can count as the program's. Each adds to ./burned, if there is such a file, its number,
+ * what it was to use and what it used.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +30,26 @@ static double used(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static void tell(double ms, double burned)
+{
+    char line[64];
+    const int fd = open("burned", O_WRONLY | O_APPEND),
+              length = snprintf(line, sizeof line, "%d %.0f %.3f\n", (int)getpid(), ms, burned);
+    if (fd < 0)
+        return;
+    if (write(fd, line, (size_t)length) != length)
+        abort();
+    close(fd);
+}
+
 static void burn(double ms)
 {
-    const double end = used() + ms;
-    while (used() < end)
-        ;
+    const double begin = used();
+    double now;
+    do
+        now = used();
+    while (now < begin + ms);
+    tell(ms, now - begin);
 }
 
 static void allocate(void)
